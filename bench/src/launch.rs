@@ -1,0 +1,208 @@
+//! Starts one command, waits for it and for everything it left behind, and accounts for it.
+//!
+//! The bench is a child subreaper: a daemon that outlives its front process becomes a child of the
+//! bench, so its CPU time is counted and no run overlaps the end of the one before.
+
+use crate::error::{During, Error, Kind, Result};
+use crate::{interrupt, machine};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// A command to be measured.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// Program and arguments.
+    pub words: Vec<OsString>,
+    /// Working directory.
+    pub dir: PathBuf,
+    /// User id to run as; none for the bench's own.
+    pub uid: Option<u32>,
+    /// Variables to set.
+    pub variables: Vec<(&'static str, OsString)>,
+    /// Where its output goes.
+    pub log: PathBuf,
+    /// It is ended after this long.
+    pub limit_s: u64,
+}
+
+/// What was seen from outside.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ended {
+    /// Exit status; 128 + signal as in a shell.
+    pub status: i32,
+    /// From start to the exit of the command itself.
+    pub wall_s: f64,
+    /// CPU of all its processes, daemon included; not of kernel threads (loop device, write-back).
+    pub cpu_s: f64,
+    /// From its exit until the last process it left behind was gone.
+    pub linger_s: f64,
+    /// Load average of the last minute at its start.
+    pub load1: f64,
+    /// Cores kept busy by others during the run (kernel threads that work for it included);
+    /// none for runs too short for the kernel's 10 ms ticks.
+    pub foreign_cores: Option<f64>,
+}
+
+/// Shortest run for which the load of others is told.
+const SHORTEST_S: f64 = 0.2;
+
+/// How long leftovers may take to end by themselves.
+const LINGER: Duration = Duration::from_secs(60);
+
+/// Orphans of our children become our children.
+pub fn adopt_orphans() -> Result<()> {
+    let own = rustix::process::getpid();
+    Ok(rustix::process::set_child_subreaper(Some(own))?)
+}
+
+impl Launch {
+    /// Runs it to the end; an error only if it could not be run, was too slow, or a signal came.
+    pub fn run(&self) -> Result<Ended> {
+        interrupt::check()?;
+        let mut command = self.command()?;
+        let (load1, busy, cpu) = (machine::load1(), machine::busy_s(), machine::children_cpu_s());
+        let start = Instant::now();
+        let mut child = command.spawn().during("start", &PathBuf::from(&self.words[0]))?;
+        let waited = self.wait(&mut child, start);
+        let wall_s = start.elapsed().as_secs_f64();
+        if waited.is_err() {
+            end_all(&child);
+        }
+        let status = child.wait()?;
+        let all_gone = reap(LINGER);
+        let linger_s = start.elapsed().as_secs_f64() - wall_s;
+        waited?;
+        if !all_gone {
+            end_descendants();
+            reap(Duration::from_secs(5));
+            return Err(Error::wrong(format!("{:?} left processes behind for 60 s", self.words)));
+        }
+        let cpu_s = machine::children_cpu_s() - cpu;
+        let others = machine::busy_s() - busy - cpu_s;
+        let whole_s = wall_s + linger_s;
+        let foreign_cores = (whole_s >= SHORTEST_S).then(|| (others / whole_s).max(0.0));
+        Ok(Ended { status: code(status), wall_s, cpu_s, linger_s, load1, foreign_cores })
+    }
+
+    /// Runs it and expects status 0; the message shows the end of its output.
+    pub fn succeed(&self) -> Result<Ended> {
+        let ended = self.run()?;
+        if ended.status == 0 {
+            return Ok(ended);
+        }
+        let words: Vec<_> = self.words.iter().map(|word| word.to_string_lossy()).collect();
+        let status = ended.status;
+        Err(Error::wrong(format!("{}: status {status}\n{}", words.join(" "), self.tail())))
+    }
+
+    /// The last lines of its output.
+    pub fn tail(&self) -> String {
+        let bytes = std::fs::read(&self.log).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let lines: Vec<_> = text.lines().collect();
+        lines[lines.len().saturating_sub(15)..].join("\n")
+    }
+
+    fn command(&self) -> Result<Command> {
+        let log = std::fs::File::create(&self.log).during("create", &self.log)?;
+        let mut command = Command::new(&self.words[0]);
+        command.args(&self.words[1..]).current_dir(&self.dir).process_group(0);
+        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        if let Some(uid) = self.uid {
+            // The standard library clears the supplementary groups when root gives a uid.
+            command.uid(uid).gid(uid);
+        }
+        Ok(command)
+    }
+
+    fn wait(&self, child: &mut Child, start: Instant) -> Result<()> {
+        let pidfd = rustix::process::pidfd_open(pid_of(child), PidfdFlags::empty())?;
+        let slice = rustix::time::Timespec { tv_sec: 1, tv_nsec: 0 };
+        loop {
+            let mut fds = [PollFd::new(&pidfd, PollFlags::IN)];
+            match poll(&mut fds, Some(&slice)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => return Ok(()),
+                Err(other) => return Err(other.into()),
+            }
+            interrupt::check()?;
+            if start.elapsed().as_secs() >= self.limit_s {
+                let words = format!("{:?}", self.words);
+                let limit_s = self.limit_s;
+                return Err(Error::new(Kind::Wrong, format!("{words}: not done in {limit_s} s")));
+            }
+        }
+    }
+}
+
+fn pid_of(child: &Child) -> Pid {
+    Pid::from_child(child)
+}
+
+fn code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+}
+
+/// Waits for every child; false if some are still there after `limit`.
+fn reap(limit: Duration) -> bool {
+    let start = Instant::now();
+    loop {
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Err(rustix::io::Errno::CHILD) => return true,
+            Ok(Some(_)) | Err(_) => {}
+            Ok(None) => std::thread::sleep(Duration::from_millis(1)),
+        }
+        if start.elapsed() >= limit || (interrupt::asked() && start.elapsed().as_secs() >= 5) {
+            return false;
+        }
+    }
+}
+
+/// Asks the group of `child` to end, and after ten seconds ends whatever is left.
+fn end_all(child: &Child) {
+    // A group that is already gone is what we want.
+    let _ = rustix::process::kill_process_group(pid_of(child), Signal::TERM);
+    let start = Instant::now();
+    while start.elapsed().as_secs() < 10 && !descendants(std::process::id()).is_empty() {
+        let all_ended = descendants(std::process::id()).iter().all(|pid| is_zombie(*pid));
+        if all_ended {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    end_descendants();
+}
+
+fn end_descendants() {
+    for pid in descendants(std::process::id()) {
+        if let Some(pid) = Pid::from_raw(pid as i32) {
+            // It may have ended since it was listed.
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+        }
+    }
+}
+
+fn is_zombie(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_none_or(|rest| rest.is_empty() || rest.starts_with('Z'))
+}
+
+/// Children, their children, and so on.
+fn descendants(pid: u32) -> Vec<u32> {
+    let path = format!("/proc/{pid}/task/{pid}/children");
+    let mut found = Vec::new();
+    for word in std::fs::read_to_string(path).unwrap_or_default().split_whitespace() {
+        if let Ok(child) = word.parse() {
+            found.push(child);
+            found.extend(descendants(child));
+        }
+    }
+    found
+}

@@ -1,0 +1,145 @@
+//! The clock of a workload: it stands outside of the loop; single operations are only sampled.
+
+use crate::error::Result;
+use crate::stats::quantile;
+use serde::{Deserialize, Serialize};
+use std::time::Instant;
+
+/// What one workload did and how long it took; the last line of `forebay-bench work`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Operations inside of the clock.
+    pub ops: u64,
+    /// Operations with those before the clock started (warm-up); divides the requests.
+    pub ops_all: u64,
+    /// Bytes moved inside of the clock.
+    pub bytes: u64,
+    /// Wall time of the loop.
+    pub seconds: f64,
+    /// Median of the sampled operations, microseconds.
+    pub p50_us: f64,
+    /// 99th percentile of the sampled operations, microseconds.
+    pub p99_us: f64,
+    /// Number of sampled operations.
+    pub samples: u64,
+    /// True when the directory was seen to be on FUSE.
+    pub on_fuse: bool,
+}
+
+/// Runs an operation many times and keeps count.
+#[derive(Debug)]
+pub struct Meter {
+    done: Measured,
+    sample_every: u64,
+    sampled_us: Vec<f64>,
+}
+
+impl Meter {
+    /// Times each `sample_every`-th operation on its own.
+    pub fn new(sample_every: u64) -> Self {
+        let sampled_us = Vec::with_capacity(1 << 16);
+        Self { done: Measured::default(), sample_every, sampled_us }
+    }
+
+    /// Operations before the clock starts: they warm caches and are counted apart.
+    pub fn warm(&mut self, ops: u64, mut op: impl FnMut(u64) -> Result<u64>) -> Result<()> {
+        for at in 0..ops {
+            op(at)?;
+        }
+        self.done.ops_all += ops;
+        Ok(())
+    }
+
+    /// One pass of `ops` operations; each gets its number and returns the bytes it moved.
+    #[inline(always)]
+    pub fn once(&mut self, ops: u64, op: impl FnMut(u64) -> Result<u64>) -> Result<()> {
+        self.passes(ops, 0.0, op)
+    }
+
+    /// Whole passes of `ops` operations until at least `seconds` are over.
+    #[inline(always)]
+    pub fn passes(
+        &mut self,
+        ops: u64,
+        seconds: f64,
+        mut op: impl FnMut(u64) -> Result<u64>,
+    ) -> Result<()> {
+        let start = Instant::now();
+        let mut bytes = 0;
+        let mut passes = 0;
+        let mut next_sample = 0;
+        loop {
+            for at in 0..ops {
+                if at == next_sample {
+                    let before = Instant::now();
+                    bytes += op(at)?;
+                    self.sampled_us.push(before.elapsed().as_secs_f64() * 1e6);
+                    next_sample += self.sample_every;
+                } else {
+                    bytes += op(at)?;
+                }
+            }
+            passes += 1;
+            next_sample = 0;
+            if start.elapsed().as_secs_f64() >= seconds {
+                break;
+            }
+        }
+        self.done.seconds += start.elapsed().as_secs_f64();
+        self.done.ops += passes * ops;
+        self.done.ops_all += passes * ops;
+        self.done.bytes += bytes;
+        Ok(())
+    }
+
+    /// One operation that belongs to the loop before it, e.g. the close after the writes.
+    pub fn and_then(&mut self, op: impl FnOnce() -> Result<()>) -> Result<()> {
+        let start = Instant::now();
+        op()?;
+        self.done.seconds += start.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    /// Makes the one operation that was timed count as `ops`, e.g. the turns of a shell loop.
+    pub fn count_as(&mut self, ops: u64) {
+        for sampled_us in &mut self.sampled_us {
+            *sampled_us /= ops as f64;
+        }
+        self.done.ops = ops;
+        self.done.ops_all = ops;
+    }
+
+    /// The result with the quantiles of the sampled operations.
+    pub fn finish(mut self) -> Measured {
+        self.done.samples = self.sampled_us.len() as u64;
+        if !self.sampled_us.is_empty() {
+            self.done.p50_us = quantile(&self.sampled_us, 0.5);
+            self.done.p99_us = quantile(&self.sampled_us, 0.99);
+        }
+        self.done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_operations_bytes_and_samples() {
+        let mut meter = Meter::new(10);
+        meter.warm(5, |_| Ok(1)).expect("the operation cannot fail");
+        meter.once(100, |_| Ok(3)).expect("the operation cannot fail");
+        let done = meter.finish();
+        assert_eq!((done.ops, done.ops_all, done.bytes, done.samples), (100, 105, 300, 10));
+        assert!(done.seconds > 0.0 && done.p50_us <= done.p99_us);
+    }
+
+    #[test]
+    fn passes_go_on_until_the_time_is_over_and_never_stop_inside_one() {
+        let mut meter = Meter::new(1_000);
+        meter.passes(7, 0.01, |_| Ok(0)).expect("the operation cannot fail");
+        let done = meter.finish();
+        assert!(done.seconds >= 0.01);
+        assert_eq!(done.ops % 7, 0);
+    }
+}

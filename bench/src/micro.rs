@@ -1,0 +1,319 @@
+//! The micro benchmarks: each workload bare and covered, in shuffled blocks.
+
+use crate::covered::Forebay;
+use crate::error::{Error, Kind, Result};
+use crate::ground::{Backing, Ground};
+use crate::launch::{Ended, Launch};
+use crate::measure::Measured;
+use crate::record::{Arm, Label, Record, Saved, Session, Who, save, save_session};
+use crate::shuffle::Seeded;
+use crate::workloads::{self, Workload};
+use crate::{interrupt, machine, requests};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// What to measure.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// The binary under test.
+    #[arg(long, default_value = "target/release/forebay")]
+    pub forebay: PathBuf,
+    /// Where results are saved, and the loop image while the bench runs.
+    #[arg(long, default_value = "target/bench")]
+    pub results: PathBuf,
+    /// Repeats of each workload: one block of bare and covered runs each.
+    #[arg(long, default_value_t = 7)]
+    pub repeats: u32,
+    /// Seed of the order.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Share of the full work; below 1 only for trying out.
+    #[arg(long, default_value_t = 1.0)]
+    pub scale: f64,
+    /// As whom covered runs run; as root the default is both.
+    #[arg(long)]
+    pub who: Vec<Who>,
+    /// Only these workloads (`forebay-bench list` names them).
+    #[arg(long, value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// The file system below.
+    #[arg(long, value_enum, default_value_t = Backing::Ext4)]
+    pub backing: Backing,
+    /// User id of the ordinary user, when the bench runs as root.
+    #[arg(long, default_value_t = 1000)]
+    pub user: u32,
+    /// Begin no new block after this many minutes.
+    #[arg(long)]
+    pub budget_minutes: Option<f64>,
+    /// Go on with the last session instead of beginning a new one.
+    #[arg(long)]
+    pub resume: bool,
+    /// The binary is a stand-in that covers nothing: do not insist on FUSE.
+    #[arg(long)]
+    pub shim: bool,
+}
+
+/// File of the micro results.
+pub const FILE: &str = "micro.jsonl";
+
+#[derive(Debug)]
+struct Bench<'a> {
+    options: &'a Options,
+    ground: Ground,
+    forebay: Forebay,
+    own: PathBuf,
+    session: String,
+    file: PathBuf,
+}
+
+/// Runs everything that is missing and saves each run.
+pub fn run(options: &Options) -> Result<()> {
+    let started = std::time::Instant::now();
+    let chosen = choose(&options.only)?;
+    let bench = Bench::begin(options, "micro")?;
+    let arms = arms(&options.who);
+    let saved = Saved::load(&bench.file)?;
+    let blocks = u64::from(options.repeats) * chosen.len() as u64;
+    let mut done = 0;
+    let mut failed = 0;
+    for block in 0..options.repeats {
+        let mut order: Vec<&Workload> = chosen.clone();
+        Seeded::new(options.seed, &format!("workloads/{block}")).shuffle(&mut order);
+        for workload in order {
+            let spent = started.elapsed().as_secs_f64() / 60.0;
+            if options.budget_minutes.is_some_and(|budget| spent >= budget) {
+                eprintln!("budget of {spent:.0} min is spent; --resume goes on from here");
+                return all_good(failed);
+            }
+            done += 1;
+            if saved.complete(&bench.session, workload.name, &arms).contains(&block) {
+                continue;
+            }
+            eprintln!("[{done}/{blocks}, {spent:.1} min] {} #{block}", workload.name);
+            failed += bench.block(workload, block, &arms)?;
+        }
+    }
+    all_good(failed)
+}
+
+/// An error when some runs failed; they are saved with their reasons.
+pub fn all_good(failed: u32) -> Result<()> {
+    match failed {
+        0 => Ok(()),
+        some => Err(Error::wrong(format!("{some} runs failed; the table counts them"))),
+    }
+}
+
+fn choose(only: &[String]) -> Result<Vec<&'static Workload>> {
+    let mut chosen: Vec<&'static Workload> = if only.is_empty() {
+        workloads::all().collect()
+    } else {
+        only.iter().map(|name| workloads::find(name)).collect::<Result<_>>()?
+    };
+    if !machine::is_root() {
+        chosen.retain(|workload| !workload.cold);
+    }
+    Ok(chosen)
+}
+
+/// One bare arm, and a covered one as each of `who`.
+fn arms(who: &[Who]) -> Vec<(Who, Arm)> {
+    let root = machine::is_root();
+    let all: &[Who] = match (root, who.is_empty()) {
+        (true, true) => &[Who::Root, Who::User],
+        (true, false) => who,
+        (false, _) => &[Who::User],
+    };
+    let bare = if root { Who::Root } else { Who::User };
+    let mut arms = vec![(bare, Arm::Bare)];
+    arms.extend(all.iter().map(|who| (*who, Arm::Covered)));
+    arms
+}
+
+/// The session to go on with, or a new one, saved.
+pub fn open_session(
+    file: &Path,
+    resume: bool,
+    mode: &str,
+    build: &str,
+    seed: u64,
+    conditions: Vec<String>,
+) -> Result<String> {
+    if resume {
+        let saved = Saved::load(file)?;
+        let same = saved.sessions.iter().rev().find(|old| old.build == build && old.seed == seed);
+        if let Some(old) = same {
+            return Ok(old.session.clone());
+        }
+        eprintln!("no session of this build and seed in {}: a new one", file.display());
+    }
+    let session = format!("{}-{}", machine::unix_now(), std::process::id());
+    let new = Session {
+        session: session.clone(),
+        mode: mode.to_owned(),
+        build: build.to_owned(),
+        seed,
+        conditions,
+    };
+    save_session(file, &new)?;
+    Ok(session)
+}
+
+impl<'a> Bench<'a> {
+    fn begin(options: &'a Options, mode: &str) -> Result<Self> {
+        let ground = Ground::prepare(&options.results, options.backing, 6, options.user)?;
+        let forebay = Forebay::pin(&options.forebay, &ground, options.shim)?;
+        let own = ground.pin(&std::env::current_exe()?, "forebay-bench")?;
+        let mut conditions = machine::describe();
+        conditions.extend(ground.conditions.clone());
+        if options.scale != 1.0 {
+            conditions.push(format!("scaled to {} of the work: for trying out", options.scale));
+        }
+        if options.shim {
+            conditions.push("a stand-in that covers nothing".to_owned());
+        }
+        let file = options.results.join(FILE);
+        let session =
+            open_session(&file, options.resume, mode, &forebay.build, options.seed, conditions)?;
+        Ok(Self { options, ground, forebay, own, session, file })
+    }
+
+    /// All arms of one workload, shuffled; each is saved at once. Returns how many failed.
+    fn block(&self, workload: &Workload, block: u32, arms: &[(Who, Arm)]) -> Result<u32> {
+        let mut failed = 0;
+        let mut order = arms.to_vec();
+        Seeded::new(self.options.seed, &format!("{}/{block}", workload.name)).shuffle(&mut order);
+        for (place, (who, arm)) in order.into_iter().enumerate() {
+            let label = Label {
+                session: self.session.clone(),
+                name: workload.name.to_owned(),
+                who,
+                arm,
+                block,
+                order: place as u32,
+            };
+            let record = self.one(workload, label)?;
+            save(&self.file, &record)?;
+            if let Some(failure) = &record.failure {
+                failed += 1;
+                eprintln!("  {} as {who}: {failure}", record.label.arm);
+            }
+        }
+        Ok(failed)
+    }
+
+    /// One run in a fresh directory. A workload that fails becomes a record with the reason.
+    fn one(&self, workload: &Workload, label: Label) -> Result<Record> {
+        let (who, at_unix) = (label.who, machine::unix_now());
+        let dir = self.ground.fresh(who)?;
+        let run_file = self.ground.scratch.join("micro-{}.run");
+        let outcome = self.attempt(workload, &label, &dir, &run_file);
+        interrupt::check()?;
+        self.ground.clear(&dir)?;
+        let requests = self.collect_requests();
+        let mut record = Record {
+            label,
+            at_unix,
+            ended: Ended::default(),
+            measured: None,
+            requests: BTreeMap::new(),
+            failure: None,
+        };
+        match outcome {
+            Ok((ended, measured)) => {
+                record.ended = ended;
+                record.measured = Some(measured);
+                record.requests = requests?;
+            }
+            Err(cause) if cause.kind == Kind::Interrupted => return Err(cause),
+            Err(cause) => record.failure = Some(cause.message),
+        }
+        Ok(record)
+    }
+
+    fn attempt(
+        &self,
+        workload: &Workload,
+        label: &Label,
+        dir: &Path,
+        run_file: &Path,
+    ) -> Result<(Ended, Measured)> {
+        let (who, arm) = (label.who, label.arm);
+        self.launch(who, dir, self.work(workload, "setup", &[], &[]))?.succeed()?;
+        machine::sync_file_system(dir)?;
+        if workload.cold {
+            machine::drop_caches()?;
+        }
+        let result = self.ground.scratch.join("result.json");
+        let _ = std::fs::remove_file(&result);
+        let prefix = self.forebay.prefix(arm, run_file);
+        let to: [OsString; 2] = ["--result".into(), result.clone().into()];
+        let words = if workload.starts_runs {
+            self.work(workload, "run", &to, &prefix)
+        } else {
+            [fixed(&prefix), self.work(workload, "run", &to, &[])].concat()
+        };
+        let ended = self.launch(who, dir, words)?.succeed()?;
+        let text = std::fs::read_to_string(&result)?;
+        let measured: Measured = serde_json::from_str(&text).map_err(std::io::Error::from)?;
+        let expects_cover = arm != Arm::Bare && !workload.starts_runs && !self.forebay.shim;
+        if measured.on_fuse != expects_cover {
+            let seen = if measured.on_fuse { "covered" } else { "not covered" };
+            return Err(Error::wrong(format!("the {arm} run saw a directory that is {seen}")));
+        }
+        self.launch(who, dir, self.work(workload, "verify", &[], &[]))?.succeed()?;
+        Ok((ended, measured))
+    }
+
+    fn work(
+        &self,
+        workload: &Workload,
+        stage: &str,
+        more: &[OsString],
+        prefix: &[OsString],
+    ) -> Vec<OsString> {
+        let mut words: Vec<OsString> = vec![self.own.clone().into(), "work".into()];
+        words.extend([workload.name.into(), ".".into(), "--stage".into(), stage.into()]);
+        words.extend(["--scale".into(), self.options.scale.to_string().into()]);
+        words.extend_from_slice(more);
+        if !prefix.is_empty() {
+            words.push("--".into());
+            words.extend_from_slice(prefix);
+        }
+        words
+    }
+
+    fn launch(&self, who: Who, dir: &Path, words: Vec<OsString>) -> Result<Launch> {
+        Ok(Launch {
+            words,
+            dir: dir.to_owned(),
+            uid: self.ground.uid(who),
+            variables: self.ground.variables(who)?,
+            log: self.ground.scratch.join("log"),
+            limit_s: 300,
+        })
+    }
+
+    /// Sums the requests of all run files of this run, and removes them.
+    fn collect_requests(&self) -> Result<BTreeMap<String, u64>> {
+        let mut sum = BTreeMap::new();
+        for entry in std::fs::read_dir(&self.ground.scratch)?.flatten() {
+            if entry.file_name().to_string_lossy().starts_with("micro-") {
+                let path = entry.path();
+                if path.extension().is_some_and(|ending| ending == "run") {
+                    for (kind, count) in requests::count(&path)? {
+                        *sum.entry(kind).or_default() += count;
+                    }
+                }
+                let _ = std::fs::remove_file(&path);
+            }
+        }
+        Ok(sum)
+    }
+}
+
+/// The prefix of a single run: its number is 0.
+fn fixed(prefix: &[OsString]) -> Vec<OsString> {
+    prefix.iter().map(|word| word.to_string_lossy().replace("{}", "0").into()).collect()
+}

@@ -1,0 +1,284 @@
+//! Whole pipelines, bare and covered, in shuffled blocks: wall time and CPU time.
+//!
+//! A pipeline is one script in `bench/pipelines/`; it knows four words: `ready` (status 0, or why
+//! not), `prepare`, `run`, `verify`, each in its directory.
+
+use crate::covered::Forebay;
+use crate::error::{During, Error, Kind, Result};
+use crate::ground::{Backing, Ground};
+use crate::launch::{Ended, Launch};
+use crate::micro::{all_good, open_session};
+use crate::record::{Arm, Label, Record, Saved, Who, save};
+use crate::shuffle::Seeded;
+use crate::{interrupt, machine, requests};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// What to measure.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// The binary under test.
+    #[arg(long, default_value = "target/release/forebay")]
+    pub forebay: PathBuf,
+    /// Where results are saved, and the loop image while the bench runs.
+    #[arg(long, default_value = "target/bench")]
+    pub results: PathBuf,
+    /// Where the scripts are.
+    #[arg(long, default_value = "bench/pipelines")]
+    pub scripts: PathBuf,
+    /// Pairs of bare and covered runs of each pipeline.
+    #[arg(long, default_value_t = 15)]
+    pub pairs: u32,
+    /// Seed of the order.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// As whom; the default is root for root.
+    #[arg(long)]
+    pub who: Option<Who>,
+    /// Only these pipelines.
+    #[arg(long, value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// Add a run with `--trace every-read` to each block.
+    #[arg(long)]
+    pub every_read: bool,
+    /// The file system below.
+    #[arg(long, value_enum, default_value_t = Backing::Ext4)]
+    pub backing: Backing,
+    /// Size of the loop image.
+    #[arg(long, default_value_t = 20)]
+    pub image_gib: u64,
+    /// User id of the ordinary user, when the bench runs as root.
+    #[arg(long, default_value_t = 1000)]
+    pub user: u32,
+    /// Begin no new block that would end after this many minutes.
+    #[arg(long)]
+    pub budget_minutes: Option<f64>,
+    /// One run may take this many seconds.
+    #[arg(long, default_value_t = 3600)]
+    pub limit_s: u64,
+    /// Go on with the last session instead of beginning a new one.
+    #[arg(long)]
+    pub resume: bool,
+    /// The binary is a stand-in that covers nothing.
+    #[arg(long)]
+    pub shim: bool,
+}
+
+/// File of the pipeline results.
+pub const FILE: &str = "pipelines.jsonl";
+
+#[derive(Debug)]
+struct Pipeline {
+    name: String,
+    script: PathBuf,
+}
+
+#[derive(Debug)]
+struct Bench<'a> {
+    options: &'a Options,
+    ground: Ground,
+    forebay: Forebay,
+    who: Who,
+    session: String,
+    file: PathBuf,
+    variables: Vec<(&'static str, OsString)>,
+}
+
+/// Runs what is missing, block by block through all pipelines, and saves each run.
+pub fn run(options: &Options) -> Result<()> {
+    let started = Instant::now();
+    let found = find(&options.scripts, &options.only)?;
+    let (bench, ready) = Bench::begin(options, found)?;
+    let arms = bench.arms();
+    let saved = Saved::load(&bench.file)?;
+    let mut took: BTreeMap<String, f64> = BTreeMap::new();
+    for pipeline in &ready {
+        eprintln!("{}: one run that is not recorded", pipeline.name);
+        let begun = Instant::now();
+        bench.warm(pipeline)?;
+        let block_s = begun.elapsed().as_secs_f64() * arms.len() as f64;
+        took.insert(pipeline.name.clone(), block_s);
+    }
+    let mut failed = 0;
+    for block in 0..options.pairs {
+        let mut order: Vec<&Pipeline> = ready.iter().collect();
+        Seeded::new(options.seed, &format!("pipelines/{block}")).shuffle(&mut order);
+        for pipeline in order {
+            if saved.complete(&bench.session, &pipeline.name, &arms).contains(&block) {
+                continue;
+            }
+            let end_s = started.elapsed().as_secs_f64() + took[&pipeline.name];
+            if options.budget_minutes.is_some_and(|budget| end_s > budget * 60.0) {
+                eprintln!("the budget leaves no time for {} #{block}", pipeline.name);
+                continue;
+            }
+            let begun = Instant::now();
+            failed += bench.block(pipeline, block, &arms)?;
+            took.insert(pipeline.name.clone(), begun.elapsed().as_secs_f64());
+        }
+    }
+    all_good(failed)
+}
+
+fn find(scripts: &Path, only: &[String]) -> Result<Vec<Pipeline>> {
+    let scripts = scripts.canonicalize().during("find", scripts)?;
+    let mut found: Vec<Pipeline> = std::fs::read_dir(&scripts)
+        .during("list", &scripts)?
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "sh"))
+        .filter_map(|script| {
+            let name = script.file_stem()?.to_string_lossy().into_owned();
+            Some(Pipeline { name, script })
+        })
+        .collect();
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    if let Some(unknown) = only.iter().find(|name| !found.iter().any(|have| have.name == **name)) {
+        let names: Vec<_> = found.iter().map(|have| have.name.as_str()).collect();
+        let names = names.join(", ");
+        return Err(Error::new(Kind::Usage, format!("no pipeline {unknown}; there are {names}")));
+    }
+    found.retain(|have| only.is_empty() || only.contains(&have.name));
+    Ok(found)
+}
+
+impl<'a> Bench<'a> {
+    fn begin(options: &'a Options, found: Vec<Pipeline>) -> Result<(Self, Vec<Pipeline>)> {
+        let who = match (machine::is_root(), options.who) {
+            (true, Some(who)) => who,
+            (true, None) => Who::Root,
+            (false, _) => Who::User,
+        };
+        let ground =
+            Ground::prepare(&options.results, options.backing, options.image_gib, options.user)?;
+        let forebay = Forebay::pin(&options.forebay, &ground, options.shim)?;
+        let mut variables = ground.variables(who)?;
+        let root = std::env::current_dir()?.into_os_string();
+        variables.push(("FOREBAY_ROOT", root));
+        let mut bench = Self {
+            options,
+            ground,
+            forebay,
+            who,
+            session: String::new(),
+            file: options.results.join(FILE),
+            variables,
+        };
+        let mut conditions = machine::describe();
+        conditions.extend(bench.ground.conditions.clone());
+        let mut ready = Vec::new();
+        for pipeline in found {
+            let probe = bench.launch(&pipeline, "ready", &bench.ground.scratch, &[]);
+            match probe.succeed() {
+                Ok(_) => ready.push(pipeline),
+                Err(cause) if cause.kind == Kind::Interrupted => return Err(cause),
+                Err(_) => {
+                    conditions.push(format!("left out: {}: {}", pipeline.name, probe.tail()));
+                    eprintln!("left out: {}: {}", pipeline.name, probe.tail());
+                }
+            }
+        }
+        if options.shim {
+            conditions.push("a stand-in that covers nothing".to_owned());
+        }
+        let build = bench.forebay.build.clone();
+        let (seed, resume) = (options.seed, options.resume);
+        bench.session = open_session(&bench.file, resume, "pipelines", &build, seed, conditions)?;
+        Ok((bench, ready))
+    }
+
+    fn arms(&self) -> Vec<(Who, Arm)> {
+        let mut arms = vec![(self.who, Arm::Bare), (self.who, Arm::Covered)];
+        if self.options.every_read {
+            arms.push((self.who, Arm::EveryRead));
+        }
+        arms
+    }
+
+    fn launch(&self, pipeline: &Pipeline, word: &str, dir: &Path, prefix: &[OsString]) -> Launch {
+        let mut words = prefix.to_vec();
+        words.extend(["bash".into(), pipeline.script.clone().into(), word.into()]);
+        Launch {
+            words,
+            dir: dir.to_owned(),
+            uid: self.ground.uid(self.who),
+            variables: self.variables.clone(),
+            log: self.ground.scratch.join(format!("log-{}-{word}", pipeline.name)),
+            limit_s: self.options.limit_s,
+        }
+    }
+
+    /// Brings programs and libraries into the page cache, before the first block.
+    fn warm(&self, pipeline: &Pipeline) -> Result<()> {
+        let dir = self.ground.fresh(self.who)?;
+        for word in ["prepare", "run", "verify"] {
+            self.launch(pipeline, word, &dir, &[]).succeed()?;
+        }
+        self.ground.clear(&dir)
+    }
+
+    fn block(&self, pipeline: &Pipeline, block: u32, arms: &[(Who, Arm)]) -> Result<u32> {
+        let mut failed = 0;
+        let mut order = arms.to_vec();
+        Seeded::new(self.options.seed, &format!("{}/{block}", pipeline.name)).shuffle(&mut order);
+        for (place, (who, arm)) in order.into_iter().enumerate() {
+            let label = Label {
+                session: self.session.clone(),
+                name: pipeline.name.clone(),
+                who,
+                arm,
+                block,
+                order: place as u32,
+            };
+            let record = self.one(pipeline, label)?;
+            save(&self.file, &record)?;
+            let (wall_s, cpu_s) = (record.ended.wall_s, record.ended.cpu_s);
+            failed += u32::from(record.failure.is_some());
+            let word = record.failure.as_deref().unwrap_or("done");
+            eprintln!("{} #{block} {arm}: {wall_s:.2} s, {cpu_s:.2} CPU s, {word}", pipeline.name);
+        }
+        Ok(failed)
+    }
+
+    fn one(&self, pipeline: &Pipeline, label: Label) -> Result<Record> {
+        let at_unix = machine::unix_now();
+        let dir = self.ground.fresh(self.who)?;
+        let run_file = self.ground.scratch.join("pipeline.run");
+        let outcome = self.attempt(pipeline, label.arm, &dir, &run_file);
+        interrupt::check()?;
+        self.ground.clear(&dir)?;
+        let requests = requests::count(&run_file);
+        let _ = std::fs::remove_file(&run_file);
+        let mut record = Record {
+            label,
+            at_unix,
+            ended: Ended::default(),
+            measured: None,
+            requests: BTreeMap::new(),
+            failure: None,
+        };
+        match outcome {
+            Ok(ended) => {
+                record.ended = ended;
+                record.requests = requests?;
+            }
+            Err(cause) if cause.kind == Kind::Interrupted => return Err(cause),
+            Err(cause) => record.failure = Some(cause.message),
+        }
+        if record.label.arm != Arm::Bare && !self.forebay.shim && record.requests.is_empty() {
+            record.failure.get_or_insert_with(|| "the run file counts no operations".to_owned());
+        }
+        Ok(record)
+    }
+
+    fn attempt(&self, pipeline: &Pipeline, arm: Arm, dir: &Path, run_file: &Path) -> Result<Ended> {
+        self.launch(pipeline, "prepare", dir, &[]).succeed()?;
+        machine::sync_file_system(dir)?;
+        let prefix = self.forebay.prefix(arm, run_file);
+        let ended = self.launch(pipeline, "run", dir, &prefix).succeed()?;
+        self.launch(pipeline, "verify", dir, &[]).succeed()?;
+        Ok(ended)
+    }
+}

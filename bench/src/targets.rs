@@ -1,0 +1,206 @@
+//! What the product promises, one line each, and how a figure is judged against it.
+
+use crate::record::{Arm, Who};
+use crate::stats::{Bounded, Side, bounded};
+
+/// What a median and its bound are compared with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Goal {
+    /// Covered / bare, at least.
+    Ratio(f64),
+    /// Rate of the covered run in MiB/s, at least.
+    MibPerSecond(f64),
+    /// Covered minus bare, milliseconds, at most.
+    ExtraMs(f64),
+    /// More wall time: the median at most, its bound at most; shares of the bare time.
+    Overhead(f64, f64),
+    /// No promise; only shown.
+    None,
+}
+
+/// What a comparison says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Median and bound keep the promise.
+    Pass,
+    /// The median keeps it; the runs do not show it with 95 %.
+    Undecided,
+    /// The median does not keep it.
+    Miss,
+    /// Nothing was promised.
+    Shown,
+}
+
+impl Verdict {
+    /// The word in the table.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Undecided => "median passes, bound does not",
+            Self::Miss => "**miss**",
+            Self::Shown => "",
+        }
+    }
+}
+
+const GIB: f64 = 1024.0;
+
+/// Promises of the micro workloads.
+pub const MICRO: &[(&str, Who, Goal)] = &[
+    ("write-seq", Who::Root, Goal::Ratio(0.9)),
+    ("write-seq-fsync", Who::Root, Goal::Ratio(0.9)),
+    ("write-seq-4k", Who::Root, Goal::Ratio(0.7)),
+    ("read-seq-cold", Who::Root, Goal::Ratio(0.9)),
+    ("read-seq-first", Who::Root, Goal::Ratio(0.9)),
+    ("read-seq-again", Who::Root, Goal::Ratio(0.9)),
+    ("read-rand-4k", Who::Root, Goal::Ratio(0.8)),
+    ("write-rand-4k", Who::Root, Goal::Ratio(0.7)),
+    ("write-seq", Who::User, Goal::MibPerSecond(GIB)),
+    ("read-seq-first", Who::User, Goal::MibPerSecond(GIB)),
+    ("read-seq-again", Who::User, Goal::MibPerSecond(GIB)),
+    ("create-300", Who::Root, Goal::Ratio(0.25)),
+    ("create-300", Who::User, Goal::Ratio(0.25)),
+    ("read-small-first", Who::Root, Goal::Ratio(0.10)),
+    ("read-small-first", Who::User, Goal::Ratio(0.10)),
+    ("read-small-again", Who::Root, Goal::Ratio(0.10)),
+    ("read-small-again", Who::User, Goal::Ratio(0.10)),
+    ("stat-watched", Who::Root, Goal::Ratio(0.8)),
+    ("stat-watched", Who::User, Goal::Ratio(0.8)),
+    ("append-fsync", Who::Root, Goal::Ratio(0.5)),
+    ("append-fsync", Who::User, Goal::Ratio(0.5)),
+    ("run-true", Who::Root, Goal::ExtraMs(100.0)),
+    ("run-true", Who::User, Goal::ExtraMs(100.0)),
+];
+
+/// The promise of a micro workload.
+pub fn micro(name: &str, who: Who) -> Goal {
+    let found = MICRO.iter().find(|(wanted, as_whom, _)| *wanted == name && *as_whom == who);
+    found.map_or(Goal::None, |(.., goal)| *goal)
+}
+
+/// The promise for whole pipelines.
+pub fn pipeline(arm: Arm) -> Goal {
+    match arm {
+        Arm::Bare => Goal::None,
+        Arm::Covered => Goal::Overhead(0.03, 0.06),
+        Arm::EveryRead => Goal::Overhead(0.15, 0.15),
+    }
+}
+
+/// Bare and covered figure of one block.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pair {
+    /// Without Forebay.
+    pub bare: f64,
+    /// Under it.
+    pub covered: f64,
+}
+
+impl Goal {
+    /// The figure of one pair that is compared.
+    fn figure(self, pair: &Pair) -> f64 {
+        match self {
+            Self::Ratio(_) | Self::None => pair.covered / pair.bare,
+            Self::MibPerSecond(_) => pair.covered,
+            Self::ExtraMs(_) => pair.covered - pair.bare,
+            Self::Overhead(..) => pair.covered / pair.bare - 1.0,
+        }
+    }
+
+    /// The side on which a bound matters.
+    fn side(self) -> Side {
+        match self {
+            Self::Ratio(_) | Self::MibPerSecond(_) | Self::None => Side::Lower,
+            Self::ExtraMs(_) | Self::Overhead(..) => Side::Upper,
+        }
+    }
+
+    /// Median and bound of the compared figure.
+    pub fn compare(self, pairs: &[Pair]) -> Bounded {
+        let figures: Vec<f64> = pairs.iter().map(|pair| self.figure(pair)).collect();
+        bounded(&figures, self.side())
+    }
+
+    /// Judges median and bound.
+    pub fn judge(self, seen: &Bounded) -> Verdict {
+        let (median, bound) = match self {
+            Self::None => return Verdict::Shown,
+            Self::Ratio(least) | Self::MibPerSecond(least) => {
+                (seen.median >= least, seen.bound >= least)
+            }
+            Self::ExtraMs(most) => (seen.median <= most, seen.bound <= most),
+            Self::Overhead(most, bound) => (seen.median <= most, seen.bound <= bound),
+        };
+        match (median, bound && seen.is_bound) {
+            (false, _) => Verdict::Miss,
+            (true, false) => Verdict::Undecided,
+            (true, true) => Verdict::Pass,
+        }
+    }
+
+    /// The promise in words.
+    pub fn words(self) -> String {
+        match self {
+            Self::None => String::new(),
+            Self::Ratio(least) => format!("ratio ≥ {least:.2}"),
+            Self::MibPerSecond(least) => format!("≥ {least:.0} MiB/s"),
+            Self::ExtraMs(most) => format!("≤ {most:.0} ms more"),
+            Self::Overhead(most, bound) if most == bound => format!("≤ {:.0} %", most * 100.0),
+            Self::Overhead(most, bound) => {
+                format!("≤ {:.0} %, bound ≤ {:.0} %", most * 100.0, bound * 100.0)
+            }
+        }
+    }
+
+    /// A figure with its unit.
+    pub fn show(self, figure: f64) -> String {
+        match self {
+            Self::None | Self::Ratio(_) => format!("{figure:.2}"),
+            Self::MibPerSecond(_) => format!("{figure:.0} MiB/s"),
+            Self::ExtraMs(_) => format!("{figure:+.1} ms"),
+            Self::Overhead(..) => format!("{:+.1} %", figure * 100.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(covered: &[f64]) -> Vec<Pair> {
+        covered.iter().map(|covered| Pair { bare: 10.0, covered: *covered }).collect()
+    }
+
+    #[test]
+    fn a_ratio_passes_only_with_its_bound() {
+        let goal = Goal::Ratio(0.9);
+        let verdict = |covered: &[f64]| goal.judge(&goal.compare(&pairs(covered)));
+        assert_eq!(verdict(&[9.5, 9.6, 9.7, 9.5, 9.4, 9.3, 9.2]), Verdict::Pass);
+        assert_eq!(verdict(&[9.5, 9.6, 9.7, 9.5, 9.4, 9.3, 8.2]), Verdict::Undecided);
+        assert_eq!(verdict(&[9.5, 9.6, 9.7]), Verdict::Undecided, "three runs show a range only");
+        assert_eq!(verdict(&[8.5, 8.6, 9.7, 8.5, 8.4, 9.3, 8.2]), Verdict::Miss);
+    }
+
+    #[test]
+    fn overheads_and_extras_are_judged_from_above() {
+        let goal = Goal::Overhead(0.03, 0.06);
+        let mut covered = vec![10.2; 15];
+        assert_eq!(goal.judge(&goal.compare(&pairs(&covered))), Verdict::Pass);
+        covered[..4].fill(11.0);
+        assert_eq!(goal.judge(&goal.compare(&pairs(&covered))), Verdict::Undecided);
+        covered[..8].fill(11.0);
+        assert_eq!(goal.judge(&goal.compare(&pairs(&covered))), Verdict::Miss);
+        let extra = Goal::ExtraMs(100.0);
+        assert_eq!(extra.judge(&extra.compare(&pairs(&[60.0; 7]))), Verdict::Pass);
+        assert_eq!(extra.judge(&extra.compare(&pairs(&[160.0; 7]))), Verdict::Miss);
+    }
+
+    #[test]
+    fn every_promise_names_a_workload() {
+        for (name, who, _) in MICRO {
+            assert!(crate::workloads::find(name).is_ok(), "{name}");
+            assert_ne!(micro(name, *who), Goal::None);
+        }
+        assert_eq!(micro("rename", Who::Root), Goal::None);
+    }
+}

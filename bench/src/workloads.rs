@@ -1,0 +1,137 @@
+//! The micro workloads: one entry each in `WORKLOADS`. File system calls only, nothing else.
+//!
+//! `setup` and `verify` run on the bare directory, as the same user as the measured `run`.
+
+use crate::error::{During, Error, Kind, Result};
+use crate::measure::{Measured, Meter};
+use rustix::fd::OwnedFd;
+use rustix::fs::{Mode, OFlags};
+use std::ffi::{CString, OsString};
+use std::path::Path;
+
+mod append;
+mod data;
+mod names;
+mod process;
+mod small;
+
+/// How much work is done; 1.0 is what the tables are made with.
+#[derive(Debug, Clone, Copy)]
+pub struct Scale(pub f64);
+
+impl Scale {
+    /// `full` operations, scaled, at least one.
+    pub fn ops(self, full: u64) -> u64 {
+        ((full as f64 * self.0) as u64).max(1)
+    }
+
+    /// `full` seconds, scaled.
+    pub fn seconds(self, full: f64) -> f64 {
+        full * self.0
+    }
+}
+
+/// Where a workload works.
+#[derive(Debug)]
+pub struct Place<'a> {
+    /// The directory, as given.
+    pub path: &'a Path,
+    /// The directory, open: after the cover, if there is one.
+    pub dir: OwnedFd,
+    /// How much work.
+    pub scale: Scale,
+    /// Put before the command of workloads that start commands themselves; `{}` is a number.
+    pub prefix: &'a [OsString],
+}
+
+impl<'a> Place<'a> {
+    /// Opens `path`.
+    pub fn open(path: &'a Path, scale: Scale, prefix: &'a [OsString]) -> Result<Self> {
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+        let dir = rustix::fs::open(path, flags, Mode::empty()).during("open", path)?;
+        Ok(Self { path, dir, scale, prefix })
+    }
+
+    /// True when the directory is on a FUSE file system.
+    pub fn on_fuse(&self) -> Result<bool> {
+        Ok(rustix::fs::fstatfs(&self.dir)?.f_type as i64 == 0x6573_5546)
+    }
+}
+
+/// What the figure of a workload is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Operations per second.
+    OpsPerSecond,
+    /// MiB per second.
+    MibPerSecond,
+    /// Milliseconds per operation.
+    MsPerOp,
+}
+
+/// One workload.
+#[derive(Debug)]
+pub struct Workload {
+    /// Its name on the command line and in the tables.
+    pub name: &'static str,
+    /// One operation, in words.
+    pub operation: &'static str,
+    /// What its figure is.
+    pub unit: Unit,
+    /// Drop all caches (root) before the measured run.
+    pub cold: bool,
+    /// It starts `forebay run` itself instead of being run under it.
+    pub starts_runs: bool,
+    /// Makes what the workload needs.
+    pub setup: fn(&Place<'_>) -> Result<()>,
+    /// Does the measured work.
+    pub run: fn(&Place<'_>, &mut Meter) -> Result<()>,
+    /// Looks at the bare directory afterwards.
+    pub verify: fn(&Place<'_>) -> Result<()>,
+    /// Each how many operations one is timed on its own.
+    pub sample_every: u64,
+}
+
+/// All workloads, in the order of the tables.
+pub fn all() -> impl Iterator<Item = &'static Workload> {
+    let groups = [data::WORKLOADS, small::WORKLOADS, names::WORKLOADS, append::WORKLOADS];
+    groups.into_iter().chain([process::WORKLOADS]).flatten()
+}
+
+/// The workload called `name`.
+pub fn find(name: &str) -> Result<&'static Workload> {
+    all().find(|workload| workload.name == name).ok_or_else(|| {
+        let names: Vec<_> = all().map(|workload| workload.name).collect();
+        Error::new(Kind::Usage, format!("no workload {name}; there are {}", names.join(", ")))
+    })
+}
+
+/// Runs the measured part of `workload` in `path`.
+pub fn measure(
+    workload: &Workload,
+    path: &Path,
+    scale: Scale,
+    prefix: &[OsString],
+) -> Result<Measured> {
+    let place = Place::open(path, scale, prefix)?;
+    let mut meter = Meter::new(workload.sample_every);
+    (workload.run)(&place, &mut meter)?;
+    let mut done = meter.finish();
+    done.on_fuse = place.on_fuse()?;
+    Ok(done)
+}
+
+/// For workloads without setup or verify.
+fn nothing(_: &Place<'_>) -> Result<()> {
+    Ok(())
+}
+
+/// `prefix000000`, `prefix000001`, …, made before the clock starts.
+fn names_of(prefix: &str, count: u64) -> Vec<CString> {
+    (0..count)
+        .map(|at| CString::new(format!("{prefix}{at:06}")).expect("no NUL in a decimal number"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! Appending: a log with a sync after each line, and the shell's `>>`.
+
+use super::{Place, Unit, Workload, nothing};
+use crate::error::{Error, Result};
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::write;
+
+const LINE: &[u8; 100] = &[b'l'; 100];
+const LOG: &str = "log.txt";
+const REOPENED: u64 = 5_000;
+
+/// The workloads that append.
+pub(super) static WORKLOADS: &[Workload] = &[
+    Workload {
+        name: "append-fsync",
+        operation: "write 100 B to an open log, fsync; for 1 s",
+        unit: Unit::OpsPerSecond,
+        cold: false,
+        starts_runs: false,
+        setup: |place| line(&open(place)?).map(drop),
+        run: |place, meter| {
+            let file = open(place)?;
+            meter.warm(1, |_| line(&file))?;
+            meter.passes(20, place.scale.seconds(1.0), |_| {
+                let bytes = line(&file)?;
+                rustix::fs::fsync(&file)?;
+                Ok(bytes)
+            })
+        },
+        verify: nothing,
+        sample_every: 1,
+    },
+    Workload {
+        name: "append-open",
+        operation: "open(O_APPEND|O_CREAT), write 100 B, close, as `>>` does; 5,000 times",
+        unit: Unit::OpsPerSecond,
+        cold: false,
+        starts_runs: false,
+        setup: nothing,
+        run: |place, meter| meter.once(place.scale.ops(REOPENED), |_| line(&open(place)?)),
+        verify: |place| {
+            let found = rustix::fs::statat(&place.dir, LOG, AtFlags::empty())?.st_size as u64;
+            match place.scale.ops(REOPENED) * LINE.len() as u64 {
+                expected if expected == found => Ok(()),
+                expected => Err(Error::wrong(format!("{LOG}: {found} of {expected} bytes"))),
+            }
+        },
+        sample_every: 16,
+    },
+];
+
+fn open(place: &Place<'_>) -> Result<OwnedFd> {
+    let flags = OFlags::CREATE | OFlags::APPEND | OFlags::WRONLY | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(&place.dir, LOG, flags, Mode::RUSR | Mode::WUSR)?)
+}
+
+fn line(file: &OwnedFd) -> Result<u64> {
+    match write(file, LINE)? {
+        100 => Ok(100),
+        got => Err(Error::wrong(format!("wrote {got} of 100 bytes"))),
+    }
+}

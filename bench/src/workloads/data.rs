@@ -1,0 +1,274 @@
+//! Bytes in large files: sequential and random, cold and warm.
+
+use super::{Place, Unit, Workload, nothing};
+use crate::error::{Error, Result};
+use crate::measure::Meter;
+use crate::shuffle::Seeded;
+use rustix::fd::OwnedFd;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::{pread, pwrite, read, write};
+
+const MIB: usize = 1 << 20;
+/// Size of the sequential files: far above the caches of the CPU, small against memory.
+const SEQUENTIAL_MIB: u64 = 512;
+/// Size of the file with random access.
+const RANDOM_MIB: u64 = 256;
+const PAGE: usize = 4096;
+
+const BASE: Workload = Workload {
+    name: "",
+    operation: "",
+    unit: Unit::MibPerSecond,
+    cold: false,
+    starts_runs: false,
+    setup: nothing,
+    run: |_, _| Ok(()),
+    verify: nothing,
+    sample_every: 1,
+};
+
+/// The data workloads.
+pub(super) static WORKLOADS: &[Workload] = &[
+    Workload {
+        name: "write-seq",
+        operation: "1 MiB write to a new file of 512 MiB, closed, not synced",
+        run: |place, meter| write_file(place, meter, MIB, SEQUENTIAL_MIB, false),
+        verify: |place| check_file(place, SEQUENTIAL_MIB),
+        ..BASE
+    },
+    Workload {
+        name: "write-seq-fsync",
+        operation: "the same, with an fsync before the close",
+        run: |place, meter| write_file(place, meter, MIB, SEQUENTIAL_MIB, true),
+        verify: |place| check_file(place, SEQUENTIAL_MIB),
+        ..BASE
+    },
+    Workload {
+        name: "write-seq-4k",
+        operation: "4 KiB write to a new file of 256 MiB, closed, not synced",
+        run: |place, meter| write_file(place, meter, PAGE, RANDOM_MIB, false),
+        verify: |place| check_file(place, RANDOM_MIB),
+        sample_every: 64,
+        ..BASE
+    },
+    Workload {
+        name: "read-seq-cold",
+        operation: "1 MiB read of 512 MiB, all caches of the kernel dropped",
+        cold: true,
+        setup: |place| fill(place, SEQUENTIAL_MIB),
+        run: |place, meter| read_file(place, meter, false),
+        ..BASE
+    },
+    Workload {
+        name: "read-seq-first",
+        operation: "1 MiB read of 512 MiB, in the cache of the backing file, new to the run",
+        setup: |place| fill(place, SEQUENTIAL_MIB),
+        run: |place, meter| read_file(place, meter, false),
+        ..BASE
+    },
+    Workload {
+        name: "read-seq-again",
+        operation: "1 MiB read of 512 MiB that this run has read before, file opened anew",
+        setup: |place| fill(place, SEQUENTIAL_MIB),
+        run: |place, meter| read_file(place, meter, true),
+        ..BASE
+    },
+    Workload {
+        name: "read-rand-4k",
+        operation: "4 KiB pread at random pages of 256 MiB, cached by one pass before",
+        unit: Unit::OpsPerSecond,
+        setup: |place| fill(place, RANDOM_MIB),
+        run: read_random,
+        sample_every: 64,
+        ..BASE
+    },
+    Workload {
+        name: "write-rand-4k",
+        operation: "4 KiB pwrite over random pages of a file of 256 MiB, not synced",
+        unit: Unit::OpsPerSecond,
+        setup: |place| fill(place, RANDOM_MIB),
+        run: write_random,
+        verify: |place| check_size(place, RANDOM_MIB),
+        sample_every: 64,
+        ..BASE
+    },
+];
+
+const NAME: &str = "data.bin";
+
+fn open(place: &Place<'_>, flags: OFlags) -> Result<OwnedFd> {
+    let mode = Mode::RUSR | Mode::WUSR;
+    Ok(rustix::fs::openat(&place.dir, NAME, flags | OFlags::CLOEXEC, mode)?)
+}
+
+/// A block whose first bytes in each page tell its MiB; the rest does not compress to nothing.
+fn block(number: u64) -> Vec<u8> {
+    let mut random = Seeded::new(number, "block");
+    let mut bytes: Vec<u8> = (0..MIB / 8).flat_map(|_| random.draw().to_le_bytes()).collect();
+    for page in bytes.chunks_mut(PAGE) {
+        page[..8].copy_from_slice(&number.to_le_bytes());
+    }
+    bytes
+}
+
+fn stamp(block: &mut [u8], number: u64) {
+    for page in block.chunks_mut(PAGE) {
+        page[..8].copy_from_slice(&number.to_le_bytes());
+    }
+}
+
+fn stamped(bytes: &[u8]) -> Option<u64> {
+    bytes.get(..8).and_then(|head| head.try_into().ok()).map(u64::from_le_bytes)
+}
+
+fn write_all(file: &OwnedFd, mut bytes: &[u8]) -> Result<u64> {
+    let whole = bytes.len() as u64;
+    while !bytes.is_empty() {
+        let done = write(file, bytes)?;
+        bytes = &bytes[done..];
+    }
+    Ok(whole)
+}
+
+fn fill(place: &Place<'_>, mib: u64) -> Result<()> {
+    let file = open(place, OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY)?;
+    let mut bytes = block(0);
+    for number in 0..place.scale.ops(mib) {
+        stamp(&mut bytes, number);
+        write_all(&file, &bytes)?;
+    }
+    Ok(())
+}
+
+fn write_file(
+    place: &Place<'_>,
+    meter: &mut Meter,
+    step: usize,
+    mib: u64,
+    sync: bool,
+) -> Result<()> {
+    let mut bytes = block(0);
+    let total = place.scale.ops(mib) * MIB as u64;
+    let steps = total / step as u64;
+    let mut file = None;
+    meter.and_then(|| {
+        file = Some(open(place, OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY)?);
+        Ok(())
+    })?;
+    let file = file.expect("opened just above");
+    meter.once(steps, |at| {
+        let number = at * step as u64 / MIB as u64;
+        stamp(&mut bytes[..step], number);
+        write_all(&file, &bytes[..step])
+    })?;
+    meter.and_then(|| {
+        if sync {
+            rustix::fs::fsync(&file)?;
+        }
+        drop(file);
+        Ok(())
+    })
+}
+
+fn check_size(place: &Place<'_>, mib: u64) -> Result<()> {
+    let file = open(place, OFlags::RDONLY)?;
+    let size = rustix::fs::fstat(&file)?.st_size as u64;
+    let expected = place.scale.ops(mib) * MIB as u64;
+    if size == expected {
+        return Ok(());
+    }
+    Err(Error::wrong(format!("{NAME} has {size} bytes instead of {expected}")))
+}
+
+fn check_file(place: &Place<'_>, mib: u64) -> Result<()> {
+    check_size(place, mib)?;
+    let file = open(place, OFlags::RDONLY)?;
+    let mut page = [0; PAGE];
+    for number in 0..place.scale.ops(mib) {
+        // The first and the last page of each MiB.
+        for within in [0, MIB - PAGE] {
+            let got = pread(&file, &mut page, number * MIB as u64 + within as u64)?;
+            if got != PAGE || stamped(&page) != Some(number) {
+                return Err(Error::wrong(format!("{NAME}: MiB {number} does not hold its bytes")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads the whole file in 1 MiB steps and checks each step's stamp.
+fn read_step(file: &OwnedFd, buffer: &mut [u8], number: u64) -> Result<u64> {
+    let mut got = 0;
+    while got < buffer.len() {
+        match read(file, &mut buffer[got..])? {
+            0 => return Err(Error::wrong(format!("{NAME} ends within MiB {number}"))),
+            more => got += more,
+        }
+    }
+    if stamped(buffer) != Some(number) || stamped(&buffer[MIB - PAGE..]) != Some(number) {
+        return Err(Error::wrong(format!("{NAME}: MiB {number} came with other bytes")));
+    }
+    Ok(got as u64)
+}
+
+fn read_file(place: &Place<'_>, meter: &mut Meter, again: bool) -> Result<()> {
+    let mib = place.scale.ops(SEQUENTIAL_MIB);
+    let mut buffer = vec![0; MIB];
+    if again {
+        let file = open(place, OFlags::RDONLY)?;
+        meter.warm(mib, |at| read_step(&file, &mut buffer, at))?;
+    }
+    let mut file = None;
+    meter.and_then(|| {
+        file = Some(open(place, OFlags::RDONLY)?);
+        Ok(())
+    })?;
+    let file = file.expect("opened just above");
+    meter.once(mib, |at| read_step(&file, &mut buffer, at))?;
+    meter.and_then(|| {
+        drop(file);
+        Ok(())
+    })
+}
+
+/// Page numbers in random order, drawn before the clock starts.
+fn pages(place: &Place<'_>) -> Vec<u64> {
+    let mut random = Seeded::new(11, "pages");
+    let bound = place.scale.ops(RANDOM_MIB) * (MIB / PAGE) as u64;
+    (0..20_000).map(|_| random.below(bound)).collect()
+}
+
+fn read_random(place: &Place<'_>, meter: &mut Meter) -> Result<()> {
+    let file = open(place, OFlags::RDONLY)?;
+    let mut buffer = vec![0; MIB];
+    meter.warm(place.scale.ops(RANDOM_MIB), |at| read_step(&file, &mut buffer, at))?;
+    let pages = pages(place);
+    let mut buffer = [0; PAGE];
+    meter.passes(pages.len() as u64, place.scale.seconds(0.5), |at| {
+        let page = pages[at as usize];
+        let got = pread(&file, &mut buffer, page * PAGE as u64)?;
+        if got != PAGE || stamped(&buffer) != Some(page / (MIB / PAGE) as u64) {
+            return Err(Error::wrong(format!("{NAME}: page {page} came with other bytes")));
+        }
+        Ok(got as u64)
+    })
+}
+
+fn write_random(place: &Place<'_>, meter: &mut Meter) -> Result<()> {
+    let file = open(place, OFlags::RDWR)?;
+    let pages = pages(place);
+    let mut bytes = block(0);
+    bytes.truncate(PAGE);
+    meter.passes(pages.len() as u64, place.scale.seconds(0.5), |at| {
+        let page = pages[at as usize];
+        stamp(&mut bytes, page / (MIB / PAGE) as u64);
+        match pwrite(&file, &bytes, page * PAGE as u64)? {
+            PAGE => Ok(PAGE as u64),
+            got => Err(Error::wrong(format!("{NAME}: wrote {got} of 4096 bytes"))),
+        }
+    })?;
+    meter.and_then(|| {
+        drop(file);
+        Ok(())
+    })
+}

@@ -1,0 +1,202 @@
+//! Names and attributes: stat, failed look-ups, unlink, rename, listing.
+
+use super::small::make;
+use super::{Place, Unit, Workload, names_of, nothing};
+use crate::error::{Error, Result};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir};
+use rustix::io::Errno;
+use std::ffi::CStr;
+use std::mem::MaybeUninit;
+
+const STATTED: u64 = 1_000;
+const REMOVED: u64 = 5_000;
+const LISTED: u64 = 10_000;
+
+const BASE: Workload = Workload {
+    name: "",
+    operation: "",
+    unit: Unit::OpsPerSecond,
+    cold: false,
+    starts_runs: false,
+    setup: |place| make(place, STATTED),
+    run: |_, _| Ok(()),
+    verify: nothing,
+    sample_every: 32,
+};
+
+/// The workloads on names.
+pub(super) static WORKLOADS: &[Workload] = &[
+    Workload {
+        name: "stat-first",
+        operation: "stat of 5,000 files new to the run",
+        setup: |place| make(place, REMOVED),
+        run: |place, meter| {
+            let names = names_of("f", place.scale.ops(REMOVED));
+            meter.once(names.len() as u64, |at| stat(place, &names[at as usize]))
+        },
+        ..BASE
+    },
+    Workload {
+        name: "stat-watched",
+        operation: "stat of the same 1,000 files, again and again for 1.5 s",
+        run: |place, meter| {
+            let names = names_of("f", place.scale.ops(STATTED));
+            let count = names.len() as u64;
+            meter.warm(count, |at| stat(place, &names[at as usize]))?;
+            // Not scaled down: it is about what happens after the first second.
+            meter.passes(count, 1.5, |at| stat(place, &names[at as usize]))
+        },
+        sample_every: 250,
+        ..BASE
+    },
+    Workload {
+        name: "missing-first",
+        operation: "failed stat, 5,000 names never asked for before",
+        setup: nothing,
+        run: |place, meter| {
+            let names = names_of("no", place.scale.ops(REMOVED));
+            meter.once(names.len() as u64, |at| missing(place, &names[at as usize]))
+        },
+        ..BASE
+    },
+    Workload {
+        name: "missing-again",
+        operation: "failed stat of the same 1,000 names, again and again for 0.5 s",
+        setup: nothing,
+        run: |place, meter| {
+            let names = names_of("no", place.scale.ops(STATTED));
+            let count = names.len() as u64;
+            meter.warm(count, |at| missing(place, &names[at as usize]))?;
+            let seconds = place.scale.seconds(0.5);
+            meter.passes(count, seconds, |at| missing(place, &names[at as usize]))
+        },
+        sample_every: 250,
+        ..BASE
+    },
+    Workload {
+        name: "unlink",
+        operation: "unlink, 5,000 files of 300 B new to the run",
+        setup: |place| make(place, REMOVED),
+        run: |place, meter| {
+            let names = names_of("f", place.scale.ops(REMOVED));
+            meter.once(names.len() as u64, |at| {
+                rustix::fs::unlinkat(&place.dir, &names[at as usize], AtFlags::empty())?;
+                Ok(0)
+            })
+        },
+        verify: |place| check_count(place, 0),
+        ..BASE
+    },
+    Workload {
+        name: "rename",
+        operation: "rename to a new name in the same directory, 5,000 files new to the run",
+        setup: |place| make(place, REMOVED),
+        run: |place, meter| {
+            let old = names_of("f", place.scale.ops(REMOVED));
+            let new = names_of("g", old.len() as u64);
+            meter.once(old.len() as u64, |at| {
+                let (old, new) = (&old[at as usize], &new[at as usize]);
+                rustix::fs::renameat(&place.dir, old, &place.dir, new)?;
+                Ok(0)
+            })
+        },
+        verify: |place| {
+            for name in names_of("g", place.scale.ops(REMOVED)) {
+                stat(place, &name)?;
+            }
+            check_count(place, place.scale.ops(REMOVED))
+        },
+        ..BASE
+    },
+    Workload {
+        name: "mkdir-rmdir",
+        operation: "mkdir, rmdir; 2,000 times",
+        setup: nothing,
+        run: |place, meter| {
+            let names = names_of("d", place.scale.ops(2_000));
+            meter.once(names.len() as u64, |at| {
+                let name = &names[at as usize];
+                rustix::fs::mkdirat(&place.dir, name, Mode::RWXU)?;
+                rustix::fs::unlinkat(&place.dir, name, AtFlags::REMOVEDIR)?;
+                Ok(0)
+            })
+        },
+        verify: |place| check_count(place, 0),
+        ..BASE
+    },
+    Workload {
+        name: "readdir-10k",
+        operation: "open the directory, list its 10,000 entries (the figure is lists/s), close",
+        setup: |place| make(place, LISTED),
+        run: |place, meter| {
+            let expected = place.scale.ops(LISTED);
+            meter.passes(1, place.scale.seconds(0.5), |_| list(place, expected, |_| Ok(())))
+        },
+        sample_every: 1,
+        ..BASE
+    },
+    Workload {
+        name: "list-stat-10k",
+        operation: "the same with a stat of each entry, as ls -l does (lists/s)",
+        setup: |place| make(place, LISTED),
+        run: |place, meter| {
+            let expected = place.scale.ops(LISTED);
+            meter.passes(1, place.scale.seconds(0.5), |_| {
+                list(place, expected, |name| stat(place, name).map(drop))
+            })
+        },
+        sample_every: 1,
+        ..BASE
+    },
+];
+
+/// Stat by name; the size must be that of a small file.
+pub(super) fn stat(place: &Place<'_>, name: &CStr) -> Result<u64> {
+    let found = rustix::fs::statat(&place.dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    match found.st_size as usize {
+        super::small::SMALL => Ok(0),
+        size => Err(Error::wrong(format!("stat of {name:?}: {size} bytes"))),
+    }
+}
+
+fn missing(place: &Place<'_>, name: &CStr) -> Result<u64> {
+    match rustix::fs::statat(&place.dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => Ok(0),
+        Err(other) => Err(other.into()),
+        Ok(_) => Err(Error::wrong(format!("{name:?} is there"))),
+    }
+}
+
+/// Lists the directory through a file descriptor of its own and expects `expected` entries.
+fn list(
+    place: &Place<'_>,
+    expected: u64,
+    mut each: impl FnMut(&CStr) -> Result<()>,
+) -> Result<u64> {
+    let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+    let dir = rustix::fs::openat(&place.dir, c".", flags, Mode::empty())?;
+    // What glibc's readdir uses.
+    let mut buffer = [MaybeUninit::uninit(); 32 * 1024];
+    let mut entries = RawDir::new(&dir, &mut buffer);
+    let mut found = 0;
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name == c"." || name == c".." {
+            continue;
+        }
+        if entry.file_type() == FileType::RegularFile {
+            each(name)?;
+        }
+        found += 1;
+    }
+    if found == expected {
+        return Ok(0);
+    }
+    Err(Error::wrong(format!("{found} entries instead of {expected}")))
+}
+
+/// The directory holds exactly `expected` entries.
+pub(super) fn check_count(place: &Place<'_>, expected: u64) -> Result<()> {
+    list(place, expected, |_| Ok(())).map(drop)
+}

@@ -1,0 +1,25 @@
+//! The subcommands: one file each, one line here.
+
+mod doctor;
+mod run;
+
+use crate::exit::Stop;
+
+/// What Forebay can do.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Run a command in place, unmodified, and record what every task did to storage
+    Run(run::Args),
+    /// Say what works on this machine, and how to mend what does not
+    Doctor(doctor::Args),
+}
+
+impl Command {
+    /// Does it; the number is the exit code.
+    pub(crate) fn run(self) -> Result<i32, Stop> {
+        match self {
+            Command::Run(args) => run::run(args),
+            Command::Doctor(args) => doctor::run(&args),
+        }
+    }
+}

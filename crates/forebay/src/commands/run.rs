@@ -1,0 +1,298 @@
+//! `forebay run`: the front door.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use forebay_model::{ByteCount, Commands, Header, Micros, Privacy, Salt};
+use forebay_volume::launch::{self, Exit, Failure, Launch, Outcome};
+
+use crate::exit::{DAEMON_LOST, NOT_EXECUTABLE, NOT_FOUND, NOTHING_RUN, Stop};
+use crate::say;
+
+/// How much is traced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Trace {
+    /// Opens, closes, sizes and all operations on names; bytes where the kernel shows them
+    Files,
+    /// Each read and write too, exactly; slower, for prices of operations
+    EveryRead,
+}
+
+/// Options of `forebay run`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  forebay run -- snakemake --cores 8\n  \
+    forebay run --at /scratch/me -o day1.run -- nextflow run main.nf\n\n\
+    The command's exit status is its own. The run file is .forebay/runs/TIME.run unless -o says \
+    otherwise; it is one SQLite file (FORMATS.md).")]
+pub(crate) struct Args {
+    /// Cover this directory too (repeatable); default: the current directory alone
+    #[arg(long, value_name = "DIR")]
+    at: Vec<PathBuf>,
+    /// How much to trace
+    #[arg(long, value_enum, default_value = "files")]
+    trace: Trace,
+    /// Where the run file goes
+    #[arg(short, long, value_name = "RUN")]
+    output: Option<PathBuf>,
+    /// Hash paths and sample names in the run file
+    #[arg(long)]
+    anonymise: bool,
+    /// Leave command lines out of the run file (secrets in them are masked in any case)
+    #[arg(long)]
+    no_commands: bool,
+    /// Print the summary as one line of JSON instead of the table
+    #[arg(long)]
+    json: bool,
+    /// Print no summary
+    #[arg(long, short)]
+    quiet: bool,
+    /// The command and its words
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+pub(crate) fn run(args: Args) -> Result<i32, Stop> {
+    let directory = std::env::current_dir().map_err(|error| {
+        let message = format!("the current directory can't be found: {error}");
+        Stop::new(NOTHING_RUN, message, "cd to a directory that exists")
+    })?;
+    let name = run_name();
+    let output = match &args.output {
+        Some(path) => std::path::absolute(path).unwrap_or_else(|_| path.clone()),
+        None => directory.join(".forebay/runs").join(&name),
+    };
+    check_output(&output, args.output.is_some())?;
+    let state = state_file(&name)?;
+    let mut cover = args.at.clone();
+    if cover.is_empty() {
+        cover.push(directory.clone());
+    }
+    let header = header(&args, &directory);
+    let outcome = launch::launch(Launch {
+        command: args.command.clone(),
+        directory: directory.clone(),
+        cover,
+        every_read: args.trace == Trace::EveryRead,
+        header,
+        state,
+        output,
+    })
+    .map_err(explain)?;
+    finish(&args, &directory, &outcome)
+}
+
+fn finish(args: &Args, directory: &Path, outcome: &Outcome) -> Result<i32, Stop> {
+    for warning in &outcome.warnings {
+        say::note(warning);
+    }
+    if let Some(run) = &outcome.run {
+        if args.output.is_none() {
+            keep_house(directory, run);
+        }
+        if !args.quiet {
+        }
+        if !args.json && !args.quiet {
+            say::note(&format!("the run is in {}", shown(run, directory)));
+        }
+    }
+    if let Some(pids) = &outcome.lingering {
+        let some: Vec<String> = pids.iter().take(8).map(u32::to_string).collect();
+        say::note(&format!(
+            "processes of the run live on (pid {}): files stay covered for them, and the run file \
+             is completed when they end",
+            if some.is_empty() { "unknown".to_owned() } else { some.join(", ") }
+        ));
+    }
+    if outcome.daemon_lost {
+        return Err(Stop::new(
+            DAEMON_LOST,
+            "the daemon was gone before the command ended: programs got I/O errors since then, \
+             results may be incomplete",
+            "run it again; if it was killed for memory, `dmesg` says so",
+        ));
+    }
+    match outcome.exit {
+        Exit::Code(code) => Ok(code),
+        signal @ Exit::Signal(_) => launch::end_like(signal),
+    }
+}
+
+/// Forebay's own folder keeps itself out of version control, and says which run is the latest.
+fn keep_house(directory: &Path, run: &Path) {
+    let own = directory.join(".forebay");
+    if !run.starts_with(&own) {
+        return;
+    }
+    let ignore = own.join(".gitignore");
+    if !ignore.exists() {
+        let _ = std::fs::write(ignore, "*\n");
+    }
+    let latest = own.join("latest.run");
+    let fresh = own.join(format!("latest.run.{}", std::process::id()));
+    if let Ok(to) = run.strip_prefix(&own) {
+        if std::os::unix::fs::symlink(to, &fresh).is_ok() && std::fs::rename(&fresh, latest).is_err() {
+            let _ = std::fs::remove_file(fresh);
+        }
+    }
+}
+
+fn shown(path: &Path, directory: &Path) -> String {
+    path.strip_prefix(directory).unwrap_or(path).display().to_string()
+}
+
+/// A name that sorts by time and does not repeat on one machine.
+fn run_name() -> String {
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default();
+    let days = now.as_secs() / 86_400;
+    let (year, month, day) = civil(days as i64);
+    let second = now.as_secs() % 86_400;
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    let pid = std::process::id();
+    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z-{pid}.run")
+}
+
+/// Year, month and day (UTC) of a day since 1970. Source: H. Hinnant, "chrono-compatible low-level
+/// date algorithms", `civil_from_days`.
+fn civil(days: i64) -> (i64, i64, i64) {
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+/// A run must not end with nowhere to put its record.
+fn check_output(output: &Path, asked_for: bool) -> Result<(), Stop> {
+    let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
+    if !asked_for || parent.is_none_or(Path::is_dir) && !output.is_dir() {
+        return Ok(());
+    }
+    let message = format!("the run file {} can't be made: its directory is not there", output.display());
+    Err(Stop::new(NOTHING_RUN, message, "make the directory, or name another file after -o"))
+}
+
+/// Where the run file is written while the run lasts: a directory of this machine and this user.
+fn state_file(name: &str) -> Result<PathBuf, Stop> {
+    use std::os::unix::fs::DirBuilderExt;
+    let home = |rest: &str| std::env::var_os("HOME").map(|home| Path::new(&home).join(rest));
+    let temporary = std::env::temp_dir();
+    let user = rustix::process::getuid().as_raw();
+    let candidates = [
+        std::env::var_os("XDG_STATE_HOME").map(|dir| Path::new(&dir).join("forebay")),
+        home(".local/state/forebay"),
+        Some(temporary.join(format!("forebay-{user}"))),
+        Some(PathBuf::from(format!("/var/tmp/forebay-{user}"))),
+    ];
+    let mut last = None;
+    for dir in candidates.into_iter().flatten().filter(|dir| dir.is_absolute()) {
+        match std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir) {
+            // SQLite's log needs memory shared between processes, which network storage lacks.
+            Ok(()) if is_local(&dir) && is_writable(&dir) => return Ok(dir.join(name)),
+            Ok(()) => {}
+            Err(error) => last = Some(error),
+        }
+    }
+    let why = last.map_or("none is local and writable".to_owned(), |error| error.to_string());
+    let message = format!("there is no directory for the record of the run: {why}");
+    Err(Stop::new(NOTHING_RUN, message, "set XDG_STATE_HOME to a local directory that you may write"))
+}
+
+fn is_local(dir: &Path) -> bool {
+    std::fs::File::open(dir)
+        .ok()
+        .and_then(|dir| forebay_volume::cover::fs_kind(&dir).ok())
+        // A run inside a run writes through the outer one; SQLite works there too.
+        .is_some_and(|kind| kind.local || kind.name == "fuse")
+}
+
+fn is_writable(dir: &Path) -> bool {
+    rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
+fn header(args: &Args, directory: &Path) -> Header {
+    let system = rustix::system::uname();
+    let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
+    let since_1970 = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default();
+    let memory = rustix::system::sysinfo();
+    Header {
+        forebay: env!("CARGO_PKG_VERSION").to_owned(),
+        started_unix: Micros(since_1970.as_micros() as u64),
+        command: args.command.iter().map(|word| word.clone().into_vec()).collect(),
+        directory: directory.as_os_str().as_bytes().to_vec(),
+        host: Some(text(system.nodename())),
+        user: std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).ok(),
+        kernel: Some(text(system.release())),
+        cpus: std::thread::available_parallelism().ok().map(|n| n.get() as u32),
+        memory: Some(ByteCount(memory.totalram * u64::from(memory.mem_unit))),
+        privacy: Privacy {
+            commands: if args.no_commands { Commands::LeftOut } else { Commands::Masked },
+            anonymise: args.anonymise.then(salt),
+        },
+        more: vec![("trace".to_owned(), match args.trace {
+            Trace::Files => "files".to_owned(),
+            Trace::EveryRead => "every-read".to_owned(),
+        })],
+        ..Header::default()
+    }
+}
+
+/// A salt that nobody can guess and that is stored nowhere.
+fn salt() -> Salt {
+    let mut bytes = [0u8; 16];
+    // SAFETY: the buffer is as long as the call is told; 16 bytes are never cut short.
+    unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+    Salt(bytes)
+}
+
+/// A failure before the command, in words: cause, place, next step.
+fn explain(failure: Failure) -> Stop {
+    match failure {
+        Failure::NotFound(program) => Stop::new(
+            NOT_FOUND,
+            format!("{}: command not found", program.to_string_lossy()),
+            "check the name and PATH; nothing was run",
+        ),
+        Failure::NotExecutable(program, error) => Stop::new(
+            NOT_EXECUTABLE,
+            format!("{} can't be executed: {error}", program.to_string_lossy()),
+            "check its permissions (chmod +x) and its first line; nothing was run",
+        ),
+        Failure::Refused(refusal) => Stop::new(
+            NOTHING_RUN,
+            format!("{} can't be covered: {}", refusal.path.display(), refusal.error),
+            "name a directory that exists and that you may read after --at; nothing was run",
+        ),
+        Failure::Closed(step, error) => Stop::new(
+            NOTHING_RUN,
+            format!("{step} failed: {error}"),
+            "`forebay doctor` says what is missing here and how to mend it; nothing was run",
+        ),
+        Failure::System(step, error) => Stop::new(
+            NOTHING_RUN,
+            format!("{step}: {error}"),
+            "nothing was run",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_have_names() {
+        assert_eq!(civil(0), (1970, 1, 1));
+        assert_eq!(civil(19_782), (2024, 2, 29));
+        assert_eq!(civil(20_778), (2026, 11, 21));
+    }
+}

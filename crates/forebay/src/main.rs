@@ -1,0 +1,29 @@
+//! The `forebay` command: the only place that prints, exits, and reads the clock for people.
+
+mod commands;
+mod exit;
+mod say;
+
+use clap::Parser;
+
+/// Tiered storage for sequencing pipelines.
+#[derive(Debug, Parser)]
+#[command(name = "forebay", version, max_term_width = 100, subcommand_required = true)]
+#[command(after_help = "Exit codes of Forebay's own: 2 wrong usage, 120 the daemon was lost during \
+    the run, 125 nothing was run, 126 the command can't be executed, 127 no such command.\n\
+    Otherwise `forebay run` ends as its command ends.")]
+struct Cli {
+    #[command(subcommand)]
+    command: commands::Command,
+}
+
+fn main() {
+    let code = match Cli::parse().command.run() {
+        Ok(code) => code,
+        Err(stop) => {
+            say::error(&stop.message, stop.next.as_deref());
+            stop.code
+        }
+    };
+    std::process::exit(code)
+}

@@ -1,0 +1,34 @@
+//! Words for people, on standard error, so that a pipeline's own output stays as it is.
+
+use std::io::{IsTerminal, Write};
+
+/// Whether colours are wanted there.
+pub(crate) fn colour() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+}
+
+/// Columns of the terminal, or 80.
+pub(crate) fn width() -> usize {
+    let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok();
+    size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(80)
+}
+
+/// Prints text as it is.
+pub(crate) fn text(text: &str) {
+    // Nobody may be reading; that must not change the status of the run.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// Something went wrong: what and where, and what to do next.
+pub(crate) fn error(message: &str, next: Option<&str>) {
+    let label = if colour() { "\x1b[31mforebay:\x1b[0m" } else { "forebay:" };
+    text(&format!("{label} {message}\n"));
+    if let Some(next) = next {
+        text(&format!("         {next}\n"));
+    }
+}
+
+/// Something that a person should know.
+pub(crate) fn note(message: &str) {
+    text(&format!("forebay: {message}\n"));
+}

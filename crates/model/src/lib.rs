@@ -1,0 +1,23 @@
+//! The nouns of Forebay: units, the facts that a run is made of, and the run file.
+//!
+//! This crate is the ground floor: it knows no kernel, no clock and no terminal. The volume writes
+//! [`Fact`]s through a [`RunWriter`]; everything else reads a [`Run`]. What it is not: it measures
+//! nothing and prints nothing.
+
+pub mod classes;
+pub mod error;
+pub mod event;
+pub mod privacy;
+pub mod run;
+pub mod tasks;
+pub mod units;
+
+pub use error::{Error, Kind, Result};
+pub use event::{
+    ClassId, Cpu, Device, Ended, EngineFile, Exit, Fact, File, FileId, Io, Memory, Op, OpCount,
+    OpGroup, OpKey, Open, Ops, Outside, Pattern, Pressure, Process, ProcessCounters, ProcessId,
+    ProcessIo, Sample, SizeClass, Tree, TreeId,
+};
+pub use privacy::{Commands, Privacy, Salt};
+pub use run::{Header, Origin, Run, RunWriter};
+pub use units::{ByteCount, Micros};

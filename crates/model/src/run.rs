@@ -1,0 +1,28 @@
+//! The run file: one SQLite file that tells one run, measured or simulated.
+//!
+//! [`RunWriter`] writes it crash-safe while the run lasts and copies it out; [`Run`] reads it. The
+//! schema is `run/schema.sql`, described in FORMATS.md. What it is not: it decides nothing about
+//! tasks and adds nothing up for people.
+
+mod copy;
+mod fold;
+mod header;
+mod reader;
+mod seal;
+mod sql;
+mod writer;
+
+pub use header::{Header, Origin};
+pub use reader::{OpRow, OpenRow, ProcessRow, Run, TaskRow};
+pub use writer::RunWriter;
+
+/// `PRAGMA application_id` of a run file: "FBRN".
+pub const APPLICATION_ID: i32 = 0x4642_524E;
+
+/// `PRAGMA user_version` that this Forebay writes, and the newest that it reads.
+pub const SCHEMA_VERSION: i32 = 1;
+
+pub(crate) const SCHEMA: &str = include_str!("run/schema.sql");
+
+#[cfg(test)]
+mod tests;

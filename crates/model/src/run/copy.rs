@@ -1,0 +1,91 @@
+//! The end of a run file: folded into tasks, copied out, or salvaged after a crash.
+
+use super::header::{self, key};
+use super::seal;
+use super::sql::error;
+use crate::{Error, Kind, Result, Salt};
+use rusqlite::{Connection, OpenFlags};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Copies a run to `dest`: complete and private before it gets its name.
+pub(super) fn copy(conn: &Connection, from: &Path, dest: &Path, salt: Option<Salt>) -> Result<()> {
+    let temporary = beside(dest);
+    let done = copy_unnamed(conn, from, &temporary, dest, salt);
+    if done.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    done
+}
+
+fn copy_unnamed(
+    conn: &Connection,
+    from: &Path,
+    temporary: &Path,
+    dest: &Path,
+    salt: Option<Salt>,
+) -> Result<()> {
+    let refused = |e: io::Error| {
+        let kind = match e.kind() {
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => Kind::Full,
+            _ => Kind::Io,
+        };
+        let next = format!("the run is still at {}; copy it elsewhere", from.display());
+        Error::new(kind, format!("cannot write run file {}: {next}", dest.display())).because(e)
+    };
+    // The file is made here, not by SQLite, so that it is never readable by others.
+    use std::os::unix::fs::OpenOptionsExt;
+    let file = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(temporary)
+        .map_err(refused)?;
+    let name = temporary.to_str().ok_or_else(|| refused(io::ErrorKind::InvalidFilename.into()))?;
+    conn.execute("VACUUM INTO ?1", [name]).map_err(|e| error(dest, "write", e))?;
+    seal::seal(temporary, salt).map_err(|e| error(dest, "write", e))?;
+    file.sync_all().map_err(refused)?;
+    fs::rename(temporary, dest).map_err(refused)?;
+    let parent = dest.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::File::open(parent).and_then(|d| d.sync_all()).map_err(refused)
+}
+
+/// The unfinished copy's name: hidden, in the same directory, told from others by the process.
+fn beside(dest: &Path) -> PathBuf {
+    let name = dest.file_name().unwrap_or_default().to_string_lossy();
+    dest.with_file_name(format!(".{name}.{}.unfinished", std::process::id()))
+}
+
+/// Makes a run of a state file whose writer is gone.
+pub(super) fn salvage(state: &Path, dest: &Path, salt: Salt) -> Result<()> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    super::reader::check_file(state)?;
+    let mut conn =
+        Connection::open_with_flags(state, flags).map_err(|e| error(state, "salvage", e))?;
+    super::reader::check_schema(&conn, state)?;
+    let folded = header::get_int(&conn, key::FOLDED).map_err(|e| error(state, "salvage", e))?;
+    if folded != Some(1) {
+        super::fold::fold(&mut conn).map_err(|e| error(state, "salvage", e))?;
+    }
+    copy(&conn, state, dest, Some(salt))
+}
+
+/// Removes a run file with its write-ahead log.
+pub(super) fn remove(path: &Path) -> Result<()> {
+    for suffix in ["", "-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        match fs::remove_file(&name) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                let message = format!("cannot remove run file {}", path.display());
+                return Err(Error::new(Kind::Io, message).because(e));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! The header of a run: what ran, where, by what.
+
+use super::sql::{Text, bytes, int, text_value, uint, words_from_json, words_to_json};
+use crate::{ByteCount, Ended, Exit, Micros, Privacy};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, params};
+use serde::Serialize;
+
+/// Whether a run happened or was computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// It happened.
+    #[default]
+    Measured,
+    /// It was computed by the simulator.
+    Simulated,
+}
+
+/// What is known when a run starts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Header {
+    /// Version of Forebay, such as `0.1.0`.
+    pub forebay: String,
+    /// Whether it happened.
+    pub origin: Origin,
+    /// Start in microseconds since 1970 (UTC).
+    pub started_unix: Micros,
+    /// The command's words.
+    pub command: Vec<Vec<u8>>,
+    /// Where it was started, absolute.
+    pub directory: Vec<u8>,
+    /// Name of the machine, if known.
+    pub host: Option<String>,
+    /// Name of the user, if known.
+    pub user: Option<String>,
+    /// Kernel release, if known.
+    pub kernel: Option<String>,
+    /// Cores that the command may use, if known.
+    pub cpus: Option<u32>,
+    /// Memory of the machine, if known.
+    pub memory: Option<ByteCount>,
+    /// What may be told.
+    pub privacy: Privacy,
+    /// Anything else worth keeping, as `(key, value)`; keys start with a letter and name the unit.
+    pub more: Vec<(String, String)>,
+}
+
+/// Names of the keys in table `header`.
+pub(super) mod key {
+    pub(in crate::run) const COMMAND: &str = "command";
+    pub(in crate::run) const DIRECTORY: &str = "directory";
+    pub(in crate::run) const HOST: &str = "host";
+    pub(in crate::run) const USER: &str = "user";
+    pub(in crate::run) const COMMANDS: &str = "commands";
+    pub(in crate::run) const ANONYMISED: &str = "anonymised";
+    pub(in crate::run) const SEALED: &str = "sealed";
+    pub(in crate::run) const FOLDED: &str = "folded";
+    pub(in crate::run) const COMPLETE: &str = "complete";
+    pub(in crate::run) const ENDED: &str = "ended_us";
+    pub(in crate::run) const STATUS: &str = "exit_status";
+    pub(in crate::run) const SIGNAL: &str = "exit_signal";
+    pub(in crate::run) const CPU_USER: &str = "cpu_user_us";
+    pub(in crate::run) const CPU_SYSTEM: &str = "cpu_system_us";
+}
+
+/// Sets one key.
+pub(super) fn set(c: &Connection, key: &str, value: impl Into<Value>) -> rusqlite::Result<()> {
+    c.prepare_cached("INSERT OR REPLACE INTO header VALUES (?1, ?2)")?
+        .execute(params![key, value.into()])?;
+    Ok(())
+}
+
+/// Reads one key as bytes.
+pub(super) fn get_bytes(c: &Connection, key: &str) -> rusqlite::Result<Option<Vec<u8>>> {
+    c.prepare_cached("SELECT value FROM header WHERE key = ?1")?
+        .query_row([key], |row| Ok(bytes(row.get_ref(0)?)))
+        .optional()
+        .map(Option::flatten)
+}
+
+/// Reads one key as a number.
+pub(super) fn get_int(c: &Connection, key: &str) -> rusqlite::Result<Option<i64>> {
+    c.prepare_cached("SELECT value FROM header WHERE key = ?1")?
+        .query_row([key], |row| Ok(row.get_ref(0)?.as_i64().ok()))
+        .optional()
+        .map(Option::flatten)
+}
+
+fn get_string(c: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
+    Ok(get_bytes(c, key)?.map(|b| String::from_utf8_lossy(&b).into_owned()))
+}
+
+impl Header {
+    /// Writes all keys of a run that starts.
+    pub(super) fn store(&self, c: &Connection) -> rusqlite::Result<()> {
+        let origin = match self.origin {
+            Origin::Measured => "measured",
+            Origin::Simulated => "simulated",
+        };
+        set(c, "forebay", self.forebay.clone())?;
+        set(c, "origin", origin.to_owned())?;
+        set(c, "started_unix_us", int(self.started_unix.0))?;
+        set(c, key::COMMAND, words_to_json(self.command.iter().map(Vec::as_slice)))?;
+        set(c, key::DIRECTORY, text_value(self.directory.clone()))?;
+        set(c, key::HOST, self.host.clone())?;
+        set(c, key::USER, self.user.clone())?;
+        set(c, "kernel", self.kernel.clone())?;
+        set(c, "cpus", self.cpus.map(i64::from))?;
+        set(c, "memory_bytes", self.memory.map(|m| int(m.0)))?;
+        let commands = match self.privacy.commands {
+            crate::Commands::Masked => "masked",
+            crate::Commands::LeftOut => "left out",
+        };
+        set(c, key::COMMANDS, commands.to_owned())?;
+        set(c, key::ANONYMISED, i64::from(self.privacy.anonymise.is_some()))?;
+        set(c, key::SEALED, 0)?;
+        set(c, key::FOLDED, 0)?;
+        set(c, key::COMPLETE, 0)?;
+        for (name, value) in &self.more {
+            let name = format!("more.{name}");
+            c.execute(
+                "INSERT OR REPLACE INTO header VALUES (?1, ?2)",
+                params![name, Text(value.as_bytes())],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Reads them back. The salt of an anonymised run is gone for good, so `privacy` is not told.
+    pub(super) fn load(c: &Connection) -> rusqlite::Result<Self> {
+        let origin = match get_string(c, "origin")?.as_deref() {
+            Some("simulated") => Origin::Simulated,
+            _ => Origin::Measured,
+        };
+        let number = |key| -> rusqlite::Result<Option<u64>> { Ok(get_int(c, key)?.map(uint)) };
+        let command = get_string(c, key::COMMAND)?.unwrap_or_default();
+        let mut more = Vec::new();
+        let mut rows = c.prepare("SELECT key, value FROM header WHERE key GLOB 'more.*'")?;
+        let mut rows = rows.query([])?;
+        while let Some(row) = rows.next()? {
+            let name: String = row.get(0)?;
+            let value = bytes(row.get_ref(1)?).unwrap_or_default();
+            more.push((name["more.".len()..].to_owned(), String::from_utf8_lossy(&value).into()));
+        }
+        Ok(Self {
+            forebay: get_string(c, "forebay")?.unwrap_or_default(),
+            origin,
+            started_unix: Micros(number("started_unix_us")?.unwrap_or(0)),
+            command: words_from_json(&command),
+            directory: get_bytes(c, key::DIRECTORY)?.unwrap_or_default(),
+            host: get_string(c, key::HOST)?,
+            user: get_string(c, key::USER)?,
+            kernel: get_string(c, "kernel")?,
+            cpus: number("cpus")?.and_then(|n| u32::try_from(n).ok()),
+            memory: number("memory_bytes")?.map(ByteCount),
+            privacy: Privacy::default(),
+            more,
+        })
+    }
+}
+
+/// Writes how the command ended.
+pub(super) fn store_end(c: &Connection, ended: &Ended) -> rusqlite::Result<()> {
+    let (status, signal) = match ended.exit {
+        Some(Exit::Code(code)) => (Some(i64::from(code)), None),
+        Some(Exit::Signal(signal)) => (None, Some(i64::from(signal))),
+        None => (None, None),
+    };
+    set(c, key::ENDED, int(ended.at.0))?;
+    set(c, key::STATUS, status)?;
+    set(c, key::SIGNAL, signal)?;
+    set(c, key::CPU_USER, ended.cpu_user.map(|t| int(t.0)))?;
+    set(c, key::CPU_SYSTEM, ended.cpu_system.map(|t| int(t.0)))?;
+    set(c, key::COMPLETE, i64::from(ended.complete))
+}
+
+/// Reads how the command ended; `None` if that was not written.
+pub(super) fn load_end(c: &Connection) -> rusqlite::Result<Option<Ended>> {
+    let Some(at) = get_int(c, key::ENDED)? else { return Ok(None) };
+    let micros = |key| -> rusqlite::Result<_> { Ok(get_int(c, key)?.map(|n| Micros(uint(n)))) };
+    let small =
+        |key| -> rusqlite::Result<_> { Ok(get_int(c, key)?.and_then(|n| i32::try_from(n).ok())) };
+    let exit = match (small(key::STATUS)?, small(key::SIGNAL)?) {
+        (Some(code), _) => Some(Exit::Code(code)),
+        (None, Some(signal)) => Some(Exit::Signal(signal)),
+        (None, None) => None,
+    };
+    Ok(Some(Ended {
+        at: Micros(uint(at)),
+        exit,
+        cpu_user: micros(key::CPU_USER)?,
+        cpu_system: micros(key::CPU_SYSTEM)?,
+        complete: get_int(c, key::COMPLETE)? == Some(1),
+    }))
+}

@@ -1,0 +1,523 @@
+//! Reads a run file: typed rows, clear errors.
+
+use super::header::{self, Header, key};
+use super::sql::{bytes, error, uint, words_from_json};
+use super::{APPLICATION_ID, SCHEMA_VERSION, copy};
+use crate::event::*;
+use crate::{ByteCount, Error, Kind, Micros, Result, Salt};
+use rusqlite::{Connection, OpenFlags, Row};
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// A run file, open for reading. A run that is still being written can be read too.
+#[derive(Debug)]
+pub struct Run {
+    conn: Connection,
+    path: PathBuf,
+}
+
+/// A task, as folded when the run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskRow {
+    /// Its number in the run.
+    pub id: u32,
+    /// Process, rule or program.
+    pub name: String,
+    /// What recognised it.
+    pub engine: String,
+    /// What tells it from others of its name.
+    pub key: Option<String>,
+    /// It only starts the others (a shell, an engine).
+    pub driver: bool,
+    /// Start.
+    pub started: Option<Micros>,
+    /// End.
+    pub ended: Option<Micros>,
+    /// Status, if known.
+    pub exit_status: Option<i64>,
+    /// How many processes took part.
+    pub processes: u64,
+    /// CPU in programs, if known.
+    pub cpu_user: Option<Micros>,
+    /// CPU in the kernel, if known.
+    pub cpu_system: Option<Micros>,
+    /// Bytes read at most, if known.
+    pub rchar_upper: Option<ByteCount>,
+    /// Bytes written at most, if known.
+    pub wchar_upper: Option<ByteCount>,
+    /// Time of its operations, summed.
+    pub waited: Micros,
+}
+
+/// A process with what was last known of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessRow {
+    /// Its number in the run.
+    pub id: ProcessId,
+    /// Its pid.
+    pub pid: Option<u32>,
+    /// Who started it.
+    pub parent: Option<ProcessId>,
+    /// The task it belongs to.
+    pub task: Option<u32>,
+    /// Start.
+    pub started: Option<Micros>,
+    /// When it was seen to be gone.
+    pub ended: Option<Micros>,
+    /// Its words, secrets masked; empty if not seen or left out.
+    pub argv: Vec<Vec<u8>>,
+    /// The program file.
+    pub exe: Option<Vec<u8>>,
+    /// The working directory.
+    pub cwd: Option<Vec<u8>>,
+    /// What it used.
+    pub counters: Option<ProcessCounters>,
+}
+
+/// An open file with the task that opened it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenRow {
+    /// The task of the process; `None` if that belongs to none.
+    pub task: Option<u32>,
+    /// The rest.
+    pub open: Open,
+}
+
+/// Operations of one task on one class of files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpRow {
+    /// Who; `None`: not known.
+    pub task: Option<u32>,
+    /// In which tree.
+    pub tree: TreeId,
+    /// On which class of files.
+    pub class: ClassId,
+    /// The kind, as named in the file (a newer Forebay may know more kinds).
+    pub op: String,
+    /// Size class, for data operations.
+    pub size_class: Option<String>,
+    /// Pattern, for data operations.
+    pub pattern: Option<String>,
+    /// Answered requests.
+    pub count: u64,
+    /// Of these with an error.
+    pub failed: u64,
+    /// Time, summed.
+    pub time: Micros,
+    /// Bytes moved.
+    pub bytes: ByteCount,
+}
+
+impl Run {
+    /// Opens a run file for reading.
+    ///
+    /// # Errors
+    /// [`Kind::Missing`], [`Kind::NotARun`], [`Kind::NewerSchema`], [`Kind::Damaged`] (cut short or
+    /// corrupt), [`Kind::Io`].
+    pub fn open(path: &Path) -> Result<Self> {
+        check_file(path)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let conn = Connection::open_with_flags(path, flags).map_err(|e| error(path, "open", e))?;
+        check_schema(&conn, path)?;
+        Ok(Self { conn, path: path.to_owned() })
+    }
+
+    /// Makes a readable run of a state file whose writer was killed: recomputes the tasks from what
+    /// is there and copies it to `dest`. The copy says `complete = 0` unless the end was written.
+    /// `salt` is used if the run is to be anonymous; any random one will do.
+    ///
+    /// # Errors
+    /// As [`open`](Run::open), and [`Kind::Full`]; [`Kind::Busy`] while the writer lives.
+    pub fn salvage(state: &Path, dest: &Path, salt: Salt) -> Result<()> {
+        copy::salvage(state, dest, salt)
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What ran. Of `privacy` only the default is told.
+    ///
+    /// # Errors
+    /// [`Kind::Damaged`], [`Kind::Io`], as for every accessor below.
+    pub fn header(&self) -> Result<Header> {
+        Header::load(&self.conn).map_err(|e| self.error(e))
+    }
+
+    /// How the command ended; `None` if the writer was stopped before.
+    pub fn ended(&self) -> Result<Option<Ended>> {
+        header::load_end(&self.conn).map_err(|e| self.error(e))
+    }
+
+    /// Nothing is missing: the end was written and no fact was dropped.
+    pub fn complete(&self) -> Result<bool> {
+        let complete = header::get_int(&self.conn, key::COMPLETE).map_err(|e| self.error(e))?;
+        Ok(complete == Some(1))
+    }
+
+    /// Covered trees.
+    pub fn trees(&self) -> Result<Vec<Tree>> {
+        self.rows("SELECT tree, path, fs_type, passthrough, device FROM trees ORDER BY tree", |r| {
+            Ok(Tree {
+                id: TreeId(r.get(0)?),
+                path: bytes(r.get_ref(1)?).unwrap_or_default(),
+                fs_type: r.get(2)?,
+                passthrough: r.get(3)?,
+                device: r.get(4)?,
+            })
+        })
+    }
+
+    /// Tasks, by number.
+    pub fn tasks(&self) -> Result<Vec<TaskRow>> {
+        self.rows(
+            "SELECT task, name, engine, key, kind, started_us, ended_us, exit_status, processes,
+                    cpu_user_us, cpu_system_us, rchar_upper, wchar_upper, waited_us
+             FROM tasks ORDER BY task",
+            |r| {
+                Ok(TaskRow {
+                    id: r.get(0)?,
+                    name: r.get(1)?,
+                    engine: r.get(2)?,
+                    key: r.get(3)?,
+                    driver: r.get::<_, String>(4)? == "driver",
+                    started: micros(r, 5)?,
+                    ended: micros(r, 6)?,
+                    exit_status: r.get(7)?,
+                    processes: number(r, 8)?.unwrap_or(0),
+                    cpu_user: micros(r, 9)?,
+                    cpu_system: micros(r, 10)?,
+                    rchar_upper: count(r, 11)?,
+                    wchar_upper: count(r, 12)?,
+                    waited: micros(r, 13)?.unwrap_or_default(),
+                })
+            },
+        )
+    }
+
+    /// Processes, by number.
+    pub fn processes(&self) -> Result<Vec<ProcessRow>> {
+        read_processes(&self.conn).map_err(|e| self.error(e))
+    }
+
+    /// Classes of file names, by number.
+    pub fn classes(&self) -> Result<Vec<(ClassId, String)>> {
+        self.rows("SELECT class, pattern FROM classes ORDER BY class", |r| {
+            let pattern = bytes(r.get_ref(1)?).unwrap_or_default();
+            Ok((ClassId(r.get(0)?), String::from_utf8_lossy(&pattern).into_owned()))
+        })
+    }
+
+    /// Files, by number.
+    pub fn files(&self) -> Result<Vec<File>> {
+        self.rows("SELECT file, tree, path, class FROM files ORDER BY file", |r| {
+            Ok(File {
+                id: FileId(r.get(0)?),
+                tree: TreeId(r.get(1)?),
+                path: bytes(r.get_ref(2)?).unwrap_or_default(),
+                class: ClassId(r.get(3)?),
+            })
+        })
+    }
+
+    /// Calls `each` for every open file in the order of closing, without holding them all.
+    pub fn each_open(&self, mut each: impl FnMut(OpenRow)) -> Result<()> {
+        let mut visit = || -> rusqlite::Result<()> {
+            let mut statement = self.conn.prepare(
+                "SELECT p.task, o.process, o.file, o.write, o.created, o.opened_us, o.closed_us,
+                        o.read_bytes, o.read_calls, o.written_bytes, o.written_calls,
+                        o.size_at_open, o.size_at_close, o.hidden
+                 FROM opens o LEFT JOIN processes p USING (process) ORDER BY o.rowid",
+            )?;
+            let mut rows = statement.query([])?;
+            while let Some(r) = rows.next()? {
+                each(open_row(r)?);
+            }
+            Ok(())
+        };
+        visit().map_err(|e| self.error(e))
+    }
+
+    /// Operations by task and class of files.
+    pub fn ops(&self) -> Result<Vec<OpRow>> {
+        self.rows(
+            "SELECT task, tree, class, op, size_class, pattern, count, failed, time_us, bytes
+             FROM ops",
+            |r| {
+                Ok(OpRow {
+                    task: r.get(0)?,
+                    tree: TreeId(r.get(1)?),
+                    class: ClassId(r.get(2)?),
+                    op: r.get(3)?,
+                    size_class: r.get(4)?,
+                    pattern: r.get(5)?,
+                    count: number(r, 6)?.unwrap_or(0),
+                    failed: number(r, 7)?.unwrap_or(0),
+                    time: micros(r, 8)?.unwrap_or_default(),
+                    bytes: count(r, 9)?.unwrap_or_default(),
+                })
+            },
+        )
+    }
+
+    /// Samples of the machine, in order of time.
+    pub fn samples(&self) -> Result<Vec<Sample>> {
+        let mut samples = self.rows(
+            "SELECT at_us, cpu_user_us, cpu_system_us, cpu_iowait_us, cpu_idle_us, cpu_steal_us,
+                    memory_bytes, available_bytes, dirty_bytes, writeback_bytes, cached_bytes,
+                    pressure_some_us, pressure_full_us
+             FROM samples ORDER BY at_us",
+            sample_row,
+        )?;
+        let devices = self.rows(
+            "SELECT at_us, name, read_bytes, written_bytes, reads, writes, busy_us
+             FROM sample_devices ORDER BY at_us, rowid",
+            |r| {
+                let device = Device {
+                    name: r.get(1)?,
+                    read: count(r, 2)?.unwrap_or_default(),
+                    written: count(r, 3)?.unwrap_or_default(),
+                    reads: number(r, 4)?.unwrap_or(0),
+                    writes: number(r, 5)?.unwrap_or(0),
+                    busy: micros(r, 6)?.unwrap_or_default(),
+                };
+                Ok((micros(r, 0)?.unwrap_or_default(), device))
+            },
+        )?;
+        for (at, device) in devices {
+            if let Ok(found) = samples.binary_search_by_key(&at, |s| s.at) {
+                samples[found].devices.push(device);
+            }
+        }
+        Ok(samples)
+    }
+
+    /// Files seen open outside the covered trees.
+    pub fn outside(&self) -> Result<Vec<Outside>> {
+        self.rows("SELECT process, directory, bytes, write FROM outside", |r| {
+            Ok(Outside {
+                process: ProcessId(r.get(0)?),
+                directory: bytes(r.get_ref(1)?).unwrap_or_default(),
+                bytes: count(r, 2)?.unwrap_or_default(),
+                write: r.get(3)?,
+            })
+        })
+    }
+
+    /// Programs that took work to where Forebay does not look, and how often.
+    pub fn not_seen(&self) -> Result<Vec<(String, u64)>> {
+        self.rows("SELECT program, count FROM not_seen ORDER BY count DESC, program", |r| {
+            Ok((r.get(0)?, number(r, 1)?.unwrap_or(0)))
+        })
+    }
+
+    fn rows<T>(
+        &self,
+        sql: &str,
+        row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        let read = || -> rusqlite::Result<Vec<T>> {
+            self.conn.prepare_cached(sql)?.query_map([], row)?.collect()
+        };
+        read().map_err(|e| self.error(e))
+    }
+
+    fn error(&self, e: rusqlite::Error) -> Error {
+        error(&self.path, "read", e)
+    }
+}
+
+fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<u64>> {
+    Ok(row.get::<_, Option<i64>>(column)?.map(uint))
+}
+
+fn micros(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Micros>> {
+    Ok(number(row, column)?.map(Micros))
+}
+
+fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<ByteCount>> {
+    Ok(number(row, column)?.map(ByteCount))
+}
+
+/// All processes; used by the fold too, which has no [`Run`].
+pub(crate) fn read_processes(conn: &Connection) -> rusqlite::Result<Vec<ProcessRow>> {
+    conn.prepare(
+        "SELECT process, pid, parent, task, started_us, ended_us, argv, exe, cwd, counted_us,
+                user_us, system_us, children_user_us, children_system_us,
+                rchar, wchar, read_bytes, write_bytes
+         FROM processes ORDER BY process",
+    )?
+    .query_map([], process_row)?
+    .collect()
+}
+
+fn process_row(r: &Row<'_>) -> rusqlite::Result<ProcessRow> {
+    let id = ProcessId(r.get(0)?);
+    let argv: Option<String> = r.get(6)?;
+    let io = match (count(r, 14)?, count(r, 15)?) {
+        (Some(rchar), Some(wchar)) => Some(ProcessIo {
+            rchar,
+            wchar,
+            read_bytes: count(r, 16)?.unwrap_or_default(),
+            write_bytes: count(r, 17)?.unwrap_or_default(),
+        }),
+        _ => None,
+    };
+    let counters = match micros(r, 9)? {
+        Some(at) => Some(ProcessCounters {
+            id,
+            at,
+            user: micros(r, 10)?.unwrap_or_default(),
+            system: micros(r, 11)?.unwrap_or_default(),
+            children_user: micros(r, 12)?.unwrap_or_default(),
+            children_system: micros(r, 13)?.unwrap_or_default(),
+            io,
+        }),
+        None => None,
+    };
+    Ok(ProcessRow {
+        id,
+        pid: r.get(1)?,
+        parent: r.get::<_, Option<u32>>(2)?.map(ProcessId),
+        task: r.get(3)?,
+        started: micros(r, 4)?,
+        ended: micros(r, 5)?,
+        argv: argv.map(|json| words_from_json(&json)).unwrap_or_default(),
+        exe: bytes(r.get_ref(7)?),
+        cwd: bytes(r.get_ref(8)?),
+        counters,
+    })
+}
+
+fn open_row(r: &Row<'_>) -> rusqlite::Result<OpenRow> {
+    let io = |at| -> rusqlite::Result<Option<Io>> {
+        Ok(count(r, at)?
+            .map(|bytes| (bytes, number(r, at + 1)))
+            .map(|(bytes, calls)| Io { bytes, calls: calls.ok().flatten().unwrap_or(0) }))
+    };
+    Ok(OpenRow {
+        task: r.get(0)?,
+        open: Open {
+            process: ProcessId(r.get(1)?),
+            file: FileId(r.get(2)?),
+            write: r.get(3)?,
+            created: r.get(4)?,
+            opened: micros(r, 5)?.unwrap_or_default(),
+            closed: micros(r, 6)?,
+            read: io(7)?,
+            wrote: io(9)?,
+            size_at_open: count(r, 11)?,
+            size_at_close: count(r, 12)?,
+            hidden: r.get(13)?,
+        },
+    })
+}
+
+fn sample_row(r: &Row<'_>) -> rusqlite::Result<Sample> {
+    let time = |at| -> rusqlite::Result<Micros> { Ok(micros(r, at)?.unwrap_or_default()) };
+    let size = |at| -> rusqlite::Result<ByteCount> { Ok(count(r, at)?.unwrap_or_default()) };
+    let pressure = match (micros(r, 11)?, micros(r, 12)?) {
+        (Some(some), Some(full)) => Some(Pressure { some, full }),
+        _ => None,
+    };
+    Ok(Sample {
+        at: time(0)?,
+        cpu: Cpu {
+            user: time(1)?,
+            system: time(2)?,
+            iowait: time(3)?,
+            idle: time(4)?,
+            steal: time(5)?,
+        },
+        memory: Memory {
+            total: size(6)?,
+            available: size(7)?,
+            dirty: size(8)?,
+            writeback: size(9)?,
+            cached: size(10)?,
+        },
+        devices: Vec::new(),
+        pressure,
+    })
+}
+
+/// Looks at the file before SQLite does, for a message that says what is wrong.
+pub(super) fn check_file(path: &Path) -> Result<()> {
+    let shown = path.display();
+    let mut file = fs::File::open(path).map_err(|e| {
+        let (kind, next) = match e.kind() {
+            io::ErrorKind::NotFound => (Kind::Missing, "there is no such file"),
+            _ => (Kind::Io, "check that you may read it"),
+        };
+        Error::new(kind, format!("cannot open run file {shown}: {next}")).because(e)
+    })?;
+    let not_a_run = |what: &str| {
+        let next = "give the file that `forebay run -o FILE` wrote";
+        Error::new(Kind::NotARun, format!("cannot open run file {shown}: {what}; {next}"))
+    };
+    let mut head = [0; 100];
+    let refused = |e| {
+        Error::new(Kind::Io, format!("cannot read run file {shown}: check the disk")).because(e)
+    };
+    let size = file.metadata().map_err(refused)?.len();
+    match file.read_exact(&mut head) {
+        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
+            return Err(not_a_run(if size == 0 { "it is empty" } else { "it is no SQLite file" }));
+        }
+        Err(e) if e.kind() == io::ErrorKind::IsADirectory => {
+            return Err(not_a_run("it is a directory"));
+        }
+        other => other.map_err(refused)?,
+    }
+    if !head.starts_with(b"SQLite format 3\0") {
+        return Err(not_a_run("it is no SQLite file"));
+    }
+    // Bytes 16-17 and 28-31 of the SQLite header: page size (1 means 65536) and number of pages.
+    let page = match u16::from_be_bytes([head[16], head[17]]) {
+        1 => 65_536,
+        bytes => u64::from(bytes),
+    };
+    let pages = u64::from(u32::from_be_bytes([head[28], head[29], head[30], head[31]]));
+    if pages * page > size && !wal_exists(path) {
+        let what = format!("it is cut short ({size} of {} bytes)", pages * page);
+        let next = "copy it again, or save what is left with `sqlite3 FILE .recover`";
+        return Err(Error::new(
+            Kind::Damaged,
+            format!("cannot open run file {shown}: {what}; {next}"),
+        ));
+    }
+    Ok(())
+}
+
+fn wal_exists(path: &Path) -> bool {
+    let mut wal = path.as_os_str().to_owned();
+    wal.push("-wal");
+    Path::new(&wal).exists()
+}
+
+/// Is it ours, and of a version that we know?
+pub(super) fn check_schema(conn: &Connection, path: &Path) -> Result<()> {
+    let pragma = |name| {
+        conn.pragma_query_value(None, name, |row| row.get::<_, i32>(0))
+            .map_err(|e| error(path, "open", e))
+    };
+    let shown = path.display();
+    if pragma("application_id")? != APPLICATION_ID {
+        let message = format!(
+            "cannot open run file {shown}: it is an SQLite file of another program; give the file \
+             that `forebay run -o FILE` wrote"
+        );
+        return Err(Error::new(Kind::NotARun, message));
+    }
+    let version = pragma("user_version")?;
+    if version > SCHEMA_VERSION {
+        let message = format!(
+            "cannot open run file {shown}: a newer Forebay wrote it (format {version}, this one \
+             reads up to {SCHEMA_VERSION}); update Forebay"
+        );
+        return Err(Error::new(Kind::NewerSchema, message));
+    }
+    Ok(())
+}

@@ -1,0 +1,184 @@
+-- The run file of Forebay, version 1: one SQLite file for one run.
+--
+-- PRAGMA application_id = 0x4642524E ("FBRN"); PRAGMA user_version = 1.
+--
+-- Conventions: NULL means "not seen" or "not known", never 0. Names end in their unit: _us are
+-- microseconds, _bytes are bytes. Times are counted from the start of the run (header.started_unix_us).
+-- Paths in `files` are relative to their tree. Text that is not valid UTF-8 is stored as a BLOB.
+-- Booleans are 0 or 1. Tables are only ever extended within a version; see FORMATS.md.
+
+-- Facts about the run as a whole. Keys are listed in FORMATS.md.
+CREATE TABLE header (
+  key   TEXT PRIMARY KEY,
+  value                            -- INTEGER, TEXT, or BLOB
+) WITHOUT ROWID;
+
+-- Covered directories, one for each file system ("tier" in the summary).
+CREATE TABLE trees (
+  tree        INTEGER PRIMARY KEY,
+  path        NOT NULL,            -- absolute
+  fs_type     TEXT NOT NULL,       -- ext4, nfs4, lustre, ...
+  passthrough INTEGER NOT NULL,    -- 1: bytes may go past Forebay and are then NULL in `opens`
+  device                           -- device or export below; NULL if not known
+);
+
+-- What the work consisted of. Written when the run ends, or when a broken file is salvaged.
+CREATE TABLE tasks (
+  task          INTEGER PRIMARY KEY,
+  name          TEXT NOT NULL,     -- process, rule or program; equal names are one kind of task
+  engine        TEXT NOT NULL,     -- nextflow, snakemake, trinity, or processes
+  key           ,                  -- what tells it from others of its name: hash, output, partition
+  kind          TEXT NOT NULL,     -- task, or driver (a shell or engine that starts the tasks)
+  started_us    INTEGER,
+  ended_us      INTEGER,
+  exit_status   INTEGER,           -- NULL: not known
+  processes     INTEGER NOT NULL,  -- how many processes took part
+  cpu_user_us   INTEGER,           -- NULL: not known
+  cpu_system_us INTEGER,
+  rchar_upper   INTEGER,           -- bytes read at most, from /proc (pipes included); NULL: not known
+  wchar_upper   INTEGER,           -- bytes written at most
+  waited_us     INTEGER NOT NULL   -- sum of the time of its operations on covered files
+);
+
+-- Processes that touched covered files, and their ancestors inside the run.
+CREATE TABLE processes (
+  process            INTEGER PRIMARY KEY,
+  pid                INTEGER,      -- may repeat: the kernel reuses numbers
+  parent             INTEGER,      -- processes.process; NULL for the first, or if not seen
+  task               INTEGER,      -- tasks.task; NULL until the run has ended
+  started_us         INTEGER,
+  ended_us           INTEGER,      -- when it was noticed; NULL: not seen
+  argv               TEXT,         -- JSON array of words, secrets masked; NULL: not seen or left out
+  exe                ,             -- program file
+  cwd                ,             -- working directory, absolute
+  counted_us         INTEGER,      -- when the counters below were read last
+  user_us            INTEGER,      -- CPU in programs
+  system_us          INTEGER,      -- CPU in the kernel
+  children_user_us   INTEGER,      -- the same, of ended and waited-for children
+  children_system_us INTEGER,
+  rchar              INTEGER,      -- bytes from read calls, pipes included
+  wchar              INTEGER,      -- bytes to write calls, pipes included
+  read_bytes         INTEGER,      -- bytes fetched from storage
+  write_bytes        INTEGER       -- bytes sent to storage
+);
+
+-- Classes of file names: digits are #, hashes are *.
+CREATE TABLE classes (
+  class   INTEGER PRIMARY KEY,
+  pattern NOT NULL
+);
+
+-- Files by the name they had last.
+CREATE TABLE files (
+  file  INTEGER PRIMARY KEY,
+  tree  INTEGER NOT NULL,          -- trees.tree
+  path  NOT NULL,                  -- relative to the tree
+  class INTEGER NOT NULL           -- classes.class
+);
+
+-- One row for each open file from open to close.
+CREATE TABLE opens (
+  process       INTEGER NOT NULL,  -- processes.process
+  file          INTEGER NOT NULL,  -- files.file
+  write         INTEGER NOT NULL,  -- 1: open for writing
+  created       INTEGER NOT NULL,  -- 1: this open made the file
+  opened_us     INTEGER NOT NULL,
+  closed_us     INTEGER,           -- NULL: still open at the end
+  read_bytes    INTEGER,           -- NULL: not seen
+  read_calls    INTEGER,
+  written_bytes INTEGER,           -- NULL: not seen
+  written_calls INTEGER,
+  size_at_open  INTEGER,           -- bytes
+  size_at_close INTEGER,           -- bytes
+  hidden        INTEGER NOT NULL   -- 1: reads and writes went past Forebay
+);
+
+-- The keys by which operations are counted apart (numbers differ between versions of Forebay).
+CREATE TABLE op_keys (
+  op_key     INTEGER PRIMARY KEY,
+  op         TEXT NOT NULL,        -- lookup, open, read, fsync, ...
+  op_group   TEXT NOT NULL,        -- metadata, data, sync
+  size_class TEXT,                 -- 4K, 64K, 1M, more; NULL for operations without bytes
+  pattern    TEXT                  -- sequential, random; NULL for operations without bytes
+);
+
+-- Operations by process, class of files and kind. Grows while the run lasts.
+CREATE TABLE process_ops (
+  process INTEGER,                 -- NULL: the kernel did not say who asked
+  tree    INTEGER NOT NULL,
+  class   INTEGER NOT NULL,
+  op_key  INTEGER NOT NULL,
+  count   INTEGER NOT NULL,        -- answered requests
+  failed  INTEGER NOT NULL,        -- of these, answered with an error
+  time_ns INTEGER NOT NULL,        -- from request to answer, summed
+  bytes   INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX process_ops_by_key
+  ON process_ops (op_key, class, tree, IFNULL(process, -1));
+
+-- The same by task, for people and planners. Written when the run ends.
+CREATE TABLE ops (
+  task       INTEGER,              -- tasks.task; NULL: not known who asked
+  tree       INTEGER NOT NULL,
+  class      INTEGER NOT NULL,
+  op         TEXT NOT NULL,
+  size_class TEXT,
+  pattern    TEXT,
+  count      INTEGER NOT NULL,
+  failed     INTEGER NOT NULL,
+  time_us    INTEGER NOT NULL,
+  bytes      INTEGER NOT NULL
+);
+
+-- The machine, sampled; counters are differences since the row before.
+CREATE TABLE samples (
+  at_us            INTEGER PRIMARY KEY,
+  cpu_user_us      INTEGER NOT NULL,  -- all cores together
+  cpu_system_us    INTEGER NOT NULL,
+  cpu_iowait_us    INTEGER NOT NULL,
+  cpu_idle_us      INTEGER NOT NULL,
+  cpu_steal_us     INTEGER NOT NULL,
+  memory_bytes     INTEGER NOT NULL,
+  available_bytes  INTEGER NOT NULL,
+  dirty_bytes      INTEGER NOT NULL,  -- written by programs, not yet at storage
+  writeback_bytes  INTEGER NOT NULL,
+  cached_bytes     INTEGER NOT NULL,
+  pressure_some_us INTEGER,           -- some task waited for I/O; NULL: kernel does not account it
+  pressure_full_us INTEGER            -- all tasks waited for I/O
+);
+
+-- Block devices at the same moments.
+CREATE TABLE sample_devices (
+  at_us         INTEGER NOT NULL,
+  name          TEXT NOT NULL,
+  read_bytes    INTEGER NOT NULL,
+  written_bytes INTEGER NOT NULL,
+  reads         INTEGER NOT NULL,
+  writes        INTEGER NOT NULL,
+  busy_us       INTEGER NOT NULL
+);
+
+-- Files outside the covered trees, seen open by sampling: bytes are what was noticed, so a minimum.
+CREATE TABLE outside (
+  process   INTEGER NOT NULL,
+  directory NOT NULL,              -- absolute
+  write     INTEGER NOT NULL,
+  bytes     INTEGER NOT NULL,
+  PRIMARY KEY (process, directory, write)
+) WITHOUT ROWID;
+
+-- What workflow engines said about tasks in their control files, distilled as it was written.
+CREATE TABLE notes (
+  tree    INTEGER NOT NULL,        -- trees.tree, in which the control file is
+  engine  TEXT NOT NULL,
+  subject NOT NULL,                -- the engine's key: a work directory, or an output file; in the tree, or absolute
+  what    TEXT NOT NULL,           -- name, began, exit (nextflow); rule (snakemake)
+  value   ,
+  at_us   INTEGER NOT NULL
+);
+
+-- Programs that hand work to where Forebay does not look (sbatch, docker, ssh, ...).
+CREATE TABLE not_seen (
+  program TEXT PRIMARY KEY,
+  count   INTEGER NOT NULL         -- how many times it was started
+) WITHOUT ROWID;

@@ -1,0 +1,353 @@
+//! If these fail, what was measured is lost, unreadable, or told to people whom it does not concern.
+
+use super::*;
+use crate::*;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+fn place() -> (tempfile::TempDir, PathBuf, PathBuf) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (state, dest) = (directory.path().join("state.db"), directory.path().join("a.run"));
+    (directory, state, dest)
+}
+
+fn header() -> Header {
+    Header {
+        forebay: "0.1.0".into(),
+        started_unix: Micros(1_795_249_122_000_000),
+        command: vec![b"bash".to_vec(), b"run.sh".to_vec(), b"Smith".to_vec()],
+        directory: b"/home/miller/project".to_vec(),
+        host: Some("node-miller".into()),
+        user: Some("miller".into()),
+        kernel: None,
+        cpus: Some(8),
+        memory: Some(ByteCount(1 << 34)),
+        more: vec![("trace".into(), "files".into())],
+        ..Header::default()
+    }
+}
+
+fn process(id: u32, parent: Option<u32>, words: &[&str]) -> Fact {
+    Fact::Process(Process {
+        id: ProcessId(id),
+        pid: 100 + id,
+        parent: parent.map(ProcessId),
+        started: Micros(u64::from(id)),
+        argv: words.iter().map(|w| w.as_bytes().to_vec()).collect(),
+        exe: Some(format!("/usr/bin/{}", words[0]).into_bytes()),
+        cwd: Some(b"/home/miller/project".to_vec()),
+    })
+}
+
+fn ops(process: Option<u32>, key: OpKey, count: u64, nanos: u64, bytes: u64) -> Fact {
+    Fact::Ops(Ops {
+        process: process.map(ProcessId),
+        class: ClassId(1),
+        tree: TreeId(0),
+        key,
+        count: OpCount { count, nanos, bytes, failed: 0 },
+    })
+}
+
+fn open(process: u32, file: u32, wrote: Option<u64>) -> Open {
+    Open {
+        process: ProcessId(process),
+        file: FileId(file),
+        write: true,
+        created: true,
+        opened: Micros(10),
+        closed: Some(Micros(90)),
+        read: None,
+        wrote: wrote.map(|bytes| Io { bytes: ByteCount(bytes), calls: 3 }),
+        size_at_open: Some(ByteCount(0)),
+        size_at_close: None,
+        hidden: wrote.is_none(),
+    }
+}
+
+/// A small run of every kind of fact.
+fn facts() -> Vec<Fact> {
+    let io = ProcessIo { rchar: ByteCount(50), wchar: ByteCount(60), ..ProcessIo::default() };
+    vec![
+        Fact::Tree(Tree {
+            id: TreeId(0),
+            path: b"/home/miller/project".to_vec(),
+            fs_type: "ext4".into(),
+            passthrough: true,
+            device: None,
+        }),
+        process(1, None, &["bash", "run.sh", "Smith"]),
+        process(2, Some(1), &["bwa", "mem", "--token=hunter2", "Smith_R1.fastq.gz"]),
+        Fact::ProcessCounters(ProcessCounters {
+            id: ProcessId(2),
+            at: Micros(80),
+            user: Micros(7_000),
+            system: Micros(300),
+            children_user: Micros(0),
+            children_system: Micros(0),
+            io: Some(io),
+        }),
+        Fact::Class { id: ClassId(1), pattern: "out/Smith_#.bam".into() },
+        Fact::File(File {
+            id: FileId(1),
+            tree: TreeId(0),
+            path: b"out/Smith_7.bam".to_vec(),
+            class: ClassId(1),
+        }),
+        Fact::File(File {
+            id: FileId(2),
+            tree: TreeId(0),
+            path: b"out/\xff.bam".to_vec(),
+            class: ClassId(1),
+        }),
+        Fact::Open(open(2, 1, Some(4096))),
+        Fact::Open(open(2, 2, None)),
+        ops(Some(2), OpKey::data(Op::Write, 4096, Pattern::Sequential), 2, 3_000_000, 4096),
+        ops(Some(2), OpKey::data(Op::Write, 4096, Pattern::Sequential), 1, 1_000_400, 10),
+        ops(None, OpKey::plain(Op::Close), 1, 2_000, 0),
+        Fact::Sample(Sample {
+            at: Micros(50),
+            cpu: Cpu { user: Micros(5), ..Cpu::default() },
+            devices: vec![Device { name: "vda".into(), reads: 4, ..Device::default() }],
+            pressure: None,
+            ..Sample::default()
+        }),
+        Fact::Outside(Outside {
+            process: ProcessId(2),
+            directory: b"/scratch/Smith".to_vec(),
+            bytes: ByteCount(5),
+            write: true,
+        }),
+        Fact::Outside(Outside {
+            process: ProcessId(2),
+            directory: b"/scratch/Smith".to_vec(),
+            bytes: ByteCount(6),
+            write: true,
+        }),
+        Fact::ProcessEnded { id: ProcessId(2), at: Micros(95) },
+    ]
+}
+
+fn end() -> Fact {
+    Fact::Ended(Ended {
+        at: Micros(100),
+        exit: Some(Exit::Code(3)),
+        cpu_user: Some(Micros(9_000)),
+        cpu_system: None,
+        complete: true,
+    })
+}
+
+fn written(state: &Path, privacy: Privacy) -> RunWriter {
+    let mut writer =
+        RunWriter::create(state, Header { privacy, ..header() }).expect("a new run file");
+    writer.write(&facts()).expect("facts");
+    writer
+}
+
+fn finished(privacy: Privacy) -> (tempfile::TempDir, Run) {
+    let (directory, state, dest) = place();
+    let mut writer = written(&state, privacy);
+    writer.write(&[end()]).expect("the end");
+    writer.finish().expect("folded");
+    writer.copy_to(&dest).expect("copied");
+    writer.remove().expect("removed");
+    assert_eq!(fs::read_dir(directory.path()).expect("listed").count(), 1, "only the copy is left");
+    let run = Run::open(&dest).expect("readable");
+    (directory, run)
+}
+
+#[test]
+fn what_was_written_is_read_and_what_was_not_seen_is_none() {
+    let (_directory, run) = finished(Privacy::default());
+    assert_eq!(run.header().expect("header"), header());
+    assert!(run.complete().expect("complete"));
+    let ended = run.ended().expect("read").expect("written");
+    assert_eq!((ended.exit, ended.cpu_system), (Some(Exit::Code(3)), None));
+    assert_eq!(run.files().expect("files")[1].path, b"out/\xff.bam");
+    assert_eq!(run.classes().expect("classes"), [(ClassId(1), "out/Smith_#.bam".into())]);
+    let mut opens = Vec::new();
+    run.each_open(|row| opens.push(row)).expect("opens");
+    assert_eq!(opens[0].open, open(2, 1, Some(4096)));
+    assert_eq!(opens[1].open, open(2, 2, None));
+    let samples = run.samples().expect("samples");
+    assert_eq!((samples[0].devices[0].reads, samples[0].pressure), (4, None));
+    assert_eq!(run.outside().expect("outside")[0].bytes, ByteCount(11));
+    let processes = run.processes().expect("processes");
+    assert_eq!(processes[1].argv[2], b"--token=***");
+    assert_eq!(processes[0].counters, None);
+}
+
+#[test]
+fn processes_become_tasks_and_operations_theirs() {
+    let (_directory, run) = finished(Privacy::default());
+    let tasks = run.tasks().expect("tasks");
+    let names: Vec<_> = tasks.iter().map(|t| (t.name.as_str(), t.driver)).collect();
+    assert_eq!(names, [("run.sh", true), ("bwa mem", false)]);
+    assert_eq!((tasks[0].exit_status, tasks[0].cpu_user), (Some(3), None));
+    assert_eq!((tasks[0].ended, tasks[1].ended), (Some(Micros(100)), Some(Micros(95))));
+    assert_eq!(
+        (tasks[1].cpu_user, tasks[1].rchar_upper),
+        (Some(Micros(7_000)), Some(ByteCount(50)))
+    );
+    assert_eq!(tasks[1].waited, Micros(4_000));
+    let ops = run.ops().expect("ops");
+    let write = ops.iter().find(|o| o.op == "write").expect("writes");
+    assert_eq!((write.task, write.count, write.bytes), (Some(2), 3, ByteCount(4106)));
+    assert_eq!(write.size_class.as_deref(), Some("4K"));
+    let close = ops.iter().find(|o| o.op == "close").expect("closes");
+    assert_eq!(close.task, None);
+}
+
+#[test]
+fn a_killed_writer_leaves_a_run_that_can_be_salvaged() {
+    let (_directory, state, dest) = place();
+    // Leaked, not dropped: the file is as a kill leaves it, its log not yet merged.
+    std::mem::forget(written(&state, Privacy::default()));
+    Run::salvage(&state, &dest, Salt([0; 16])).expect("salvaged");
+    let run = Run::open(&dest).expect("readable");
+    assert!(!run.complete().expect("complete"));
+    assert_eq!(run.ended().expect("read"), None);
+    assert_eq!(run.tasks().expect("tasks").len(), 2);
+    assert_eq!(run.files().expect("files").len(), 2);
+}
+
+#[test]
+fn a_run_can_be_read_while_it_is_written() {
+    let (_directory, state, _) = place();
+    let mut writer = written(&state, Privacy::default());
+    let run = Run::open(&state).expect("readable");
+    assert_eq!(run.files().expect("files").len(), 2);
+    writer.write(&facts()[1..2]).expect("written meanwhile");
+}
+
+#[test]
+fn only_the_owner_may_read() {
+    let (_directory, state, dest) = place();
+    let writer = written(&state, Privacy::default());
+    fs::write(&dest, "an older file").expect("a file in the way");
+    writer.copy_to(&dest).expect("copied over it");
+    let wal = state.with_extension("db-wal");
+    for path in [state.as_path(), &wal, &dest] {
+        let mode = fs::metadata(path).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{}", path.display());
+    }
+}
+
+#[test]
+fn a_copy_that_fails_leaves_nothing_and_harms_nothing() {
+    let (directory, state, _) = place();
+    let writer = written(&state, Privacy::default());
+    let error = writer.copy_to(&directory.path().join("no/where.run")).expect_err("no directory");
+    assert_eq!(error.kind(), Kind::Io);
+    assert!(error.message().contains("state.db"), "{error}");
+    assert!(Run::open(&state).is_ok());
+}
+
+#[test]
+fn secrets_never_reach_the_disk() {
+    let (directory, state, dest) = place();
+    let writer = written(&state, Privacy::default());
+    writer.copy_to(&dest).expect("copied");
+    assert_eq!(occurrences(directory.path(), b"hunter2"), 0);
+}
+
+#[test]
+fn without_commands_there_are_tasks_but_no_words() {
+    let privacy = Privacy { commands: Commands::LeftOut, anonymise: None };
+    let (directory, run) = finished(privacy);
+    assert_eq!(run.tasks().expect("tasks")[1].name, "bwa mem");
+    assert!(run.processes().expect("processes").iter().all(|p| p.argv.is_empty()));
+    assert!(run.header().expect("header").command.is_empty());
+    assert_eq!(occurrences(directory.path(), b"fastq.gz"), 0);
+}
+
+#[test]
+fn an_anonymous_run_names_nobody() {
+    let privacy = Privacy { anonymise: Some(Salt([9; 16])), ..Privacy::default() };
+    let (directory, run) = finished(privacy);
+    for name in [&b"Smith"[..], b"miller"] {
+        assert_eq!(occurrences(directory.path(), name), 0, "{}", String::from_utf8_lossy(name));
+    }
+    assert_eq!(occurrences(directory.path(), &[9; 16]), 0, "the salt is not stored");
+    let files = run.files().expect("files");
+    assert!(files[0].path.starts_with(b"out/") && files[0].path.ends_with(b".bam"));
+    assert_eq!(run.tasks().expect("tasks")[1].name, "bwa mem");
+}
+
+fn occurrences(directory: &Path, word: &[u8]) -> usize {
+    let entries = fs::read_dir(directory).expect("listed");
+    let files = entries.map(|e| fs::read(e.expect("an entry").path()).expect("read"));
+    files.map(|bytes| bytes.windows(word.len()).filter(|w| *w == word).count()).sum()
+}
+
+#[test]
+fn what_is_no_run_is_refused_with_a_reason() {
+    let (directory, state, dest) = place();
+    let kind = |path: &Path| {
+        let error = Run::open(path).map(drop).expect_err("refused");
+        assert!(error.message().contains(&*path.to_string_lossy()), "{error}");
+        error.kind()
+    };
+    assert_eq!(kind(&dest), Kind::Missing);
+    assert_eq!(kind(directory.path()), Kind::NotARun);
+    for bytes in [&b""[..], b"no", &[b'x'; 5000]] {
+        fs::write(&dest, bytes).expect("written");
+        assert_eq!(kind(&dest), Kind::NotARun);
+    }
+    let writer = written(&state, Privacy::default());
+    writer.copy_to(&dest).expect("copied");
+    let whole = fs::read(&dest).expect("read");
+    fs::write(&dest, &whole[..whole.len() / 2]).expect("cut");
+    assert_eq!(kind(&dest), Kind::Damaged);
+    for (pragma, expected) in
+        [("user_version = 999", Kind::NewerSchema), ("application_id = 1", Kind::NotARun)]
+    {
+        fs::write(&dest, &whole).expect("whole again");
+        let conn = rusqlite::Connection::open(&dest).expect("opened");
+        conn.execute_batch(&format!("PRAGMA {pragma}")).expect("changed");
+        drop(conn);
+        assert_eq!(kind(&dest), expected);
+    }
+}
+
+#[test]
+fn a_corrupt_page_is_an_error_that_names_the_file() {
+    let (_directory, state, dest) = place();
+    written(&state, Privacy::default()).copy_to(&dest).expect("copied");
+    let mut bytes = fs::read(&dest).expect("read");
+    let pages = bytes.len() / 4096;
+    for page in 1..pages {
+        bytes[page * 4096..page * 4096 + 100].fill(0xee);
+    }
+    fs::write(&dest, &bytes).expect("harmed");
+    let error = Run::open(&dest).and_then(|run| run.files().map(drop)).expect_err("corrupt");
+    assert_eq!(error.kind(), Kind::Damaged, "{error}");
+    assert!(error.message().contains("a.run"), "{error}");
+}
+
+#[test]
+fn an_existing_file_is_not_overwritten_by_a_new_run() {
+    let (_directory, state, _) = place();
+    fs::write(&state, "precious").expect("written");
+    let error = RunWriter::create(&state, header()).expect_err("refused");
+    assert_eq!(error.kind(), Kind::Io);
+    assert_eq!(fs::read(&state).expect("read"), b"precious");
+}
+
+#[test]
+fn every_column_of_the_schema_is_explained_in_the_manual() {
+    let manual = include_str!("../../../../FORMATS.md");
+    let conn = rusqlite::Connection::open_in_memory().expect("memory");
+    conn.execute_batch(SCHEMA).expect("the schema");
+    let mut select = conn
+        .prepare("SELECT m.name, c.name FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table'")
+        .expect("prepared");
+    let columns = select.query_map([], |r| Ok((r.get(0)?, r.get(1)?))).expect("queried");
+    for column in columns {
+        let (table, column): (String, String) = column.expect("a row");
+        assert!(manual.contains(&format!("`{table}`")), "table {table}");
+        assert!(manual.contains(&format!("`{column}`")), "column {table}.{column}");
+    }
+}

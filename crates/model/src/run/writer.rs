@@ -1,0 +1,331 @@
+//! Writes a run while it lasts: one transaction for each batch of facts, nothing lost by a kill.
+
+use super::header::{self, Header};
+use super::sql::{Text, error, int, words_to_json};
+use super::{APPLICATION_ID, SCHEMA, SCHEMA_VERSION, copy, fold};
+use crate::event::{
+    EngineFile, Fact, File, Op, OpKey, Open, Ops, Outside, Process, ProcessCounters, Sample, Tree,
+};
+use crate::{Error, Kind, Result, tasks};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OpenFlags, params};
+use std::fs;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Writes one run file. Best on a local directory: SQLite's write-ahead log wants shared memory.
+///
+/// After a kill at any instant, every batch for which [`write`](RunWriter::write) returned is in
+/// the file (after a power loss: a prefix of them), and [`Run::salvage`](super::Run::salvage)
+/// makes a readable run of it.
+#[derive(Debug)]
+pub struct RunWriter {
+    conn: Connection,
+    path: PathBuf,
+    header: Header,
+}
+
+impl RunWriter {
+    /// Makes a new run file, readable by its owner only (mode 0600).
+    ///
+    /// # Errors
+    /// [`Kind::Io`] if the file exists or cannot be made; [`Kind::Full`] without space.
+    pub fn create(path: &Path, header: Header) -> Result<Self> {
+        fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(
+            |e| {
+                let next = "choose another name or directory (`-o FILE`)";
+                let message = format!("cannot create run file {}: {next}", path.display());
+                Error::new(Kind::Io, message).because(e)
+            },
+        )?;
+        let conn = Self::open_new(path, &header).map_err(|e| error(path, "create", e))?;
+        Ok(Self { conn, path: path.to_owned(), header })
+    }
+
+    fn open_new(path: &Path, header: &Header) -> rusqlite::Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut conn = Connection::open_with_flags(path, flags)?;
+        conn.set_prepared_statement_cache_capacity(64);
+        conn.pragma_update(None, "application_id", APPLICATION_ID)?;
+        conn.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+        conn.pragma_update(None, "journal_mode", "WAL")?;
+        conn.pragma_update(None, "synchronous", "NORMAL")?;
+        conn.pragma_update(None, "wal_autocheckpoint", 4_000)?;
+        conn.pragma_update(None, "cache_size", -16_000)?;
+        let tx = conn.transaction()?;
+        tx.execute_batch(SCHEMA)?;
+        header.store(&tx)?;
+        store_op_keys(&tx)?;
+        tx.commit()?;
+        Ok(conn)
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Adds facts in one transaction: all of them or, after an error, none.
+    ///
+    /// # Errors
+    /// [`Kind::Full`], [`Kind::Io`]: nothing of this batch was kept; it may be given again.
+    pub fn write(&mut self, facts: &[Fact]) -> Result<()> {
+        write_all(&mut self.conn, facts).map_err(|e| error(&self.path, "write to", e))
+    }
+
+    /// Folds what was seen into tasks and marks the run as ended. Later facts are refused by
+    /// nobody but belong to no task.
+    ///
+    /// # Errors
+    /// As [`write`](RunWriter::write); the facts stay in the file.
+    pub fn finish(&mut self) -> Result<()> {
+        fold::fold(&mut self.conn).map_err(|e| error(&self.path, "finish", e))
+    }
+
+    /// Copies the run to `dest` (mode 0600, durable, all or nothing), made private as the header
+    /// asks, and leaves this file as it is. An existing `dest` is replaced.
+    ///
+    /// # Errors
+    /// [`Kind::Full`], [`Kind::Io`]: `dest` is untouched; the run is still at
+    /// [`path`](RunWriter::path).
+    pub fn copy_to(&self, dest: &Path) -> Result<()> {
+        copy::copy(&self.conn, &self.path, dest, self.header.privacy.anonymise)
+    }
+
+    /// Removes the file and its log, after it was copied.
+    ///
+    /// # Errors
+    /// [`Kind::Io`] if the file cannot be removed.
+    pub fn remove(self) -> Result<()> {
+        let Self { conn, path, .. } = self;
+        drop(conn);
+        copy::remove(&path)
+    }
+}
+
+fn store_op_keys(c: &Connection) -> rusqlite::Result<()> {
+    let mut insert = c.prepare("INSERT INTO op_keys VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    for index in 0..OpKey::COUNT {
+        let key = OpKey::from_index(index).expect("index is below COUNT");
+        let op: Op = key.op();
+        insert.execute(params![
+            int(index as u64),
+            op.name(),
+            op.group().name(),
+            key.size().map(|s| s.name()),
+            key.pattern().map(|p| p.name()),
+        ])?;
+    }
+    Ok(())
+}
+
+fn write_all(conn: &mut Connection, facts: &[Fact]) -> rusqlite::Result<()> {
+    let tx = conn.transaction()?;
+    for fact in facts {
+        write_one(&tx, fact)?;
+    }
+    tx.commit()
+}
+
+fn write_one(c: &Connection, fact: &Fact) -> rusqlite::Result<()> {
+    match fact {
+        Fact::Tree(tree) => write_tree(c, tree),
+        Fact::Process(process) => write_process(c, process),
+        Fact::ProcessCounters(counters) => write_counters(c, counters),
+        Fact::ProcessEnded { id, at } => run(
+            c,
+            "INSERT INTO processes (process, ended_us) VALUES (?1, ?2)
+             ON CONFLICT (process) DO UPDATE SET ended_us = excluded.ended_us",
+            params![id.0, int(at.0)],
+        ),
+        Fact::Class { id, pattern } => {
+            run(c, "INSERT OR REPLACE INTO classes VALUES (?1, ?2)", params![id.0, pattern])
+        }
+        Fact::File(file) => write_file(c, file),
+        Fact::Open(open) => write_open(c, open),
+        Fact::Ops(ops) => write_ops(c, ops),
+        Fact::Sample(sample) => write_sample(c, sample),
+        Fact::Outside(outside) => write_outside(c, outside),
+        Fact::EngineFile(file) => write_notes(c, file),
+        Fact::Ended(ended) => header::store_end(c, ended),
+    }
+}
+
+fn run(c: &Connection, sql: &str, values: impl rusqlite::Params) -> rusqlite::Result<()> {
+    c.prepare_cached(sql)?.execute(values).map(drop)
+}
+
+fn write_tree(c: &Connection, t: &Tree) -> rusqlite::Result<()> {
+    run(
+        c,
+        "INSERT OR REPLACE INTO trees VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![t.id.0, Text(&t.path), t.fs_type, t.passthrough, t.device],
+    )
+}
+
+fn write_process(c: &Connection, p: &Process) -> rusqlite::Result<()> {
+    let words = crate::privacy::mask_words(&p.argv);
+    let argv = (!p.argv.is_empty()).then(|| words_to_json(words.iter().map(|word| word.as_ref())));
+    run(
+        c,
+        "INSERT INTO processes (process, pid, parent, started_us, argv, exe, cwd)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+         ON CONFLICT (process) DO UPDATE SET pid = excluded.pid,
+           parent = IFNULL(excluded.parent, parent),
+           started_us = min(IFNULL(started_us, excluded.started_us), excluded.started_us),
+           argv = IFNULL(excluded.argv, argv), exe = IFNULL(excluded.exe, exe),
+           cwd = IFNULL(excluded.cwd, cwd)",
+        params![
+            p.id.0,
+            p.pid,
+            p.parent.map(|id| id.0),
+            int(p.started.0),
+            argv,
+            p.exe.as_deref().map(Text),
+            p.cwd.as_deref().map(Text),
+        ],
+    )
+}
+
+fn write_counters(c: &Connection, p: &ProcessCounters) -> rusqlite::Result<()> {
+    run(
+        c,
+        "INSERT INTO processes (process, counted_us, user_us, system_us, children_user_us,
+           children_system_us, rchar, wchar, read_bytes, write_bytes)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+         ON CONFLICT (process) DO UPDATE SET counted_us = excluded.counted_us,
+           user_us = excluded.user_us, system_us = excluded.system_us,
+           children_user_us = excluded.children_user_us,
+           children_system_us = excluded.children_system_us,
+           rchar = IFNULL(excluded.rchar, rchar), wchar = IFNULL(excluded.wchar, wchar),
+           read_bytes = IFNULL(excluded.read_bytes, read_bytes),
+           write_bytes = IFNULL(excluded.write_bytes, write_bytes)",
+        params![
+            p.id.0,
+            int(p.at.0),
+            int(p.user.0),
+            int(p.system.0),
+            int(p.children_user.0),
+            int(p.children_system.0),
+            p.io.map(|io| int(io.rchar.0)),
+            p.io.map(|io| int(io.wchar.0)),
+            p.io.map(|io| int(io.read_bytes.0)),
+            p.io.map(|io| int(io.write_bytes.0)),
+        ],
+    )
+}
+
+fn write_file(c: &Connection, f: &File) -> rusqlite::Result<()> {
+    run(
+        c,
+        "INSERT OR REPLACE INTO files VALUES (?1, ?2, ?3, ?4)",
+        params![f.id.0, f.tree.0, Text(&f.path), f.class.0],
+    )
+}
+
+fn write_open(c: &Connection, o: &Open) -> rusqlite::Result<()> {
+    run(
+        c,
+        "INSERT INTO opens VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        params![
+            o.process.0,
+            o.file.0,
+            o.write,
+            o.created,
+            int(o.opened.0),
+            o.closed.map(|t| int(t.0)),
+            o.read.map(|io| int(io.bytes.0)),
+            o.read.map(|io| int(io.calls)),
+            o.wrote.map(|io| int(io.bytes.0)),
+            o.wrote.map(|io| int(io.calls)),
+            o.size_at_open.map(|n| int(n.0)),
+            o.size_at_close.map(|n| int(n.0)),
+            o.hidden,
+        ],
+    )
+}
+
+fn write_ops(c: &Connection, o: &Ops) -> rusqlite::Result<()> {
+    run(
+        c,
+        "INSERT INTO process_ops VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+         ON CONFLICT (op_key, class, tree, IFNULL(process, -1)) DO UPDATE SET
+           count = count + excluded.count, failed = failed + excluded.failed,
+           time_ns = time_ns + excluded.time_ns, bytes = bytes + excluded.bytes",
+        params![
+            o.process.map(|id| id.0),
+            o.tree.0,
+            o.class.0,
+            int(o.key.index() as u64),
+            int(o.count.count),
+            int(o.count.failed),
+            int(o.count.nanos),
+            int(o.count.bytes),
+        ],
+    )
+}
+
+fn write_sample(c: &Connection, s: &Sample) -> rusqlite::Result<()> {
+    run(
+        c,
+        "INSERT OR REPLACE INTO samples
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        params![
+            int(s.at.0),
+            int(s.cpu.user.0),
+            int(s.cpu.system.0),
+            int(s.cpu.iowait.0),
+            int(s.cpu.idle.0),
+            int(s.cpu.steal.0),
+            int(s.memory.total.0),
+            int(s.memory.available.0),
+            int(s.memory.dirty.0),
+            int(s.memory.writeback.0),
+            int(s.memory.cached.0),
+            s.pressure.map(|p| int(p.some.0)),
+            s.pressure.map(|p| int(p.full.0)),
+        ],
+    )?;
+    for d in &s.devices {
+        run(
+            c,
+            "INSERT INTO sample_devices VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![
+                int(s.at.0),
+                d.name,
+                int(d.read.0),
+                int(d.written.0),
+                int(d.reads),
+                int(d.writes),
+                int(d.busy.0),
+            ],
+        )?;
+    }
+    Ok(())
+}
+
+fn write_outside(c: &Connection, o: &Outside) -> rusqlite::Result<()> {
+    run(
+        c,
+        "INSERT INTO outside VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (process, directory, write) DO UPDATE SET bytes = bytes + excluded.bytes",
+        params![o.process.0, Text(&o.directory), o.write, int(o.bytes.0)],
+    )
+}
+
+/// Keeps what a control file says, not the file: scripts may hold secrets, and they are many.
+fn write_notes(c: &Connection, file: &EngineFile) -> rusqlite::Result<()> {
+    for (engine, note) in tasks::read(&file.path, &file.content) {
+        let value = match note.value {
+            tasks::Value::There => Value::Null,
+            tasks::Value::Number(n) => Value::Integer(n),
+            tasks::Value::Text(text) => Value::Text(text),
+        };
+        run(
+            c,
+            "INSERT INTO notes VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![file.tree.0, engine, Text(&note.subject), note.what, value, int(file.at.0)],
+        )?;
+    }
+    Ok(())
+}

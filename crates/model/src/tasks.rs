@@ -1,0 +1,66 @@
+//! From processes to tasks: who did the work, in the words of the workflow. Pure.
+//!
+//! Workflow engines are a table; each reads its own control files ([`wanted`] says which) and
+//! claims the processes that it recognises. The last entry takes the rest by the process tree.
+//! What it is not: it reads no file and knows no kernel; [`run`](crate::run) feeds it.
+
+mod accounts;
+mod nextflow;
+mod not_seen;
+mod processes;
+mod program;
+pub(crate) mod seen;
+mod snakemake;
+mod trinity;
+
+pub(crate) use accounts::{Used, used};
+pub(crate) use not_seen::not_seen;
+pub(crate) use program::base_name;
+pub(crate) use seen::{Claims, Note, Seen, Value};
+
+/// How much of a control file is looked at, in bytes; the rest need not be kept.
+pub const WANTED_BYTES_MAX: usize = 64 << 10;
+
+/// One workflow engine.
+pub(crate) struct Engine {
+    /// Its name in the run file.
+    pub(crate) name: &'static str,
+    /// Is the file with this path, relative to its tree, one of its control files?
+    wanted: fn(&[u8]) -> bool,
+    /// What such a file says, by its path and content.
+    read: fn(&[u8], &[u8]) -> Vec<Note>,
+    /// Claims processes for tasks.
+    claim: fn(&Seen, &mut Claims),
+}
+
+/// All engines, in the order in which they may claim.
+pub(crate) const ENGINES: &[Engine] =
+    &[nextflow::ENGINE, snakemake::ENGINE, trinity::ENGINE, processes::ENGINE];
+
+/// Is this a control file of a workflow engine, so that its content is worth a
+/// [`Fact::EngineFile`](crate::Fact::EngineFile) when it is closed? `path` is relative to its tree.
+/// Cheap: meant to be asked for every file that was written.
+pub fn wanted(path: &[u8]) -> bool {
+    ENGINES.iter().any(|engine| (engine.wanted)(path))
+}
+
+/// What a control file says; nothing if it is none.
+pub(crate) fn read(path: &[u8], content: &[u8]) -> Vec<(&'static str, Note)> {
+    let engine = ENGINES.iter().find(|engine| (engine.wanted)(path));
+    let content = &content[..content.len().min(WANTED_BYTES_MAX)];
+    engine.map_or(Vec::new(), |e| {
+        (e.read)(path, content).into_iter().map(|note| (e.name, note)).collect()
+    })
+}
+
+/// Puts every process into a task.
+pub(crate) fn assign(seen: &Seen) -> Claims {
+    let mut claims = Claims::new(seen);
+    for engine in ENGINES {
+        (engine.claim)(seen, &mut claims);
+    }
+    claims
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! Programs that hand work to where Forebay does not look: another machine, or a daemon that was
+//! there before. Their files are not in the run, and the summary says so.
+
+use super::program::{base_name, program, shell_command};
+use super::seen::Seen;
+use std::collections::{BTreeMap, HashSet};
+
+/// A program, and the words of which one must follow for it to hand work over (none: always).
+#[rustfmt::skip]
+const PROGRAMS: &[(&str, &[&str])] = &[
+    ("sbatch", &[]), ("srun", &[]), ("salloc", &[]),            // Slurm
+    ("qsub", &[]), ("qrsh", &[]), ("bsub", &[]),                // PBS, Grid Engine, LSF
+    ("pjsub", &[]), ("condor_submit", &[]), ("flux", &["submit", "run", "batch", "alloc"]),
+    ("hq", &["submit"]),
+    ("docker", &["run", "exec", "start", "create", "compose", "build", "buildx"]),
+    ("podman-remote", &["run", "exec", "start", "create", "build"]),
+    ("nerdctl", &["run", "exec", "start", "create", "build"]),
+    ("kubectl", &["run", "exec", "apply", "create"]),
+    ("ssh", &[]), ("pdsh", &[]), ("rsh", &[]),
+    ("at", &[]), ("batch", &[]), ("systemd-run", &[]),
+];
+
+/// An `ssh` with one of these only moves files or history, as part of git or rsync.
+const HARMLESS: &[&str] = &["git-upload-pack", "git-receive-pack", "rsync"];
+
+/// How often each such program was started, by name.
+pub(crate) fn not_seen(seen: &Seen) -> BTreeMap<&'static str, u64> {
+    let mut counts = BTreeMap::new();
+    // A shell whose child is the program is counted once, at the child.
+    let mut started: HashSet<(usize, &str)> = HashSet::new();
+    for (process, row) in seen.processes.iter().enumerate() {
+        let words: Vec<&[u8]> = row.argv.iter().map(Vec::as_slice).collect();
+        let hands_over = find(program(row).as_bytes(), words.get(1..).unwrap_or_default());
+        if let Some(name) = hands_over {
+            *counts.entry(name).or_insert(0) += 1;
+            started.extend(seen.parent(process).map(|parent| (parent, name)));
+        }
+    }
+    for (process, row) in seen.processes.iter().enumerate() {
+        for name in shell_command(row).map(in_script).unwrap_or_default() {
+            if !started.contains(&(process, name)) {
+                *counts.entry(name).or_insert(0) += 1;
+            }
+        }
+    }
+    counts
+}
+
+fn find(program: &[u8], words: &[&[u8]]) -> Option<&'static str> {
+    let (name, needs) = PROGRAMS.iter().find(|(name, _)| name.as_bytes() == program)?;
+    let harmless = words.iter().any(|word| {
+        HARMLESS.iter().any(|h| word.starts_with(h.as_bytes()) || base_name(word) == h.as_bytes())
+    });
+    let fits = needs.is_empty()
+        || words.iter().any(|word| needs.iter().any(|need| need.as_bytes() == *word));
+    (fits && !harmless).then_some(*name)
+}
+
+/// Such programs in the text of a shell script, where a command can stand.
+fn in_script(script: &[u8]) -> Vec<&'static str> {
+    /// Words after which another command stands.
+    const BEFORE: &[&[u8]] =
+        &[b"then", b"do", b"else", b"exec", b"time", b"sudo", b"!", b"{", b"nohup", b"env"];
+    let mut found = Vec::new();
+    for command in script.split(|b| matches!(b, b';' | b'\n' | b'&' | b'|' | b'(' | b'`')) {
+        let words: Vec<&[u8]> =
+            command.split(|b| b.is_ascii_whitespace()).filter(|word| !word.is_empty()).collect();
+        let skipped =
+            words.iter().take_while(|word| BEFORE.contains(word) || is_assignment(word)).count();
+        if let [program, rest @ ..] = &words[skipped..] {
+            found.extend(find(base_name(program), rest));
+        }
+    }
+    found
+}
+
+fn is_assignment(word: &[u8]) -> bool {
+    let name = word.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+    name > 0 && word.get(name) == Some(&b'=')
+}
+
+#[cfg(test)]
+mod tests {
+    //! If these fail, a summary claims to be the whole truth when the work was done elsewhere.
+    use super::*;
+    use crate::tasks::tests::process;
+
+    fn counts(lines: &[(u32, Option<u32>, &str)]) -> Vec<(&'static str, u64)> {
+        let processes = lines.iter().map(|(id, parent, line)| process(*id, *parent, line));
+        not_seen(&Seen::new(processes.collect(), vec![], vec![])).into_iter().collect()
+    }
+
+    #[test]
+    fn every_program_is_found_alone_and_in_a_script() {
+        for (name, needs) in PROGRAMS {
+            let line = format!("/usr/bin/{name} {} x", needs.first().copied().unwrap_or("-n"));
+            assert_eq!(counts(&[(1, None, &line)]), [(*name, 1)]);
+            let script = format!("bash -ec cd d && A=1 {line} > log");
+            assert_eq!(counts(&[(1, None, &script)]), [(*name, 1)], "{script}");
+        }
+    }
+
+    #[test]
+    fn a_shell_and_its_child_are_one() {
+        let tree = [(1, None, "sh -c sbatch job.sh"), (2, Some(1), "sbatch job.sh")];
+        assert_eq!(counts(&tree), [("sbatch", 1)]);
+    }
+
+    #[test]
+    fn what_stays_here_is_not_reported() {
+        for line in [
+            "docker ps",
+            "ssh -x git@host git-upload-pack 'a/b'",
+            "ssh host rsync --server .",
+            "bash -c echo sbatch",
+            "bash -c grep ssh log; cat at",
+            "bash sbatch",
+            "samtools sort at",
+        ] {
+            assert_eq!(counts(&[(1, None, line)]), [], "{line}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The engine of no engine: tasks by the process tree alone.
+//!
+//! The command is a driver, and so are the shells, engines and wrappers below it; the topmost other
+//! process is a task, with all that it starts. Drivers of one name are one row: what they do
+//! themselves is small, and rarely of interest one by one.
+
+use super::program::{is_driver, name};
+use super::seen::{Claims, Seen, Task};
+use super::{Engine, Note};
+use std::collections::BTreeMap;
+
+pub(super) const NAME: &str = "processes";
+
+pub(super) const ENGINE: Engine = Engine { name: NAME, wanted: |_| false, read, claim };
+
+fn read(_: &[u8], _: &[u8]) -> Vec<Note> {
+    Vec::new()
+}
+
+fn claim(seen: &Seen, claims: &mut Claims) {
+    let command = seen.command();
+    let mut drivers: BTreeMap<String, usize> = BTreeMap::new();
+    for &process in seen.order() {
+        if claims.of[process].is_some() {
+            continue;
+        }
+        let parents_task = seen.parent(process).and_then(|parent| claims.of[parent]);
+        if let Some(task) = parents_task.filter(|&task| !claims.tasks[task].driver) {
+            claims.of[process] = Some(task);
+            continue;
+        }
+        let row = &seen.processes[process];
+        let name = name(row);
+        let task = if Some(process) == command || is_driver(row) {
+            *drivers.entry(name).or_insert_with_key(|name| {
+                claims.tasks.push(Task {
+                    name: name.clone(),
+                    engine: NAME,
+                    driver: true,
+                    ..Task::default()
+                });
+                claims.tasks.len() - 1
+            })
+        } else {
+            claims.add(Task { name, engine: NAME, ..Task::default() })
+        };
+        claims.of[process] = Some(task);
+    }
+}

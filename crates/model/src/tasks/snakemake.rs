@@ -1,0 +1,219 @@
+//! Snakemake: `.snakemake/metadata/<base64 of an output>` names the rule of each output; the
+//! process below Snakemake that made the output is the job.
+
+use super::program::name;
+use super::seen::{Claims, Seen, Task, Value};
+use super::{Engine, Note};
+use std::collections::{BTreeSet, HashMap};
+
+pub(super) const ENGINE: Engine = Engine { name: "snakemake", wanted, read, claim };
+
+const METADATA: &[u8] = b".snakemake/metadata/";
+
+/// Where the name of a record begins, and the directory in which Snakemake runs.
+fn record(path: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = path.windows(METADATA.len()).position(|w| w == METADATA)?;
+    let whole = at == 0 || path[at - 1] == b'/';
+    whole.then(|| (&path[..at.saturating_sub(1)], &path[at + METADATA.len()..]))
+}
+
+fn wanted(path: &[u8]) -> bool {
+    record(path).is_some_and(|(_, name)| !name.is_empty())
+}
+
+/// The output that a record is about: base64, in long names spread over directories `@...`.
+fn output(directory: &[u8], name: &[u8]) -> Option<Vec<u8>> {
+    let mut code = Vec::with_capacity(name.len());
+    for part in name.split(|&b| b == b'/') {
+        code.extend_from_slice(part.strip_prefix(b"@").unwrap_or(part));
+    }
+    Some(join(directory, &base64(&code)?))
+}
+
+fn join(directory: &[u8], path: &[u8]) -> Vec<u8> {
+    if path.starts_with(b"/") || directory.is_empty() {
+        return path.to_vec();
+    }
+    [directory, b"/", path].concat()
+}
+
+/// Decodes URL-safe base64 with or without padding; the plain alphabet is understood too.
+fn base64(code: &[u8]) -> Option<Vec<u8>> {
+    let (mut out, mut bits, mut count) = (Vec::with_capacity(code.len() / 4 * 3), 0u32, 0);
+    for &byte in code.iter().filter(|&&b| b != b'=') {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'-' | b'+' => 62,
+            b'_' | b'/' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(value);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            out.push((bits >> count & 0xff) as u8);
+        }
+    }
+    Some(out)
+}
+
+fn read(path: &[u8], content: &[u8]) -> Vec<Note> {
+    let subject = record(path).and_then(|(directory, name)| output(directory, name));
+    let (Some(subject), Some(rule)) = (subject, rule(content)) else { return Vec::new() };
+    vec![Note { subject, what: "rule", value: Value::Text(rule) }]
+}
+
+/// The rule in a record. A record with a long script may be cut: the rule comes first.
+fn rule(content: &[u8]) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Record {
+        rule: String,
+        #[serde(default)]
+        incomplete: bool,
+    }
+    if let Ok(record) = serde_json::from_slice::<Record>(content) {
+        return (!record.incomplete).then_some(record.rule);
+    }
+    let text = String::from_utf8_lossy(content);
+    let after = text.split_once("\"rule\": \"")?.1;
+    after.split_once('"').map(|(rule, _)| rule.to_owned())
+}
+
+fn claim(seen: &Seen, claims: &mut Claims) {
+    let rules: HashMap<&[u8], &str> = seen
+        .notes
+        .iter()
+        .filter(|note| note.engine == ENGINE.name && note.what == "rule")
+        .filter_map(|note| match &note.value {
+            Value::Text(rule) => Some((note.subject.as_slice(), rule.as_str())),
+            Value::There | Value::Number(_) => None,
+        })
+        .collect();
+    let masters = masters(seen);
+    // A job by what it made; the metadata are written when it succeeded.
+    let mut made: HashMap<usize, (&str, BTreeSet<&[u8]>)> = HashMap::new();
+    for (process, path) in &seen.wrote {
+        let Some(job) = job_of(seen, &masters, *process) else { continue };
+        if let Some((rule, output)) = rule_of(&rules, path) {
+            made.entry(job).or_insert((rule, BTreeSet::new())).1.insert(output);
+        }
+    }
+    let mut tops = HashMap::new();
+    for &process in seen.order() {
+        if claims.of[process].is_some() {
+            continue;
+        }
+        if let Some((rule, outputs)) = made.get(&process) {
+            let key = outputs.first().map(|output| String::from_utf8_lossy(output).into_owned());
+            tops.insert(process, claims.add(task(rule, key, Some(0))));
+        } else if let Some(rule) = target_rule(seen, process)
+            && let Some(job) = job_of(seen, &masters, process)
+            && !tops.contains_key(&job)
+        {
+            // It made nothing that we saw, but its command line names the rule.
+            tops.insert(job, claims.add(task(&rule, None, None)));
+        }
+    }
+    claims.give_subtrees(seen, &tops);
+}
+
+fn task(rule: &str, key: Option<String>, exit_status: Option<i64>) -> Task {
+    Task { name: rule.into(), engine: ENGINE.name, key, exit_status, ..Task::default() }
+}
+
+/// Which processes are a Snakemake that gives out jobs. One that runs a single job (`run:` blocks)
+/// is part of it.
+fn masters(seen: &Seen) -> Vec<bool> {
+    seen.processes
+        .iter()
+        .enumerate()
+        .map(|(i, row)| name(row) == "snakemake" && target_rule(seen, i).is_none())
+        .collect()
+}
+
+/// The rule of `python -m snakemake --target-jobs 'rule:...'`.
+fn target_rule(seen: &Seen, process: usize) -> Option<String> {
+    let row = &seen.processes[process];
+    let at = row.argv.iter().position(|word| word == b"--target-jobs")?;
+    let target = String::from_utf8_lossy(row.argv.get(at + 1)?).into_owned();
+    let rule = target.split(':').next().unwrap_or_default().trim_matches('\'');
+    (name(row) == "snakemake" && !rule.is_empty()).then(|| rule.to_owned())
+}
+
+/// The child of Snakemake that `process` comes from; `None` for Snakemake itself and strangers.
+fn job_of(seen: &Seen, masters: &[bool], process: usize) -> Option<usize> {
+    if masters[process] {
+        return None;
+    }
+    seen.line_of(process).find(|&p| seen.parent(p).is_some_and(|parent| masters[parent]))
+}
+
+/// The rule of a file: its own record, or that of a directory it is in.
+fn rule_of<'a>(rules: &HashMap<&'a [u8], &'a str>, path: &[u8]) -> Option<(&'a str, &'a [u8])> {
+    let mut part = path;
+    loop {
+        if let Some((output, rule)) = rules.get_key_value(part) {
+            return Some((rule, output));
+        }
+        part = &part[..part.iter().rposition(|&b| b == b'/')?];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! If these fail, Snakemake's rules are lost and its jobs are named after their shells.
+    use super::*;
+    use crate::tasks::tests::{kept, process, task_names};
+
+    /// As Snakemake 9.27.1 writes it.
+    const RECORD: &str = r#"{"rule": "make", "input": [], "log": [], "shellcmd": "sleep 1",
+        "record_format_version": 6, "starttime": 1795249121.67, "endtime": 1795249122.1,
+        "incomplete": false, "external_jobid": null, "input_checksums": {}}"#;
+
+    #[test]
+    fn outputs_are_decoded_even_when_split() {
+        assert_eq!(base64(b"b3V0L3B5LnR4dA==").as_deref(), Some(&b"out/py.txt"[..]));
+        assert_eq!(base64(b"YT8_").as_deref(), Some(&b"a??"[..]));
+        assert_eq!(base64(b"a b"), None);
+        assert_eq!(output(b"p", b"@b3V0L3B5/LnR4dA==").as_deref(), Some(&b"p/out/py.txt"[..]));
+        assert_eq!(output(b"", b"b3V0L3B5LnR4dA==").as_deref(), Some(&b"out/py.txt"[..]));
+        assert!(wanted(b".snakemake/metadata/b3V0") && wanted(b"a/.snakemake/metadata/@x/y"));
+        assert!(!wanted(b".snakemake/metadata/") && !wanted(b"x.snakemake/metadata/b"));
+    }
+
+    #[test]
+    fn a_cut_record_still_names_its_rule() {
+        assert_eq!(rule(RECORD.as_bytes()).as_deref(), Some("make"));
+        assert_eq!(rule(&RECORD.as_bytes()[..40]).as_deref(), Some("make"));
+        assert_eq!(rule(br#"{"rule": "x", "incomplete": true}"#), None);
+        assert_eq!(rule(b""), None);
+    }
+
+    #[test]
+    fn a_job_is_what_made_its_outputs() {
+        let processes = vec![
+            process(1, None, "python3 /v/bin/snakemake --cores 2"),
+            process(2, Some(1), "bash -c set -euo pipefail; tool > out/py.txt"),
+            process(3, Some(2), "tool x"),
+            process(4, Some(1), "/bin/sh -c cd /p && python3 -m snakemake --target-jobs 'py:'"),
+            process(5, Some(4), "python3 -m snakemake --snakefile S --target-jobs py:i=1"),
+            process(6, Some(5), "bash -c echo"),
+            process(7, Some(1), "python3 /p/.snakemake/scripts/tmp1.plot.py"),
+        ];
+        let wrote = vec![
+            (crate::ProcessId(3), b"/p/out/py.txt".to_vec()),
+            (crate::ProcessId(3), b"/p/out/other".to_vec()),
+            (crate::ProcessId(7), b"/p/dir/some/file".to_vec()),
+            (crate::ProcessId(1), b"/p/out/py.txt".to_vec()),
+        ];
+        let mut notes = kept("/p", ".snakemake/metadata/b3V0L3B5LnR4dA==", RECORD, 9);
+        let plot = RECORD.replace("make", "plot");
+        notes.extend(kept("/p", ".snakemake/metadata/ZGly", &plot, 9));
+        let claims = super::super::assign(&Seen::new(processes, wrote, notes));
+        assert_eq!(task_names(&claims), ["snakemake", "make", "make", "py", "py", "py", "plot"]);
+        let job = &claims.tasks[claims.of[1].expect("claimed")];
+        assert_eq!((job.key.as_deref(), job.exit_status), (Some("/p/out/py.txt"), Some(0)));
+    }
+}

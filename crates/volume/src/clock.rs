@@ -1,0 +1,53 @@
+//! Time, handed in from outside, so that a test decides what it is.
+
+use std::fmt::Debug;
+use std::time::Instant;
+
+use forebay_model::Micros;
+
+/// Tells how long the run has lasted.
+pub trait Clock: Debug + Send + Sync {
+    /// Nanoseconds since the start of the run, never going back.
+    fn nanos(&self) -> u64;
+
+    /// The same in microseconds.
+    fn now(&self) -> Micros {
+        Micros(self.nanos() / 1000)
+    }
+}
+
+/// The machine's monotonic clock.
+#[derive(Debug)]
+pub struct SystemClock(Instant);
+
+impl SystemClock {
+    /// A run starts now.
+    #[allow(clippy::disallowed_methods)] // The one place where this floor asks the machine.
+    pub fn start() -> SystemClock {
+        SystemClock(Instant::now())
+    }
+}
+
+impl Clock for SystemClock {
+    #[allow(clippy::disallowed_methods)]
+    fn nanos(&self) -> u64 {
+        self.0.elapsed().as_nanos() as u64
+    }
+}
+
+/// A clock that a test moves by hand.
+#[derive(Debug, Default)]
+pub struct ManualClock(std::sync::atomic::AtomicU64);
+
+impl ManualClock {
+    /// Lets `nanos` nanoseconds pass.
+    pub fn advance(&self, nanos: u64) {
+        self.0.fetch_add(nanos, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+impl Clock for ManualClock {
+    fn nanos(&self) -> u64 {
+        self.0.load(std::sync::atomic::Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,115 @@
+//! Covering directories for one command: a private mount namespace in which each directory is
+//! hidden behind a mount of ours, while everybody outside sees it bare. It mounts and hands
+//! descriptors over; it serves nothing.
+//!
+//! The daemon stays outside with descriptors opened before. Inside, it would wait for itself.
+
+mod mounts;
+mod namespace;
+
+pub use mounts::{FsKind, Mount, fs_kind, mounts};
+pub use namespace::{Doorway, Handover, enter, receive_mount};
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+
+/// The most mounts below covered directories that get a mount of their own.
+const MOST_SUBMOUNTS: usize = 32;
+
+/// A directory to cover, with what is needed to serve it.
+#[derive(Debug)]
+pub struct Target {
+    /// Where it is, absolute and without links.
+    pub path: PathBuf,
+    /// The directory itself, opened before anything covers it.
+    pub root: OwnedFd,
+    /// The file system that holds it.
+    pub fs: FsKind,
+    /// Device or export, as the mount table has it.
+    pub source: Option<String>,
+}
+
+/// What has to be mounted, in this order.
+#[derive(Debug)]
+pub struct Plan {
+    /// Directories to serve, outer ones first.
+    pub targets: Vec<Target>,
+    /// Mounts of the system's own (proc, sysfs) below them, to be shown as they are.
+    pub shown: Vec<(PathBuf, OwnedFd)>,
+}
+
+/// A directory that can't be covered, and why.
+#[derive(Debug)]
+pub struct Refusal {
+    /// Which.
+    pub path: PathBuf,
+    /// The system's word.
+    pub error: io::Error,
+}
+
+/// Finds out what covering `directories` takes, submounts included.
+///
+/// # Errors
+/// The first directory that is missing, no directory, the root, or not readable for this user.
+pub fn plan(directories: &[PathBuf]) -> Result<Plan, Refusal> {
+    let mut plan = Plan { targets: Vec::new(), shown: Vec::new() };
+    let all = mounts().unwrap_or_default();
+    let mut wanted = Vec::new();
+    for path in directories {
+        let refuse = |error| Refusal { path: path.clone(), error };
+        let real = path.canonicalize().map_err(refuse)?;
+        if real == Path::new("/") {
+            return Err(refuse(io::Error::other("the root directory can't be covered")));
+        }
+        wanted.push(real);
+    }
+    wanted.sort();
+    // What lies in another wanted directory on the same file system is covered with it.
+    let mut roots: Vec<PathBuf> = Vec::new();
+    for path in wanted {
+        if !roots.iter().any(|root| path.starts_with(root)) {
+            roots.push(path);
+        }
+    }
+    let mut submounts = 0;
+    for root in roots {
+        let refuse = |error| Refusal { path: root.clone(), error };
+        plan.targets.push(target(&root, &all).map_err(refuse)?);
+        let mut below: Vec<&Mount> =
+            all.iter().filter(|m| m.point != root && m.point.starts_with(&root)).collect();
+        below.sort_by(|a, b| a.point.cmp(&b.point));
+        below.dedup_by(|a, b| a.point == b.point);
+        for mount in below {
+            if mount.is_systems_own() {
+                if let Ok(fd) = open_path(&mount.point) {
+                    plan.shown.push((mount.point.clone(), fd));
+                }
+            } else if mount.point.is_dir() && submounts < MOST_SUBMOUNTS {
+                // One that can't be opened stays visible through the directory that holds it.
+                if let Ok(target) = target(&mount.point, &all) {
+                    submounts += 1;
+                    plan.targets.push(target);
+                }
+            }
+        }
+    }
+    Ok(plan)
+}
+
+fn open_path(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(openat(CWD, path, flags, Mode::empty())?)
+}
+
+fn target(path: &Path, all: &[Mount]) -> io::Result<Target> {
+    let root = open_path(path)?;
+    let mut fs = fs_kind(&root)?;
+    let mount = all.iter().filter(|m| path.starts_with(&m.point)).max_by_key(|m| m.point.as_os_str().len());
+    if let Some(mount) = mount {
+        fs.name = mount.kind.clone();
+    }
+    Ok(Target { path: path.to_owned(), root, fs, source: mount.map(|m| m.source.clone()) })
+}

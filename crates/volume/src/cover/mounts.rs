@@ -1,0 +1,145 @@
+//! The mount table, and what kind of file system lies behind a descriptor.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use rustix::fs::fstatfs;
+
+/// One line of the mount table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mount {
+    /// Where it is mounted.
+    pub point: PathBuf,
+    /// Type, such as `ext4`.
+    pub kind: String,
+    /// Device or export.
+    pub source: String,
+    /// Mounted read-only.
+    pub read_only: bool,
+}
+
+/// File systems that show the kernel's own state; covering them makes no sense.
+const SYSTEMS_OWN: [&str; 22] = [
+    "autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts",
+    "devtmpfs", "efivarfs", "fusectl", "hugetlbfs", "mqueue", "nsfs", "proc", "pstore",
+    "rpc_pipefs", "securityfs", "selinuxfs", "sysfs", "tracefs", "usbfs",
+];
+
+impl Mount {
+    /// Whether it shows the kernel's own state rather than files.
+    pub fn is_systems_own(&self) -> bool {
+        SYSTEMS_OWN.contains(&self.kind.as_str())
+    }
+}
+
+/// The mounts that this process sees.
+///
+/// # Errors
+/// Where /proc is not mounted.
+pub fn mounts() -> io::Result<Vec<Mount>> {
+    Ok(parse(&std::fs::read("/proc/self/mountinfo")?))
+}
+
+/// Lines of `/proc/PID/mountinfo` (proc_pid_mountinfo(5)); strange lines are left out.
+fn parse(text: &[u8]) -> Vec<Mount> {
+    text.split(|byte| *byte == b'\n').filter_map(parse_line).collect()
+}
+
+fn parse_line(line: &[u8]) -> Option<Mount> {
+    let words: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
+    let dash = words.iter().position(|word| *word == b"-")?;
+    let text = |word: &[u8]| String::from_utf8_lossy(&unescape(word)).into_owned();
+    Some(Mount {
+        point: PathBuf::from(OsString::from_vec(unescape(words.get(4)?))),
+        kind: text(words.get(dash + 1)?),
+        source: text(words.get(dash + 2)?),
+        read_only: words.get(5)?.split(|byte| *byte == b',').any(|option| option == b"ro"),
+    })
+}
+
+/// Blanks and backslashes are written as three octal digits.
+fn unescape(word: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(word.len());
+    let mut rest = word;
+    while let Some((&byte, tail)) = rest.split_first() {
+        rest = tail;
+        let code = (byte == b'\\').then(|| tail.get(..3)).flatten();
+        let code = code.and_then(|digits| std::str::from_utf8(digits).ok());
+        match code.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(value) => {
+                out.push(value);
+                rest = &tail[3..];
+            }
+            None => out.push(byte),
+        }
+    }
+    out
+}
+
+/// What matters of a file system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FsKind {
+    /// Its type's name, as the mount table has it.
+    pub name: String,
+    /// All changes are made on this machine, and watches see them.
+    pub local: bool,
+    /// It is stacked on others itself (overlay), so passthrough must go one deeper.
+    pub stacked: bool,
+}
+
+/// Magic number, name, local, stacked: see statfs(2) and the kernel's `magic.h`.
+const KINDS: [(u64, &str, bool, bool); 12] = [
+    (0xEF53, "ext4", true, false),
+    (0x5846_5342, "xfs", true, false),
+    (0x9123_683E, "btrfs", true, false),
+    (0x0102_1994, "tmpfs", true, false),
+    (0xF2F5_2010, "f2fs", true, false),
+    (0x2FC1_2FC1, "zfs", true, false),
+    (0xCA45_1A4E, "bcachefs", true, false),
+    (0x794C_7630, "overlay", true, true),
+    (0x6969, "nfs", false, false),
+    (0x0BD0_0BD0, "lustre", false, false),
+    (0x6573_5546, "fuse", false, true),
+    (0xFF53_4D42, "cifs", false, false),
+];
+
+/// The kind of file system behind a descriptor; an unknown one is taken for remote.
+///
+/// # Errors
+/// Those of fstatfs(2).
+pub fn fs_kind(fd: impl AsFd) -> io::Result<FsKind> {
+    let magic = fstatfs(fd)?.f_type as u64 & 0xFFFF_FFFF;
+    Ok(match KINDS.iter().find(|(known, ..)| *known == magic) {
+        Some((_, name, local, stacked)) => {
+            FsKind { name: (*name).into(), local: *local, stacked: *stacked }
+        }
+        None => FsKind { name: format!("{magic:#x}"), local: false, stacked: false },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    //! A mount that is not found below a covered directory would vanish from the run's view.
+    use super::*;
+
+    #[test]
+    fn reads_the_table() {
+        let text = b"36 35 98:0 /mnt1 /mnt\\040two rw,noatime master:1 - ext3 /dev/root rw,errors=continue\n\
+            37 36 0:5 / /mnt\\040two/proc ro,nosuid - proc proc rw\nnonsense\n";
+        let mounts = parse(text);
+        assert_eq!(mounts.len(), 2);
+        assert_eq!(mounts[0].point, PathBuf::from("/mnt two"));
+        assert_eq!((mounts[0].kind.as_str(), mounts[0].source.as_str()), ("ext3", "/dev/root"));
+        assert!(!mounts[0].read_only && mounts[1].read_only && mounts[1].is_systems_own());
+    }
+
+    #[test]
+    fn knows_where_it_stands() {
+        let here = std::fs::File::open("/proc/self").expect("proc is mounted");
+        assert!(!fs_kind(&here).expect("statfs").local);
+        assert!(mounts().expect("table").iter().any(|m| m.point == PathBuf::from("/")));
+    }
+}

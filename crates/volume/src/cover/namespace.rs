@@ -1,0 +1,134 @@
+//! The way in: a mount namespace of its own for the command's side, and for an ordinary user a
+//! user namespace in which they keep their own number (user_namespaces(7)).
+
+use std::ffi::{CString, OsStr};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
+};
+use rustix::process::{chdir, getegid, geteuid};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+use super::Plan;
+use crate::fuse::open_device;
+
+/// Where the way in was closed.
+#[derive(Debug)]
+pub struct Doorway {
+    /// What was tried, in words for a person.
+    pub step: String,
+    /// The system's word.
+    pub error: io::Error,
+}
+
+fn at<E: Into<io::Error>>(step: impl Into<String>) -> impl FnOnce(E) -> Doorway {
+    let step = step.into();
+    move |error| Doorway { step, error: error.into() }
+}
+
+/// Goes where the covered directories are covered: for the process that will run the command,
+/// before it has threads. Each mount's descriptor is handed over `daemon`.
+///
+/// # Errors
+/// The step that failed; nothing is left mounted, for the namespace dies with this process.
+pub fn enter(plan: &Plan, cwd: &Path, daemon: BorrowedFd<'_>) -> Result<(), Doorway> {
+    let root = geteuid().is_root();
+    let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
+    let flags =
+        if root { UnshareFlags::NEWNS } else { UnshareFlags::NEWNS | UnshareFlags::NEWUSER };
+    // SAFETY: this process has one thread, and shares no descriptors table.
+    unsafe { unshare_unsafe(flags) }.map_err(at("making a private mount namespace"))?;
+    if !root {
+        // The identity: files keep their owner in both directions.
+        let write = |file: &str, text: String| {
+            std::fs::write(file, text).map_err(at(format!("writing {file}")))
+        };
+        write("/proc/self/setgroups", "deny".into())?;
+        write("/proc/self/uid_map", format!("{uid} {uid} 1"))?;
+        write("/proc/self/gid_map", format!("{gid} {gid} 1"))?;
+    }
+    // Nothing that we mount may travel back to where we came from.
+    let private = MountPropagationFlags::REC | MountPropagationFlags::PRIVATE;
+    mount_change("/", private).map_err(at("making mounts private"))?;
+    for (number, target) in plan.targets.iter().enumerate() {
+        let device = open_device().map_err(at("opening /dev/fuse"))?;
+        let others = if root { ",allow_other,default_permissions" } else { "" };
+        let options = format!(
+            "fd={},rootmode=40000,user_id={uid},group_id={gid}{others}",
+            device.as_raw_fd()
+        );
+        let options = CString::new(options).expect("numbers hold no NUL");
+        let step = format!("mounting over {}", target.path.display());
+        let flags = MountFlags::NOSUID | MountFlags::NODEV;
+        let flags = if root { MountFlags::empty() } else { flags };
+        mount("forebay", &target.path, "fuse.forebay", flags, options.as_c_str()).map_err(at(step))?;
+        hand_over(daemon, number as u32, Some(device.as_fd())).map_err(at("telling the daemon"))?;
+    }
+    for (path, fd) in &plan.shown {
+        let source = format!("/proc/self/fd/{}", fd.as_raw_fd());
+        // What can't be shown natively stays visible through the mount that covers it.
+        if let Err(error) = mount_bind(OsStr::from_bytes(source.as_bytes()), path) {
+            log::debug!("{} is shown through the cover: {error}", path.display());
+        }
+    }
+    // Without this, `.` would still be the bare directory.
+    chdir(cwd).map_err(at(format!("going back to {}", cwd.display())))?;
+    hand_over(daemon, END, None).map_err(at("telling the daemon"))
+}
+
+/// The number that ends the hand-over.
+const END: u32 = u32::MAX;
+
+fn hand_over(daemon: BorrowedFd<'_>, number: u32, fd: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    let message = number.to_le_bytes();
+    let fds = fd.as_slice();
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !fds.is_empty() {
+        control.push(SendAncillaryMessage::ScmRights(fds));
+    }
+    sendmsg(daemon, &[IoSlice::new(&message)], &mut control, SendFlags::empty())?;
+    Ok(())
+}
+
+/// What came over the hand-over socket.
+#[derive(Debug)]
+pub enum Handover {
+    /// The mount of a target, by its place in the plan.
+    Mounted(usize, OwnedFd),
+    /// All are made.
+    Complete,
+    /// The command's side went away before the end.
+    Gone,
+}
+
+/// Waits for the next mount, on the daemon's side.
+///
+/// # Errors
+/// Those of recvmsg(2).
+pub fn receive_mount(from: BorrowedFd<'_>) -> io::Result<Handover> {
+    let mut message = [0u8; 4];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    let got = recvmsg(from, &mut [IoSliceMut::new(&mut message)], &mut control, flags)?;
+    if got.bytes != message.len() {
+        return Ok(Handover::Gone);
+    }
+    let fd = control.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
+        _ => None,
+    });
+    match (u32::from_le_bytes(message), fd) {
+        (END, _) => Ok(Handover::Complete),
+        (number, Some(fd)) => Ok(Handover::Mounted(number as usize, fd)),
+        _ => Err(io::Error::other("a mount came without its descriptor")),
+    }
+}

@@ -1,0 +1,302 @@
+//! The daemon of a run: serves the covered directories as long as anybody uses them, and writes
+//! the run file. It has no terminal and no caller; what it has to say, the front says.
+
+mod record;
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::Arc;
+use std::time::Duration;
+
+use forebay_model::{Ended, Exit, Fact, Header, Micros, Tree, TreeId};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::clock::{Clock, SystemClock};
+use crate::cover::{Handover, Plan, Target, receive_mount};
+use crate::fuse::{self, Device, Session};
+use crate::launch::{Channel, ToDaemon, ToFront};
+use crate::native::{Native, Settings};
+use crate::processes::Processes;
+use crate::recorder::Recorder;
+use record::Keeper;
+
+/// How long the end of a run waits for the mounts to go before others are said to linger.
+const GRACE: Duration = Duration::from_millis(70);
+/// How long the daemon waits for the command's status after the last user is gone.
+const LAST_WORD: Duration = Duration::from_secs(5);
+
+/// What the daemon is given.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) plan: Plan,
+    pub(crate) every_read: bool,
+    pub(crate) header: Header,
+    pub(crate) state: PathBuf,
+    pub(crate) output: PathBuf,
+    pub(crate) front: u32,
+    pub(crate) mounts: OwnedFd,
+    pub(crate) control: Channel,
+    pub(crate) foreign: Vec<(u64, u64)>,
+}
+
+enum Event {
+    Said(ToDaemon),
+    FrontGone,
+    MountGone,
+}
+
+/// Serves until nobody is left, then ends this process.
+pub(crate) fn main(parts: Parts) -> ! {
+    detach();
+    let code = match serve(parts) {
+        Ok(()) => 0,
+        Err(error) => {
+            log::error!("{error}");
+            1
+        }
+    };
+    std::process::exit(code)
+}
+
+/// Leaves the caller's session, terminal and pipes, and takes all descriptors there are.
+fn detach() {
+    let _ = rustix::process::setsid();
+    if let Ok(null) = std::fs::File::options().read(true).write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdin(&null);
+        let _ = rustix::stdio::dup2_stdout(&null);
+        let _ = rustix::stdio::dup2_stderr(&null);
+    }
+    // It ends when its users end; SIGKILL alone comes earlier. All signals are held back already.
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    // Not below a covered directory: its own working directory must keep no file system busy.
+    let _ = rustix::process::chdir("/");
+}
+
+fn serve(parts: Parts) -> io::Result<()> {
+    let Parts { plan, every_read, header, state, output, front, mounts, control, foreign } = parts;
+    let give_up = |why: String| {
+        control.say(&ToFront::Failed { why: why.clone() });
+        Err(io::Error::other(why))
+    };
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+    let boot = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    let start_us = boot.tv_sec as u64 * 1_000_000 + boot.tv_nsec as u64 / 1000;
+    let recorder = Arc::new(Recorder::new(clock));
+    let processes = Arc::new(Processes::new(Arc::clone(&recorder), start_us, front));
+    let trees: Vec<PathBuf> = plan.targets.iter().map(|target| target.path.clone()).collect();
+    let mut keeper = match Keeper::start(&state, output, header, Arc::clone(&recorder)) {
+        Ok(keeper) => keeper,
+        Err(error) => return give_up(error.to_string()),
+    };
+
+    let (events, inbox) = channel();
+    let settings = Settings { every_read, shared: rustix::process::geteuid().is_root(), foreign };
+    let sessions = match doors(plan, &settings, &mounts, &recorder, &processes, &events) {
+        Ok(sessions) => sessions,
+        Err(error) => {
+            keeper.abandon();
+            return give_up(format!("the covered directories can't be served: {error}"));
+        }
+    };
+    // The command may start.
+    let _ = rustix::io::write(&mounts, &[1]);
+    drop(mounts);
+    let (stop_sampling, stopped) = channel();
+    let sampler = std::thread::Builder::new().name("forebay-sample".into()).spawn({
+        let (recorder, processes) = (Arc::clone(&recorder), Arc::clone(&processes));
+        move || crate::sampler::sample(&recorder, &processes, &trees, &stopped)
+    });
+    listen(&control, events)?;
+    let mut run =
+        Run { recorder, processes, keeper, control, sessions, ended: None, not_run: false };
+    run.follow(&inbox, || {
+        drop(stop_sampling);
+        if let Ok(sampler) = sampler {
+            let _ = sampler.join();
+        }
+    });
+    Ok(())
+}
+
+/// Serves each mount as it is made: the next may lie below it and can't be reached before.
+fn doors(
+    plan: Plan,
+    settings: &Settings,
+    mounts: &OwnedFd,
+    recorder: &Arc<Recorder>,
+    processes: &Arc<Processes>,
+    events: &Sender<Event>,
+) -> io::Result<Vec<Arc<Session>>> {
+    let mut targets: HashMap<usize, Target> = plan.targets.into_iter().enumerate().collect();
+    let mut sessions = Vec::new();
+    loop {
+        let (number, fd) = match receive_mount(mounts.as_fd())? {
+            Handover::Complete => return Ok(sessions),
+            Handover::Gone => return Err(io::Error::other("the command's side went away")),
+            Handover::Mounted(number, fd) => (number, fd),
+        };
+        let target = targets.remove(&number).ok_or_else(|| io::Error::other("an unknown mount"))?;
+        let session = open_door(number, target, fd, settings, recorder, processes)?;
+        let threads = std::thread::available_parallelism().map_or(4, usize::from).clamp(4, 16);
+        std::thread::Builder::new().name("forebay-mount".into()).spawn({
+            let (session, events) = (Arc::clone(&session), events.clone());
+            move || {
+                if let Err(error) = session.serve(threads) {
+                    log::error!("a mount ended badly: {error}");
+                }
+                let _ = events.send(Event::MountGone);
+            }
+        })?;
+        sessions.push(session);
+    }
+}
+
+fn open_door(
+    number: usize,
+    target: Target,
+    fd: OwnedFd,
+    settings: &Settings,
+    recorder: &Arc<Recorder>,
+    processes: &Arc<Processes>,
+) -> io::Result<Arc<Session>> {
+    let id = TreeId(number as u16);
+    let groups = Arc::clone(processes);
+    let path = std::os::unix::ffi::OsStrExt::as_bytes(target.path.as_os_str()).to_vec();
+    let native =
+        Native::new(target.root, settings.clone(), Box::new(move |pid| groups.groups(pid)))?;
+    let tree = fuse::Tree {
+        id,
+        native: Arc::new(native),
+        stack_depth: if target.fs.stacked { 2 } else { 1 },
+        passthrough: !settings.every_read && settings.shared,
+        local: target.fs.local,
+    };
+    let passthrough = tree.passthrough;
+    let session =
+        Session::begin(tree, Device::new(fd), Arc::clone(recorder), Arc::clone(processes))?;
+    recorder.tell(Fact::Tree(Tree {
+        id,
+        path,
+        fs_type: target.fs.name,
+        passthrough,
+        device: target.source,
+    }));
+    Ok(session)
+}
+
+/// Turns what the front says into events.
+fn listen(control: &Channel, events: Sender<Event>) -> io::Result<()> {
+    let control = control.duplicate()?;
+    std::thread::Builder::new().name("forebay-listen".into()).spawn(move || {
+        while let Some(said) = control.hear() {
+            let _ = events.send(Event::Said(said));
+        }
+        let _ = events.send(Event::FrontGone);
+    })?;
+    Ok(())
+}
+
+struct Run {
+    recorder: Arc<Recorder>,
+    processes: Arc<Processes>,
+    keeper: Keeper,
+    control: Channel,
+    sessions: Vec<Arc<Session>>,
+    ended: Option<Ended>,
+    not_run: bool,
+}
+
+impl Run {
+    /// Follows the run to its end.
+    fn follow(&mut self, inbox: &Receiver<Event>, stop_sampling: impl FnOnce()) {
+        let mut mounts = self.sessions.len();
+        let mut deadline = None;
+        while mounts > 0 {
+            let event = match deadline {
+                Some(wait) => inbox.recv_timeout(wait),
+                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match event {
+                Ok(Event::Said(said)) => {
+                    if self.heard(said) {
+                        deadline = Some(GRACE);
+                    }
+                }
+                Ok(Event::FrontGone) => deadline = None,
+                Ok(Event::MountGone) => mounts -= 1,
+                Err(RecvTimeoutError::Timeout) => {
+                    deadline = None;
+                    self.go_on_alone();
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        while self.ended.is_none() && !self.not_run {
+            match inbox.recv_timeout(LAST_WORD) {
+                Ok(Event::Said(said)) => drop(self.heard(said)),
+                Ok(Event::MountGone) => {}
+                Ok(Event::FrontGone) | Err(_) => break,
+            }
+        }
+        stop_sampling();
+        if self.not_run {
+            return self.keeper.abandon();
+        }
+        self.sessions.iter().for_each(|session| session.close_records());
+        let ended = self.end(true);
+        let (run, warnings) = self.keeper.finish(ended);
+        self.over(run, None, warnings);
+    }
+
+    /// Takes in what the front says; true when the command has ended.
+    fn heard(&mut self, said: ToDaemon) -> bool {
+        match said {
+            ToDaemon::NotRun => {
+                self.not_run = true;
+                false
+            }
+            ToDaemon::Began { command } => {
+                self.processes.identify(command);
+                false
+            }
+            ToDaemon::Ended { code, signal, user_us, system_us } => {
+                self.ended = Some(Ended {
+                    at: self.recorder.clock().now(),
+                    exit: code.map(Exit::Code).or(signal.map(Exit::Signal)),
+                    cpu_user: Some(Micros(user_us)),
+                    cpu_system: Some(Micros(system_us)),
+                    complete: false,
+                });
+                true
+            }
+        }
+    }
+
+    fn end(&self, complete: bool) -> Ended {
+        let unknown = Ended {
+            at: self.recorder.clock().now(),
+            exit: None,
+            cpu_user: None,
+            cpu_system: None,
+            complete,
+        };
+        Ended { complete: complete && self.ended.is_some(), ..self.ended.unwrap_or(unknown) }
+    }
+
+    /// Somebody still works in the covered directories: the front goes, with what is known so far.
+    fn go_on_alone(&mut self) {
+        self.processes.survey(true);
+        let lingering = self.processes.living().into_iter().map(|(_, pid)| pid).collect();
+        let (run, warnings) = self.keeper.provisional(self.end(false));
+        self.over(run, Some(lingering), warnings);
+    }
+
+    fn over(&self, run: Option<PathBuf>, lingering: Option<Vec<u32>>, warnings: Vec<String>) {
+        let run = run.map(|path| path.to_string_lossy().into_owned());
+        self.control.say(&ToFront::Over { run, lingering, warnings });
+    }
+}

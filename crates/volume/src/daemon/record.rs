@@ -1,0 +1,154 @@
+//! The run file while the run lasts: a thread that writes once a second what was gathered, and the
+//! copy at the end.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use forebay_model::{Ended, Error, Fact, Header, RunWriter};
+use parking_lot::Mutex;
+
+use crate::recorder::Recorder;
+
+/// Between two writes: what a kill -9 can take from the record.
+const EVERY: Duration = Duration::from_secs(1);
+/// Facts kept in memory while the disk is full; older ones are dropped, and the run says so.
+const MOST_KEPT: usize = 2_000_000;
+
+struct Book {
+    writer: RunWriter,
+    /// Not yet written.
+    facts: Vec<Fact>,
+    dropped: bool,
+    trouble: Option<String>,
+}
+
+impl Book {
+    fn write(&mut self, recorder: &Recorder) {
+        recorder.drain(&mut self.facts);
+        if self.facts.is_empty() {
+            return;
+        }
+        match self.writer.write(&self.facts) {
+            Ok(()) => self.facts.clear(),
+            Err(error) => {
+                self.trouble = Some(error.to_string());
+                if self.facts.len() > MOST_KEPT {
+                    self.facts.drain(..MOST_KEPT / 2);
+                    self.dropped = true;
+                }
+            }
+        }
+    }
+}
+
+/// Keeps the record.
+pub(super) struct Keeper {
+    book: Arc<Mutex<Book>>,
+    recorder: Arc<Recorder>,
+    output: PathBuf,
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Keeper {
+    /// Makes the run file and begins to write.
+    pub(super) fn start(
+        state: &Path,
+        output: PathBuf,
+        header: Header,
+        recorder: Arc<Recorder>,
+    ) -> Result<Keeper, Error> {
+        let writer = RunWriter::create(state, header)?;
+        let book = Book { writer, facts: Vec::new(), dropped: false, trouble: None };
+        let book = Arc::new(Mutex::new(book));
+        let (stop, stopped) = channel::<()>();
+        let thread = std::thread::Builder::new().name("forebay-record".into()).spawn({
+            let (book, recorder) = (Arc::clone(&book), Arc::clone(&recorder));
+            move || {
+                while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(EVERY) {
+                    book.lock().write(&recorder);
+                }
+            }
+        });
+        Ok(Keeper { book, recorder, output, stop: Some(stop), thread: thread.ok() })
+    }
+
+    /// Nothing was run: leaves no file.
+    pub(super) fn abandon(&mut self) {
+        self.halt();
+        remove(self.book.lock().writer.path());
+    }
+
+    fn halt(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+
+    /// Copies out what is known while the run goes on.
+    pub(super) fn provisional(&self, ended: Ended) -> (Option<PathBuf>, Vec<String>) {
+        let mut book = self.book.lock();
+        self.recorder.tell(Fact::Ended(ended));
+        book.write(&self.recorder);
+        let copied = copy_out(&book.writer, &self.output);
+        tell(&book, copied, &self.output)
+    }
+
+    /// Writes the end, copies the run out, and removes the state.
+    pub(super) fn finish(&mut self, ended: Ended) -> (Option<PathBuf>, Vec<String>) {
+        self.halt();
+        let mut book = self.book.lock();
+        self.recorder.tell(Fact::Ended(Ended { complete: ended.complete && !book.dropped, ..ended }));
+        book.write(&self.recorder);
+        let copied = book.writer.finish().and_then(|()| copy_out(&book.writer, &self.output));
+        if copied.is_ok() && book.facts.is_empty() {
+            let path = book.writer.path().to_owned();
+            let told = tell(&book, copied, &self.output);
+            remove(&path);
+            return told;
+        }
+        tell(&book, copied, &self.output)
+    }
+}
+
+/// Takes the names of a run file away; the writer may still hold it.
+fn remove(path: &Path) {
+    for suffix in ["", "-wal", "-shm"] {
+        let _ = fs::remove_file(format!("{}{suffix}", path.display()));
+    }
+}
+
+/// What became of the run file, and what a person should know of it.
+fn tell(
+    book: &Book,
+    copied: Result<(), Error>,
+    output: &Path,
+) -> (Option<PathBuf>, Vec<String>) {
+    let mut warnings: Vec<String> = book.trouble.iter().cloned().collect();
+    if book.dropped {
+        warnings.push("part of the record was dropped: the state directory was full".into());
+    }
+    match copied {
+        Ok(()) => (Some(output.to_owned()), warnings),
+        Err(error) => {
+            warnings.push(format!("{error}; the run is at {}", book.writer.path().display()));
+            (Some(book.writer.path().to_owned()), warnings)
+        }
+    }
+}
+
+/// Copies to `output`, making the directory that Forebay keeps its runs in.
+fn copy_out(writer: &RunWriter, output: &Path) -> Result<(), Error> {
+    if let Some(dir) = output.parent() {
+        if !dir.as_os_str().is_empty() && !dir.exists() {
+            // A directory that can't be made makes the copy fail, with its name in the message.
+            let _ = fs::create_dir_all(dir);
+        }
+    }
+    writer.copy_to(output)
+}

@@ -1,0 +1,18 @@
+//! The kernel's edge: requests from `/dev/fuse` become verbs of [`Native`](crate::native::Native),
+//! answers become replies. It translates and counts; it decides nothing.
+//!
+//! Our own transport, not a crate: what is promised of locks (flock apart from fcntl, waits that
+//! a signal ends), of files without a name and of birth times can't be said through fuser 0.18,
+//! which drops the lock flags, refuses INTERRUPT and has no TMPFILE or STATX. See ARCHITECTURE.md.
+
+mod abi;
+mod data;
+mod device;
+mod lock;
+mod meta;
+mod reply;
+mod session;
+
+pub(crate) use device::Backing;
+pub use device::{Device, open_device};
+pub use session::{Session, Tree};

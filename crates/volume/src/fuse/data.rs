@@ -1,0 +1,228 @@
+//! Requests about open files: opening, reading, writing, closing.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use forebay_model::{Op, Pattern, ProcessId};
+use rustix::io::Errno;
+use zerocopy::IntoBytes;
+
+use super::abi::{self, op};
+use super::meta::unnamed;
+use super::reply::open_out;
+use super::session::{MOST_BYTES, Request, Session, name};
+use crate::native::{Handle, IoState, Node, Opened, Permissions, Result};
+use crate::recorder::Opening;
+
+impl Session {
+    /// Serves a request about an open file; `None` when it is of another kind.
+    pub(super) fn serve_data(&self, request: &Request<'_>, scratch: &mut Vec<u8>) -> Option<Result<()>> {
+        Some(match request.header.opcode {
+            op::OPEN => self.open(request),
+            op::CREATE | op::TMPFILE => self.create(request),
+            op::READ => self.read(request, scratch),
+            op::WRITE => self.write(request),
+            op::FLUSH => self.flush(request),
+            op::RELEASE => self.release(request),
+            op::FSYNC => self.fsync(request),
+            op::FALLOCATE => self.fallocate(request),
+            op::LSEEK => self.seek(request),
+            op::COPY_FILE_RANGE => self.copy(request),
+            op::IOCTL => self.ioctl(request),
+            op::SYNCFS => {
+                // What programs wrote is with the backing file system already; sync(2) goes on there.
+                request.reply(&[]);
+                Ok(())
+            }
+            _ => return None,
+        })
+    }
+
+    fn open(&self, request: &Request<'_>) -> Result<()> {
+        let (ask, _) = request.parse::<abi::OpenIn>()?;
+        match self.tree.native.open(request.node(), ask.flags) {
+            Ok((opened, node)) => {
+                self.record_open(request.process, &node, &opened, ask.flags, false);
+                request.reply(&[open_out(&opened).as_bytes()]);
+                self.count(request, Op::Open, self.class_of(&node), false);
+                Ok(())
+            }
+            Err(error) => {
+                self.count(request, Op::Open, self.class_of_id(request.node()), true);
+                Err(error)
+            }
+        }
+    }
+
+    fn create(&self, request: &Request<'_>) -> Result<()> {
+        let (ask, rest) = request.parse::<abi::CreateIn>()?;
+        let (new, _) = name(rest)?;
+        let permissions = Permissions { mode: ask.mode, umask: ask.umask };
+        let native = &self.tree.native;
+        let made = match request.header.opcode {
+            op::CREATE => native.create(request.node(), new, ask.flags, permissions),
+            _ => native.create_unnamed(request.node(), ask.flags, permissions),
+        };
+        match made {
+            Ok((created, node)) => {
+                self.record_open(request.process, &node, &created.opened, ask.flags, true);
+                let entry = unnamed(self, &created.entry);
+                request.reply(&[entry.as_bytes(), open_out(&created.opened).as_bytes()]);
+                self.count(request, Op::Create, self.class_of(&node), false);
+                Ok(())
+            }
+            Err(error) => {
+                self.count(request, Op::Create, self.class_of_name(request.node(), new), true);
+                Err(error)
+            }
+        }
+    }
+
+    fn record_open(
+        &self,
+        process: Option<ProcessId>,
+        node: &Arc<Node>,
+        opened: &Opened,
+        flags: u32,
+        created: bool,
+    ) {
+        let (Some(process), Ok(handle)) = (process, self.tree.native.handle(opened.fh)) else { return };
+        let opening = Opening {
+            process,
+            created,
+            write: flags & libc::O_ACCMODE as u32 != 0,
+            size: opened.size,
+            hidden: opened.state == IoState::Passthrough,
+            cached: opened.state == IoState::Cached,
+        };
+        let record = self.recorder.open(self.tree.id, &self.known(node), &opening);
+        let _ = handle.record.set(record);
+    }
+
+    fn read(&self, request: &Request<'_>, scratch: &mut Vec<u8>) -> Result<()> {
+        let (ask, _) = request.parse::<abi::ReadIn>()?;
+        let handle = self.tree.native.handle(ask.fh)?;
+        let size = (ask.size as usize).min(MOST_BYTES);
+        if scratch.len() < size {
+            scratch.resize(size, 0);
+        }
+        let count = self.tree.native.read(&handle, &mut scratch[..size], ask.offset)?;
+        request.reply(&[&scratch[..count]]);
+        if let Some(record) = handle.record.get() {
+            record.read(count as u64);
+        }
+        let pattern = pattern(&handle.read_end, ask.offset, count as u64);
+        self.count_data(request, Op::Read, self.class_of(&handle.node), count as u64, pattern);
+        Ok(())
+    }
+
+    fn write(&self, request: &Request<'_>) -> Result<()> {
+        let (ask, data) = request.parse::<abi::WriteIn>()?;
+        let handle = self.tree.native.handle(ask.fh)?;
+        let data = data.get(..ask.size as usize).ok_or(Errno::INVAL)?;
+        let count = self.tree.native.write(&handle, data, ask.offset)?;
+        request.reply(&[abi::WriteOut { size: count as u32, padding: 0 }.as_bytes()]);
+        if let Some(record) = handle.record.get() {
+            record.wrote(count as u64);
+        }
+        let pattern = pattern(&handle.write_end, ask.offset, count as u64);
+        self.count_data(request, Op::Write, self.class_of(&handle.node), count as u64, pattern);
+        Ok(())
+    }
+
+    fn flush(&self, request: &Request<'_>) -> Result<()> {
+        let (ask, _) = request.parse::<abi::FlushIn>()?;
+        let handle = self.tree.native.handle(ask.fh)?;
+        let done = self.tree.native.flush(&handle, ask.lock_owner);
+        // The caller still lives: the best moment to see what it has used.
+        if let Some(process) = request.process {
+            self.processes.account(process, &self.recorder);
+        }
+        self.count(request, Op::Flush, self.class_of(&handle.node), done.is_err());
+        request.done(done);
+        Ok(())
+    }
+
+    fn release(&self, request: &Request<'_>) -> Result<()> {
+        let (ask, _) = request.parse::<abi::ReleaseIn>()?;
+        let handle = self.tree.native.release(ask.fh);
+        request.reply(&[]);
+        if let Some(handle) = handle {
+            self.record_close(&handle);
+        }
+        Ok(())
+    }
+
+    fn record_close(&self, handle: &Handle) {
+        let Some(record) = handle.record.get() else { return };
+        let size = handle.writes.then(|| self.tree.native.size(handle)).flatten();
+        self.recorder.close(record, size, true);
+        self.processes.account(record.process, &self.recorder);
+        if handle.writes {
+            let known = self.known(&handle.node);
+            if forebay_model::tasks::wanted(&known.path) {
+                let content = self.tree.native.head(handle, 64 << 10);
+                self.recorder.engine_file(self.tree.id, &known.path, content);
+            }
+        }
+    }
+
+    fn fsync(&self, request: &Request<'_>) -> Result<()> {
+        let (ask, _) = request.parse::<abi::FsyncIn>()?;
+        let handle = self.tree.native.handle(ask.fh)?;
+        let data_only = ask.fsync_flags & abi::FSYNC_DATA_ONLY != 0;
+        let done = self.tree.native.fsync(&handle, data_only);
+        self.count(request, Op::Fsync, self.class_of(&handle.node), done.is_err());
+        request.done(done);
+        Ok(())
+    }
+
+    fn fallocate(&self, request: &Request<'_>) -> Result<()> {
+        let (ask, _) = request.parse::<abi::FallocateIn>()?;
+        let handle = self.tree.native.handle(ask.fh)?;
+        let done = self.tree.native.fallocate(&handle, ask.mode, ask.offset, ask.length);
+        self.count(request, Op::Fallocate, self.class_of(&handle.node), done.is_err());
+        request.done(done);
+        Ok(())
+    }
+
+    fn seek(&self, request: &Request<'_>) -> Result<()> {
+        let (ask, _) = request.parse::<abi::LseekIn>()?;
+        let handle = self.tree.native.handle(ask.fh)?;
+        let offset = self.tree.native.seek(&handle, ask.offset, ask.whence)?;
+        request.reply(&[abi::LseekOut { offset }.as_bytes()]);
+        Ok(())
+    }
+
+    fn copy(&self, request: &Request<'_>) -> Result<()> {
+        let (ask, _) = request.parse::<abi::CopyFileRangeIn>()?;
+        let native = &self.tree.native;
+        let (from, to) = (native.handle(ask.fh_in)?, native.handle(ask.fh_out)?);
+        let count = native.copy_range(&from, ask.off_in, &to, ask.off_out, ask.len)?;
+        request.reply(&[abi::WriteOut { size: count as u32, padding: 0 }.as_bytes()]);
+        if let Some(record) = from.record.get() {
+            record.read(count as u64);
+        }
+        if let Some(record) = to.record.get() {
+            record.wrote(count as u64);
+        }
+        let class = self.class_of(&to.node);
+        self.count_data(request, Op::CopyRange, class, count as u64, Pattern::Sequential);
+        Ok(())
+    }
+
+    fn ioctl(&self, request: &Request<'_>) -> Result<()> {
+        let (ask, input) = request.parse::<abi::IoctlIn>()?;
+        let mut output = vec![0; (ask.out_size as usize).min(64)];
+        self.tree.native.ioctl(request.node(), ask.cmd, input, &mut output)?;
+        let head = abi::IoctlOut::default();
+        request.reply(&[head.as_bytes(), &output]);
+        Ok(())
+    }
+}
+
+/// Whether an access goes on where the last one ended.
+fn pattern(end: &AtomicU64, offset: u64, count: u64) -> Pattern {
+    let last = end.swap(offset + count, Relaxed);
+    if last == offset { Pattern::Sequential } else { Pattern::Random }
+}

@@ -1,0 +1,150 @@
+//! `/dev/fuse`: requests in, replies and notifications out, files lent for passthrough. It knows
+//! the framing of the conversation and nothing of its subject.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, IoSlice, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+
+use rustix::io::Errno;
+use zerocopy::IntoBytes;
+
+use super::abi;
+
+/// One connection to the kernel's FUSE driver; clones share it.
+#[derive(Debug, Clone)]
+pub struct Device(Arc<File>);
+
+impl Device {
+    /// Wraps a `/dev/fuse` descriptor that a mount already uses.
+    pub fn new(fd: OwnedFd) -> Device {
+        Device(Arc::new(File::from(fd)))
+    }
+
+    /// A second descriptor of the same connection, with a request queue of its own.
+    ///
+    /// # Errors
+    /// The kernel's, when `/dev/fuse` can't be opened here; the caller then shares this one.
+    pub(crate) fn another_reader(&self) -> io::Result<Device> {
+        let fresh = File::options().read(true).write(true).open("/dev/fuse")?;
+        let ours: u32 = self.0.as_raw_fd() as u32;
+        // SAFETY: the ioctl reads one u32, which lives across the call.
+        let done = unsafe { libc::ioctl(fresh.as_raw_fd(), abi::IOC_CLONE as _, &ours) };
+        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(Device(Arc::new(fresh))) }
+    }
+
+    /// Waits for one whole request. `Ok(None)` when the mount is gone.
+    pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        loop {
+            match rustix::io::read(self.as_fd(), &mut *buffer) {
+                Ok(size) => return Ok(Some(size)),
+                // ENOENT: the caller gave up before we read its request.
+                Err(Errno::INTR | Errno::NOENT | Errno::AGAIN) => {}
+                Err(Errno::NODEV | Errno::CONNABORTED) => return Ok(None),
+                Err(other) => return Err(other.into()),
+            }
+        }
+    }
+
+    /// Answers request `unique` with the parts joined. Failures mean that nobody waits any more
+    /// (the caller was killed, the mount is gone), so they are dropped.
+    pub(crate) fn answer(&self, unique: u64, parts: &[&[u8]]) {
+        let _ = self.send(0, unique, parts);
+    }
+
+    /// Answers request `unique` with an error.
+    pub(crate) fn refuse(&self, unique: u64, error: Errno) {
+        let _ = self.send(-error.raw_os_error(), unique, &[]);
+    }
+
+    fn send(&self, error: i32, unique: u64, parts: &[&[u8]]) -> io::Result<()> {
+        let body: usize = parts.iter().map(|p| p.len()).sum();
+        let size = size_of::<abi::OutHeader>();
+        let header = abi::OutHeader { len: (size + body) as u32, error, unique };
+        let mut slices = [IoSlice::new(&[]); 4];
+        slices[0] = IoSlice::new(header.as_bytes());
+        for (slot, part) in slices[1..].iter_mut().zip(parts) {
+            *slot = IoSlice::new(part);
+        }
+        (&*self.0).write_vectored(&slices[..=parts.len()]).map(drop)
+    }
+
+    /// Tells the kernel to forget what it knows of `name` in directory `parent`.
+    ///
+    /// This waits for the directory's lock in the kernel, so it must not run on the only thread
+    /// that could answer a request holding that lock.
+    pub(crate) fn invalidate_entry(&self, parent: u64, name: &OsStr) {
+        let head = abi::InvalEntryOut { parent, namelen: name.len() as u32, flags: 0 };
+        let parts: [&[u8]; 3] = [head.as_bytes(), name.as_bytes(), &[0]];
+        let _ = self.send(abi::NOTIFY_INVAL_ENTRY, 0, &parts);
+    }
+
+    /// Tells the kernel to drop attributes and, where `data`, cached pages of a node.
+    pub(crate) fn invalidate_node(&self, ino: u64, data: bool) {
+        let off = if data { 0 } else { -1 };
+        let note = abi::InvalInodeOut { ino, off, len: 0 };
+        let _ = self.send(abi::NOTIFY_INVAL_INODE, 0, &[note.as_bytes()]);
+    }
+
+    /// Lends `file` to the kernel for passthrough; it is taken back on drop.
+    ///
+    /// # Errors
+    /// EPERM without CAP_SYS_ADMIN, ELOOP when the file's own file system is stacked too deep,
+    /// EOPNOTSUPP where the kernel has no passthrough.
+    pub(crate) fn lend(&self, file: BorrowedFd<'_>) -> io::Result<Backing> {
+        let map = abi::BackingMap { fd: file.as_raw_fd(), flags: 0, padding: 0 };
+        // SAFETY: the ioctl reads the struct, which lives across the call.
+        let id = unsafe { libc::ioctl(self.0.as_raw_fd(), abi::IOC_BACKING_OPEN as _, &map) };
+        if id < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Backing { device: self.clone(), id })
+    }
+
+    /// Duplicates the descriptor, for hand-over between processes.
+    ///
+    /// # Errors
+    /// EMFILE.
+    pub fn duplicate(&self) -> io::Result<OwnedFd> {
+        self.0.as_fd().try_clone_to_owned()
+    }
+}
+
+impl AsFd for Device {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// A file that the kernel reads and writes without asking us.
+#[derive(Debug)]
+pub(crate) struct Backing {
+    device: Device,
+    /// The number that an OPEN reply carries.
+    pub(crate) id: i32,
+}
+
+impl Drop for Backing {
+    fn drop(&mut self) {
+        let id = self.id as u32;
+        // SAFETY: the ioctl reads one u32. A failure means the connection is gone with all it lent.
+        unsafe { libc::ioctl(self.device.0.as_raw_fd(), abi::IOC_BACKING_CLOSE as _, &id) };
+    }
+}
+
+/// Opens `/dev/fuse` for a new mount.
+///
+/// # Errors
+/// ENOENT where the kernel lacks FUSE, EACCES where the node is closed to this user.
+pub fn open_device() -> io::Result<OwnedFd> {
+    let path = c"/dev/fuse";
+    // SAFETY: a constant path; the returned descriptor is owned by nobody else.
+    let fd = unsafe { libc::open(path.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: `fd` is a fresh, valid descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}

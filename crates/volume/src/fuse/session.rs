@@ -1,0 +1,305 @@
+//! One mount's conversation: the handshake, the worker threads, and the sorting of requests.
+
+use std::ffi::CStr;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use forebay_model::{ClassId, Op, OpCount, OpKey, Pattern, ProcessId, TreeId};
+use rustix::io::Errno;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use super::abi::{self, InHeader, init, op};
+use super::device::Device;
+use super::lock::Waiters;
+use crate::creds::Caller;
+use crate::native::{Native, Node, Result};
+use crate::processes::Processes;
+use crate::recorder::Recorder;
+use crate::watch::Watch;
+
+/// The largest read or write the kernel sends at once.
+pub(super) const MOST_BYTES: usize = 1 << 20;
+/// Room for a whole request: a write's data and what precedes it.
+const BUFFER: usize = MOST_BYTES + (64 << 10);
+
+/// One covered tree and what serves it.
+#[derive(Debug)]
+pub struct Tree {
+    /// Its number in the record.
+    pub id: TreeId,
+    /// The directory itself.
+    pub native: Arc<Native>,
+    /// How deep passthrough may stack: 2 over overlay file systems, else 1.
+    pub stack_depth: u32,
+    /// Ask the kernel for passthrough.
+    pub passthrough: bool,
+    /// Every change of the backing directory is made on this machine.
+    pub local: bool,
+}
+
+/// A served mount.
+#[derive(Debug)]
+pub struct Session {
+    pub(super) tree: Tree,
+    pub(super) device: Device,
+    pub(super) recorder: Arc<Recorder>,
+    pub(super) processes: Arc<Processes>,
+    pub(super) waiters: Waiters,
+    /// Requests served, for the curious.
+    requests: AtomicU64,
+}
+
+/// One request, as far as all kinds have it in common.
+pub(super) struct Request<'a> {
+    pub(super) header: &'a InHeader,
+    pub(super) body: &'a [u8],
+    /// The descriptor it came from, which must carry its answer.
+    pub(super) device: &'a Device,
+    pub(super) process: Option<ProcessId>,
+    pub(super) began: u64,
+}
+
+impl<'a> Request<'a> {
+    /// The fixed part of the body, and what follows it.
+    pub(super) fn parse<T: FromBytes + KnownLayout + Immutable>(&self) -> Result<(&'a T, &'a [u8])> {
+        T::ref_from_prefix(self.body).map_err(|_| Errno::INVAL)
+    }
+
+    pub(super) fn node(&self) -> u64 {
+        self.header.nodeid
+    }
+
+    pub(super) fn reply(&self, parts: &[&[u8]]) {
+        self.device.answer(self.header.unique, parts);
+    }
+
+    pub(super) fn refuse(&self, error: Errno) {
+        self.device.refuse(self.header.unique, error);
+    }
+
+    pub(super) fn done(&self, result: Result<()>) {
+        match result {
+            Ok(()) => self.reply(&[]),
+            Err(error) => self.refuse(error),
+        }
+    }
+}
+
+/// A name at the start of `bytes`, and what follows it.
+pub(super) fn name(bytes: &[u8]) -> Result<(&CStr, &[u8])> {
+    let name = CStr::from_bytes_until_nul(bytes).map_err(|_| Errno::INVAL)?;
+    Ok((name, &bytes[name.to_bytes_with_nul().len()..]))
+}
+
+impl Session {
+    /// Shakes hands with the kernel over a `/dev/fuse` descriptor that is already mounted.
+    ///
+    /// # Errors
+    /// When the kernel speaks a protocol older than 7.31 (Linux 5.4), or the mount is gone.
+    pub fn begin(
+        tree: Tree,
+        device: Device,
+        recorder: Arc<Recorder>,
+        processes: Arc<Processes>,
+    ) -> io::Result<Arc<Session>> {
+        let mut buffer = vec![0; BUFFER];
+        let size = device
+            .receive(&mut buffer)?
+            .ok_or_else(|| io::Error::other("the mount was gone before it began"))?;
+        let (header, body) = InHeader::ref_from_prefix(&buffer[..size])
+            .map_err(|_| io::Error::other("the kernel's first request is cut off"))?;
+        // Kernels before 5.12 send a shorter INIT; zero means "does not know".
+        let mut hello = abi::InitIn::default();
+        let known = body.len().min(size_of::<abi::InitIn>());
+        hello.as_mut_bytes()[..known].copy_from_slice(&body[..known]);
+        if header.opcode != op::INIT || hello.major != 7 || hello.minor < abi::OLDEST_MINOR {
+            device.refuse(header.unique, Errno::PROTO);
+            let (major, minor) = (hello.major, hello.minor);
+            return Err(io::Error::other(format!("the kernel speaks FUSE {major}.{minor}")));
+        }
+        let offered = u64::from(hello.flags) | (u64::from(hello.flags2) << 32);
+        let mut wanted = init::ASYNC_READ | init::POSIX_LOCKS | init::FLOCK_LOCKS | init::BIG_WRITES
+            | init::ATOMIC_O_TRUNC | init::DONT_MASK | init::HAS_IOCTL_DIR | init::AUTO_INVAL_DATA
+            | init::DO_READDIRPLUS | init::READDIRPLUS_AUTO | init::ASYNC_DIO | init::PARALLEL_DIROPS
+            | init::MAX_PAGES | init::HANDLE_KILLPRIV_V2 | init::INIT_EXT | init::DIRECT_IO_ALLOW_MMAP;
+        if tree.native.is_shared() {
+            wanted |= init::POSIX_ACL;
+        }
+        if tree.passthrough {
+            wanted |= init::PASSTHROUGH;
+        }
+        let agreed = wanted & offered;
+        let passthrough = agreed & init::PASSTHROUGH != 0;
+        let answer = abi::InitOut {
+            major: abi::VERSION.0,
+            minor: abi::VERSION.1,
+            max_readahead: hello.max_readahead,
+            flags: agreed as u32,
+            flags2: (agreed >> 32) as u32,
+            max_background: 64,
+            congestion_threshold: 48,
+            max_write: MOST_BYTES as u32,
+            time_gran: 1,
+            max_pages: (MOST_BYTES / 4096) as u16,
+            max_stack_depth: if passthrough { tree.stack_depth } else { 0 },
+            ..Default::default()
+        };
+        device.answer(header.unique, &[answer.as_bytes()]);
+        tree.native.connect(device.clone(), passthrough);
+        if let Ok(watch) = Watch::start(&tree.native, tree.local) {
+            tree.native.watch_with(watch);
+        }
+        let waiters = Waiters::default();
+        let requests = AtomicU64::new(0);
+        Ok(Arc::new(Session { tree, device, recorder, processes, waiters, requests }))
+    }
+
+    /// Serves until the mount is gone, on `threads` threads; returns when all have ended.
+    ///
+    /// # Errors
+    /// When the device fails otherwise than by the end of the mount.
+    pub fn serve(self: &Arc<Session>, threads: usize) -> io::Result<()> {
+        std::thread::scope(|scope| {
+            let mut workers = Vec::new();
+            for number in 0..threads {
+                // A queue of its own for each thread; where /dev/fuse can't be opened, one shared.
+                let device = match number {
+                    0 => self.device.clone(),
+                    _ => self.device.another_reader().unwrap_or_else(|_| self.device.clone()),
+                };
+                workers.push(
+                    std::thread::Builder::new()
+                        .name(format!("forebay-{number}"))
+                        .spawn_scoped(scope, move || self.work(&device))?,
+                );
+            }
+            for worker in workers {
+                worker.join().map_err(|_| io::Error::other("a worker thread panicked"))??;
+            }
+            Ok(())
+        })
+    }
+
+    fn work(&self, device: &Device) -> io::Result<()> {
+        let mut buffer = vec![0; BUFFER];
+        let mut scratch = Vec::with_capacity(MOST_BYTES);
+        while let Some(size) = device.receive(&mut buffer)? {
+            let Ok((header, body)) = InHeader::ref_from_prefix(&buffer[..size]) else {
+                return Err(io::Error::other("the kernel's request is cut off"));
+            };
+            if header.opcode == op::DESTROY {
+                device.answer(header.unique, &[]);
+                return Ok(());
+            }
+            self.requests.fetch_add(1, Relaxed);
+            self.sort(header, body, device, &mut scratch);
+        }
+        Ok(())
+    }
+
+    /// Hands a request to the room that serves its kind.
+    fn sort(&self, header: &InHeader, body: &[u8], device: &Device, scratch: &mut Vec<u8>) {
+        match header.opcode {
+            op::FORGET | op::BATCH_FORGET => return self.forget(header, body),
+            op::INTERRUPT => return self.waiters.interrupt(body),
+            _ => {}
+        }
+        let began = self.recorder.clock().nanos();
+        let process = self.processes.identify(header.pid);
+        let caller = Caller { pid: header.pid, uid: header.uid, gid: header.gid };
+        let request = Request { header, body, device, process, began };
+        // Reads and writes act through an open descriptor and RELEASE names no caller.
+        if !matches!(header.opcode, op::READ | op::RELEASE | op::RELEASEDIR) {
+            self.tree.native.act_as(caller);
+        }
+        let served = self.serve_meta(&request, scratch)
+            .or_else(|| self.serve_data(&request, scratch))
+            .or_else(|| self.serve_lock(&request));
+        match served {
+            Some(Ok(())) => {}
+            Some(Err(error)) => request.refuse(error),
+            None => request.refuse(Errno::NOSYS),
+        }
+    }
+
+    fn forget(&self, header: &InHeader, body: &[u8]) {
+        let native = &self.tree.native;
+        if header.opcode == op::FORGET {
+            if let Ok((forget, _)) = abi::ForgetIn::ref_from_prefix(body) {
+                native.forget(header.nodeid, forget.nlookup);
+            }
+        } else if let Ok((_, rest)) = abi::BatchForgetIn::ref_from_prefix(body) {
+            let whole = rest.len() / size_of::<abi::ForgetOne>() * size_of::<abi::ForgetOne>();
+            if let Ok(list) = <[abi::ForgetOne]>::ref_from_bytes(&rest[..whole]) {
+                list.iter().for_each(|one| native.forget(one.nodeid, one.nlookup));
+            }
+        }
+    }
+
+    /// Counts an answered request.
+    pub(super) fn count(&self, request: &Request<'_>, kind: Op, class: ClassId, failed: bool) {
+        self.count_as(request, OpKey::plain(kind), class, 0, failed);
+    }
+
+    /// Counts an answered request that moved bytes.
+    pub(super) fn count_data(
+        &self,
+        request: &Request<'_>,
+        kind: Op,
+        class: ClassId,
+        bytes: u64,
+        pattern: Pattern,
+    ) {
+        let key = OpKey::data(kind, bytes, pattern);
+        self.count_as(request, key, class, bytes, false);
+    }
+
+    fn count_as(&self, request: &Request<'_>, key: OpKey, class: ClassId, bytes: u64, failed: bool) {
+        let nanos = self.recorder.clock().nanos().saturating_sub(request.began);
+        let count = OpCount { count: 1, nanos, bytes, failed: u64::from(failed) };
+        self.recorder.count(request.process, self.tree.id, class, key, count);
+    }
+
+    /// The class of a node's path.
+    pub(super) fn class_of(&self, node: &Arc<Node>) -> ClassId {
+        self.known(node).class
+    }
+
+    pub(super) fn known(&self, node: &Arc<Node>) -> Arc<crate::recorder::Known> {
+        self.tree.native.known(node, |path| self.recorder.know(path))
+    }
+
+    /// The class of a node by number; that of the tree's root when it is gone.
+    pub(super) fn class_of_id(&self, id: u64) -> ClassId {
+        match self.tree.native.node(id) {
+            Ok(node) => self.class_of(&node),
+            Err(_) => self.recorder.class(b""),
+        }
+    }
+
+    /// The class of a name in a directory, whether or not it exists.
+    pub(super) fn class_of_name(&self, dir: u64, name: &CStr) -> ClassId {
+        let Ok(dir) = self.tree.native.node(dir) else { return self.recorder.class(name.to_bytes()) };
+        let mut path = self.known(&dir).path.to_vec();
+        if !path.is_empty() {
+            path.push(b'/');
+        }
+        path.extend_from_slice(name.to_bytes());
+        self.recorder.class(&path)
+    }
+
+    /// Requests served so far.
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Relaxed)
+    }
+
+    /// Ends the records of files that are still open.
+    pub fn close_records(&self) {
+        self.tree.native.each_handle(|handle| {
+            if let Some(record) = handle.record.get() {
+                self.recorder.close(record, None, false);
+            }
+        });
+    }
+}

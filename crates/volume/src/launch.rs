@@ -1,0 +1,169 @@
+//! One covered run, from the front: three processes (the front that waits, the daemon that serves,
+//! the command), their ends and their signals. It prints nothing; it tells what happened.
+//!
+//! ```text
+//! shell ── front ──┬── command   private mounts; the caller's session, group, terminal
+//!                  └── daemon    mounts of the caller; a session of its own; lives while used
+//! ```
+
+mod child;
+mod front;
+mod talk;
+
+use std::ffi::{CString, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use forebay_model::Header;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::{Pid, Signal};
+
+use crate::cover::{self, Plan, Refusal};
+use crate::daemon;
+pub(crate) use talk::{Channel, ToDaemon, ToFront};
+
+/// What to run, and how to record it.
+#[derive(Debug)]
+pub struct Launch {
+    /// The command and its words.
+    pub command: Vec<OsString>,
+    /// Where it is started, absolute.
+    pub directory: PathBuf,
+    /// The trees to cover.
+    pub cover: Vec<PathBuf>,
+    /// Let no read or write bypass the daemon.
+    pub every_read: bool,
+    /// What the run file says of the start.
+    pub header: Header,
+    /// Where the run file is written while the run lasts; a local directory.
+    pub state: PathBuf,
+    /// Where it goes at the end.
+    pub output: PathBuf,
+}
+
+/// How the command's side ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself.
+    Code(i32),
+    /// By a signal.
+    Signal(i32),
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The command's own end.
+    pub exit: Exit,
+    /// Where the run file is; `None` when it could not be written.
+    pub run: Option<PathBuf>,
+    /// Processes of the run live on, these as far as known; the daemon serves them until they end.
+    pub lingering: Option<Vec<u32>>,
+    /// Things that a person should know.
+    pub warnings: Vec<String>,
+    /// The daemon was gone before the command: programs got I/O errors.
+    pub daemon_lost: bool,
+}
+
+/// Why nothing was run.
+#[derive(Debug)]
+pub enum Failure {
+    /// A tree can't be covered.
+    Refused(Refusal),
+    /// FUSE or the namespaces are not to be had; the step and the system's word.
+    Closed(String, io::Error),
+    /// The command is not there.
+    NotFound(OsString),
+    /// The command can't be executed.
+    NotExecutable(OsString, io::Error),
+    /// Something else of the system's.
+    System(String, io::Error),
+}
+
+fn system<E: Into<io::Error>>(step: &str) -> impl FnOnce(E) -> Failure {
+    move |error| Failure::System(step.to_owned(), error.into())
+}
+
+fn pair() -> Result<(OwnedFd, OwnedFd), Failure> {
+    socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+        .map_err(system("making a socket pair"))
+}
+
+/// Runs a command with its directories covered, and waits for it.
+///
+/// This process must have one thread: it forks.
+///
+/// # Errors
+/// When the command was not started; nothing is left behind then.
+pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
+    let words: Vec<CString> = launch
+        .command
+        .iter()
+        .map(|word| CString::new(std::os::unix::ffi::OsStrExt::as_bytes(word.as_os_str())))
+        .collect::<Result<_, _>>()
+        .map_err(|_| system("reading the command")(io::Error::other("a word holds a NUL byte")))?;
+    // Before the fork, so that the message comes from the place that failed.
+    drop(crate::fuse::open_device().map_err(|e| Failure::Closed("opening /dev/fuse".into(), e))?);
+    let plan = cover::plan(&launch.cover).map_err(Failure::Refused)?;
+    let (mounts_out, mounts_in) = pair()?;
+    let (front_side, daemon_side) = pair()?;
+    let signals = front::block_signals();
+    let front = rustix::process::getpid();
+
+    // SAFETY: this process has one thread, so the child may do anything.
+    let daemon = match unsafe { fork() }.map_err(system("starting the daemon"))? {
+        None => {
+            drop((mounts_out, front_side));
+            daemon::main(daemon::Parts {
+                plan,
+                every_read: launch.every_read,
+                header: launch.header,
+                state: launch.state,
+                output: launch.output,
+                front: front.as_raw_nonzero().get() as u32,
+                mounts: mounts_in,
+                control: Channel::new(daemon_side),
+                foreign: front::files_held(),
+            })
+        }
+        Some(pid) => pid,
+    };
+    drop((mounts_in, daemon_side));
+    let (news_in, news_out) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+        .map_err(system("making a pipe"))?;
+    // SAFETY: as above.
+    let command = match unsafe { fork() }.map_err(system("starting the command"))? {
+        None => {
+            drop(news_in);
+            child::run(&plan, &launch.directory, &words, &mounts_out, news_out, &signals, front)
+        }
+        Some(pid) => pid,
+    };
+    drop((mounts_out, news_out, plan));
+    let front = front::Front { daemon, command, control: Channel::new(front_side), signals };
+    if let Some(failure) = child::news(news_in, &launch.command) {
+        return Err(front.give_up(failure));
+    }
+    Ok(front.watch())
+}
+
+unsafe fn fork() -> io::Result<Option<Pid>> {
+    // SAFETY: the caller has one thread.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        pid => Ok(Pid::from_raw(pid)),
+    }
+}
+
+/// Ends this process as the command ended, so that a shell sees no difference.
+pub fn end_like(exit: Exit) -> ! {
+    if let Exit::Signal(signal) = exit {
+        if let Some(signal) = Signal::from_named_raw(signal) {
+            front::die_of(signal);
+        }
+        std::process::exit(128 + signal);
+    }
+    let Exit::Code(code) = exit else { unreachable!("signals ended above") };
+    std::process::exit(code);
+}

@@ -1,0 +1,81 @@
+//! The command's side between fork and exec: go where the directories are covered, wait until the
+//! daemon serves, become the command.
+
+use std::ffi::{CString, OsString};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+
+use super::Failure;
+use super::front::Signals;
+use crate::cover::{Plan, enter};
+
+/// What stopped the way to exec.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+enum Stop {
+    Doorway = 1,
+    Daemon = 2,
+    Exec = 3,
+}
+
+/// Becomes the command. Whatever stops that is written to `news`, which exec closes.
+pub(super) fn run(
+    plan: &Plan,
+    directory: &Path,
+    words: &[CString],
+    daemon: &OwnedFd,
+    news: OwnedFd,
+    signals: &Signals,
+    front: Pid,
+) -> ! {
+    let mut news = File::from(news);
+    let mut stop = |what: Stop, error: &io::Error, step: &str| -> ! {
+        let code = error.raw_os_error().unwrap_or(libc::EIO);
+        let mut message = vec![what as u8];
+        message.extend_from_slice(&code.to_le_bytes());
+        message.extend_from_slice(step.as_bytes());
+        let _ = news.write_all(&message);
+        // SAFETY: ends the process without running what belongs to the parent.
+        unsafe { libc::_exit(125) }
+    };
+    // The front stands for the command: who kills it means the command.
+    let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    if getppid() != Some(front) {
+        stop(Stop::Daemon, &io::Error::other("gone"), "waiting for the front process");
+    }
+    if let Err(closed) = enter(plan, directory, daemon.as_fd()) {
+        stop(Stop::Doorway, &closed.error, &closed.step);
+    }
+    let mut ready = [0u8; 1];
+    match rustix::io::read(daemon, &mut ready) {
+        Ok(1) => {}
+        _ => stop(Stop::Daemon, &io::Error::from_raw_os_error(libc::EPIPE), "waiting for the daemon"),
+    }
+    signals.restore_for_command();
+    let mut pointers: Vec<*const libc::c_char> = words.iter().map(|word| word.as_ptr()).collect();
+    pointers.push(std::ptr::null());
+    // SAFETY: a null-terminated array of NUL-terminated strings that live until exec.
+    unsafe { libc::execvp(pointers[0], pointers.as_ptr()) };
+    stop(Stop::Exec, &io::Error::last_os_error(), "")
+}
+
+/// Waits until the command is there, or for what stopped it.
+pub(super) fn news(pipe: OwnedFd, command: &[OsString]) -> Option<Failure> {
+    let mut message = Vec::new();
+    let _ = File::from(pipe).read_to_end(&mut message);
+    let (what, rest) = message.split_first()?;
+    let code = rest.first_chunk::<4>().map_or(libc::EIO, |code| i32::from_le_bytes(*code));
+    let error = io::Error::from_raw_os_error(code);
+    let step = String::from_utf8_lossy(rest.get(4..).unwrap_or_default()).into_owned();
+    let program = command.first().cloned().unwrap_or_default();
+    Some(match *what {
+        what if what == Stop::Exec as u8 && code == libc::ENOENT => Failure::NotFound(program),
+        what if what == Stop::Exec as u8 => Failure::NotExecutable(program, error),
+        what if what == Stop::Doorway as u8 => Failure::Closed(step, error),
+        _ => Failure::System(step, error),
+    })
+}

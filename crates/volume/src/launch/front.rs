@@ -1,0 +1,204 @@
+//! The front: the process that the caller's shell knows. It passes signals on, stops and goes on
+//! with the command, and takes its status.
+
+use std::mem::MaybeUninit;
+use std::path::PathBuf;
+
+use rustix::process::{Pid, Signal};
+
+use super::{Channel, Exit, Failure, Outcome, ToDaemon, ToFront};
+
+/// The signal mask that the caller had.
+#[derive(Debug)]
+pub(super) struct Signals {
+    mask: libc::sigset_t,
+}
+
+/// Holds all signals back, so that none is lost while processes are made.
+pub(super) fn block_signals() -> Signals {
+    let mut all = MaybeUninit::uninit();
+    let mut mask = MaybeUninit::uninit();
+    // SAFETY: both sets are filled by the calls.
+    unsafe {
+        libc::sigfillset(all.as_mut_ptr());
+        libc::sigprocmask(libc::SIG_SETMASK, all.as_ptr(), mask.as_mut_ptr());
+        Signals { mask: mask.assume_init() }
+    }
+}
+
+impl Signals {
+    /// Gives the command what the caller would have given it. SIGPIPE is ignored in Rust programs.
+    pub(super) fn restore_for_command(&self) {
+        // SAFETY: a valid mask and a default action.
+        unsafe {
+            libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+            libc::sigprocmask(libc::SIG_SETMASK, &self.mask, std::ptr::null_mut());
+        }
+    }
+}
+
+/// Plain files behind standard output and error: written from outside the cover, by whoever has
+/// inherited them (device, inode).
+pub(super) fn files_held() -> Vec<(u64, u64)> {
+    let fds = [rustix::stdio::stdout(), rustix::stdio::stderr()];
+    let stats = fds.into_iter().filter_map(|fd| rustix::fs::fstat(fd).ok());
+    stats
+        .filter(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFREG)
+        .map(|stat| (stat.st_dev, stat.st_ino))
+        .collect()
+}
+
+/// The front process and those it looks after.
+pub(super) struct Front {
+    pub(super) daemon: Pid,
+    pub(super) command: Pid,
+    pub(super) control: Channel,
+    pub(super) signals: Signals,
+}
+
+struct Ended {
+    exit: Exit,
+    user_us: u64,
+    system_us: u64,
+}
+
+impl Front {
+    /// The command never ran: waits for the others to go. A word of the daemon's explains more.
+    pub(super) fn give_up(self, failure: Failure) -> Failure {
+        let Front { daemon, command, control, signals } = self;
+        reap(command);
+        control.say(&ToDaemon::NotRun);
+        let failure = match (failure, control.hear::<ToFront>()) {
+            (Failure::System(_, error), Some(ToFront::Failed { why })) => Failure::System(why, error),
+            (failure, _) => failure,
+        };
+        drop(control);
+        reap(daemon);
+        signals.restore_for_command();
+        failure
+    }
+
+    /// Looks after the command until it ends, then lets the daemon finish the run.
+    pub(super) fn watch(self) -> Outcome {
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+        let command = self.command.as_raw_nonzero().get();
+        self.control.say(&ToDaemon::Began { command: command as u32 });
+        let mut daemon_lost = false;
+        let ended = loop {
+            let info = next_signal();
+            match info.si_signo {
+                libc::SIGCHLD => {
+                    if let Some(ended) = self.reap_all(&mut daemon_lost) {
+                        break ended;
+                    }
+                }
+                signal => self.pass_on(signal, &info),
+            }
+        };
+        let (code, signal) = match ended.exit {
+            Exit::Code(code) => (Some(code), None),
+            Exit::Signal(signal) => (None, Some(signal)),
+        };
+        let (user_us, system_us) = (ended.user_us, ended.system_us);
+        self.control.say(&ToDaemon::Ended { code, signal, user_us, system_us });
+        let mut outcome = Outcome {
+            exit: ended.exit,
+            run: None,
+            lingering: None,
+            warnings: Vec::new(),
+            daemon_lost,
+        };
+        match self.control.hear::<ToFront>() {
+            Some(ToFront::Over { run, lingering, warnings }) => {
+                outcome.run = run.map(PathBuf::from);
+                outcome.lingering = lingering;
+                outcome.warnings = warnings;
+            }
+            Some(ToFront::Failed { why }) => outcome.warnings.push(why),
+            None => outcome.daemon_lost = true,
+        }
+        self.signals.restore_for_command();
+        outcome
+    }
+
+    /// Takes in who has ended or stopped; tells of the command's end.
+    fn reap_all(&self, daemon_lost: &mut bool) -> Option<Ended> {
+        let command = self.command.as_raw_nonzero().get();
+        let mut found = None;
+        loop {
+            let mut status = 0;
+            let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+            let flags = libc::WNOHANG | libc::WUNTRACED;
+            // SAFETY: both pointers are to live memory; a zeroed rusage is a valid one.
+            let (pid, usage) = unsafe {
+                (libc::wait4(-1, &mut status, flags, usage.as_mut_ptr()), usage.assume_init())
+            };
+            if pid <= 0 {
+                return found;
+            }
+            if pid == command && libc::WIFSTOPPED(status) {
+                // The caller's shell waits for us: stop as the command did, then wake it again.
+                // SAFETY: plain numbers. SIGSTOP can't be blocked.
+                unsafe {
+                    libc::kill(libc::getpid(), libc::SIGSTOP);
+                    libc::kill(command, libc::SIGCONT);
+                }
+            } else if pid == command {
+                let exit = match libc::WIFSIGNALED(status) {
+                    true => Exit::Signal(libc::WTERMSIG(status)),
+                    false => Exit::Code(libc::WEXITSTATUS(status)),
+                };
+                let us = |t: libc::timeval| t.tv_sec as u64 * 1_000_000 + t.tv_usec as u64;
+                let (user_us, system_us) = (us(usage.ru_utime), us(usage.ru_stime));
+                found = Some(Ended { exit, user_us, system_us });
+            } else if pid == self.daemon.as_raw_nonzero().get() {
+                *daemon_lost = true;
+            }
+        }
+    }
+
+    /// A signal that somebody sent to us alone was meant for the command. What the terminal sends,
+    /// it sends to the command as well.
+    fn pass_on(&self, signal: i32, info: &libc::siginfo_t) {
+        let from_a_process = info.si_code <= 0;
+        let job_control = matches!(signal, libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU);
+        if from_a_process || job_control {
+            // SAFETY: plain numbers.
+            unsafe { libc::kill(self.command.as_raw_nonzero().get(), signal) };
+        }
+    }
+}
+
+fn next_signal() -> libc::siginfo_t {
+    // SAFETY: a zeroed siginfo and a full set are valid; the call fills the former.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        loop {
+            let mut info: libc::siginfo_t = std::mem::zeroed();
+            if libc::sigwaitinfo(&all, &mut info) > 0 {
+                return info;
+            }
+        }
+    }
+}
+
+fn reap(pid: Pid) {
+    while let Err(rustix::io::Errno::INTR) =
+        rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty())
+    {}
+}
+
+/// Ends this process by a signal, as the command was; returns only if it can't.
+pub(super) fn die_of(signal: Signal) {
+    // SAFETY: plain numbers and a zeroed set. No core of ours: the command left its own.
+    unsafe {
+        let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        libc::setrlimit(libc::RLIMIT_CORE, &none);
+        libc::signal(signal.as_raw(), libc::SIG_DFL);
+        let mut only: libc::sigset_t = std::mem::zeroed();
+        libc::sigaddset(&mut only, signal.as_raw());
+        libc::kill(libc::getpid(), signal.as_raw());
+        libc::sigprocmask(libc::SIG_UNBLOCK, &only, std::ptr::null_mut());
+    }
+}

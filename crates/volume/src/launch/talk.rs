@@ -1,0 +1,62 @@
+//! What front and daemon say to each other: one JSON message for each packet of a socket pair.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// From the front to the daemon.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum ToDaemon {
+    /// The command could not be started: leave nothing.
+    NotRun,
+    /// The command runs, as this process.
+    Began { command: u32 },
+    /// It ended: status or signal, and CPU of it and all that it waited for, in microseconds.
+    Ended { code: Option<i32>, signal: Option<i32>, user_us: u64, system_us: u64 },
+}
+
+/// From the daemon to the front.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum ToFront {
+    /// It can't serve; why.
+    Failed { why: String },
+    /// All is over, or goes on without the front.
+    /// `lingering` has the processes of a run that goes on, as far as they are known.
+    Over { run: Option<String>, lingering: Option<Vec<u32>>, warnings: Vec<String> },
+}
+
+/// One side of the conversation.
+#[derive(Debug)]
+pub(crate) struct Channel(OwnedFd);
+
+impl Channel {
+    pub(crate) fn new(socket: OwnedFd) -> Channel {
+        Channel(socket)
+    }
+
+    /// Says something; nobody may be there to hear it.
+    pub(crate) fn say(&self, message: &impl Serialize) {
+        let text = serde_json::to_vec(message).expect("plain data has a JSON form");
+        let _ = send(&self.0, &text, SendFlags::NOSIGNAL);
+    }
+
+    /// Waits for the next message; `None` when the other side is gone.
+    pub(crate) fn hear<T: DeserializeOwned>(&self) -> Option<T> {
+        let mut buffer = vec![0u8; 256 << 10];
+        let size = loop {
+            match recv(&self.0, &mut buffer, RecvFlags::empty()) {
+                Ok((_, size)) => break size,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return None,
+            }
+        };
+        serde_json::from_slice(buffer.get(..size)?).ok()
+    }
+
+    pub(crate) fn duplicate(&self) -> io::Result<Channel> {
+        self.0.try_clone().map(Channel)
+    }
+}

@@ -1,0 +1,16 @@
+//! The file system over tiers, as far as it stands: directories covered in place, and the record
+//! of what every process did to them. Kernel, threads and descriptors live on this floor and
+//! nowhere else; it prints nothing and decides nothing about placement yet.
+
+pub mod clock;
+pub mod cover;
+pub mod creds;
+mod daemon;
+pub mod fuse;
+pub mod launch;
+pub mod native;
+pub mod proc;
+pub mod processes;
+pub mod recorder;
+pub mod sampler;
+mod watch;

@@ -1,0 +1,384 @@
+//! A directory in place: the verbs of POSIX on a covered directory, where the directory is the
+//! truth. Names, inode numbers, permissions, locks and bytes are the backing file system's; this
+//! room only finds the right file for a number and keeps the kernel's caches honest. It knows no
+//! wire format (that is `fuse`) and records nothing (that is `recorder`).
+
+mod attr;
+mod create;
+mod dir;
+mod handle;
+mod iostate;
+mod locks;
+mod lookup;
+mod node;
+mod open;
+mod remove;
+mod table;
+mod xattr;
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHashSet};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxFlags, openat, statx};
+use rustix::io::Errno;
+
+pub use attr::{Change, When};
+pub use create::{Created, Permissions};
+pub(crate) use create::pack_device;
+pub use dir::DirEntry;
+pub(crate) use handle::{DirHandle, Handle};
+pub use iostate::IoState;
+pub use locks::{Lock, LockWait, LockWaiting};
+pub(crate) use node::{Identity, Node, ROOT, device_of};
+pub use open::Opened;
+
+use crate::creds::{Caller, Groups, Wardrobe};
+use crate::fuse::Device;
+use crate::recorder::Known;
+use crate::watch::Watch;
+use table::Table;
+
+/// What a verb can fail with: the backing file system's own word.
+pub type Result<T> = std::result::Result<T, Errno>;
+
+/// How long the kernel may trust what it was told without asking again, where nothing watches:
+/// below one second, the promise in SEMANTICS.md.
+pub(crate) const TRUST: Duration = Duration::from_millis(900);
+/// The same for names in a directory whose changes are watched.
+pub(crate) const TRUST_WATCHED: Duration = Duration::from_secs(3600);
+/// The same for names that are absent: shorter, since an overflowing watch can't name them.
+pub(crate) const TRUST_ABSENT: Duration = Duration::from_secs(60);
+/// Look-ups in a directory before a watch is worth its price.
+const SEARCHES_BEFORE_WATCH: u64 = 3;
+
+/// What a user may turn.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// Let no read or write bypass us.
+    pub every_read: bool,
+    /// Another user may reach the mount, so the kernel checks permissions too.
+    pub shared: bool,
+    /// Files (device, inode) that somebody outside holds open for writing.
+    pub foreign: Vec<(u64, u64)>,
+}
+
+/// What the kernel is told of a name or file.
+#[derive(Debug)]
+pub struct Entry {
+    /// The node's number; 0 for a name known to be absent.
+    pub node: u64,
+    /// Attributes as the backing file system has them.
+    pub stat: Statx,
+    /// How long the name may be trusted.
+    pub name_trust: Duration,
+    /// How long the attributes may be trusted.
+    pub attr_trust: Duration,
+}
+
+/// One covered directory.
+pub struct Native {
+    pub(crate) table: Table,
+    settings: Settings,
+    foreign: FxHashSet<(u64, u64)>,
+    wardrobe: Wardrobe,
+    groups: Box<dyn Fn(u32) -> Groups + Send + Sync>,
+    handles: Mutex<FxHashMap<u64, Arc<Handle>>>,
+    dirs: Mutex<FxHashMap<u64, Arc<DirHandle>>>,
+    next_handle: AtomicU64,
+    posix_locks: locks::PosixLocks,
+    /// The connection, known once the mount is made.
+    device: OnceLock<Device>,
+    watch: OnceLock<Watch>,
+    /// Raised by each rename of a directory: paths computed before are void.
+    pub(crate) renames: AtomicU64,
+    /// File systems (by device) that refuse passthrough.
+    refused: Mutex<FxHashSet<u64>>,
+    /// The kernel agreed to passthrough at all.
+    passthrough: std::sync::atomic::AtomicBool,
+    me: (u32, u32),
+    my_groups: Vec<u32>,
+    /// One thread at a time may wait for the kernel's directory locks (see `fuse::Device`).
+    expelling: Mutex<()>,
+}
+
+impl std::fmt::Debug for Native {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Native").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+impl Native {
+    /// Takes the directory behind `root` (opened before anything covers it).
+    ///
+    /// `groups` tells a caller's supplementary groups.
+    ///
+    /// # Errors
+    /// Those of statx(2) on `root`.
+    pub fn new(
+        root: OwnedFd,
+        settings: Settings,
+        groups: Box<dyn Fn(u32) -> Groups + Send + Sync>,
+    ) -> Result<Native> {
+        let stat = stat_of(root.as_fd(), c"")?;
+        let foreign = settings.foreign.iter().copied().collect();
+        let my_groups = rustix::process::getgroups()?.iter().map(|g| g.as_raw()).collect();
+        Ok(Native {
+            table: Table::new(root, &stat),
+            settings,
+            foreign,
+            wardrobe: Wardrobe::new(),
+            groups,
+            handles: Mutex::default(),
+            dirs: Mutex::default(),
+            next_handle: AtomicU64::new(1),
+            posix_locks: locks::PosixLocks::default(),
+            device: OnceLock::new(),
+            watch: OnceLock::new(),
+            renames: AtomicU64::new(0),
+            refused: Mutex::default(),
+            passthrough: std::sync::atomic::AtomicBool::new(false),
+            me: (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()),
+            my_groups,
+            expelling: Mutex::new(()),
+        })
+    }
+
+    /// Tells the connection, once the kernel and we agreed on it.
+    pub(crate) fn connect(&self, device: Device, passthrough: bool) {
+        self.passthrough.store(passthrough, Relaxed);
+        let _ = self.device.set(device);
+    }
+
+    /// Gives the watch that keeps long-lived names honest.
+    pub(crate) fn watch_with(&self, watch: Watch) {
+        let _ = self.watch.set(watch);
+    }
+
+    pub(crate) fn device(&self) -> Option<&Device> {
+        self.device.get()
+    }
+
+    /// Whether callers other than the daemon's user are served.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.settings.shared
+    }
+
+    /// Makes this thread act as the caller for what follows.
+    pub(crate) fn act_as(&self, caller: Caller) {
+        self.wardrobe.wear(caller, || (self.groups)(caller.pid));
+    }
+
+    pub(crate) fn node(&self, id: u64) -> Result<Arc<Node>> {
+        self.table.get(id).ok_or(Errno::STALE)
+    }
+
+    /// A descriptor (`O_PATH`) of a directory; reopened by name when it was let go.
+    pub(crate) fn dir_fd(&self, id: u64) -> Result<Arc<OwnedFd>> {
+        let node = self.node(id)?;
+        self.dir_fd_of(&node)
+    }
+
+    pub(crate) fn dir_fd_of(&self, node: &Arc<Node>) -> Result<Arc<OwnedFd>> {
+        if let Some(pin) = &node.place.lock().pin {
+            return Ok(Arc::clone(pin));
+        }
+        if !node.is_dir() {
+            return Err(Errno::NOTDIR);
+        }
+        let (parent, name) = node.name().ok_or(Errno::STALE)?;
+        let up = self.dir_fd(parent)?;
+        let fd = Arc::new(self.open_path(up.as_fd(), &name, node)?);
+        self.table.pin(node, Arc::clone(&fd));
+        Ok(fd)
+    }
+
+    /// Opens `name` without following it and makes sure that it is still `node`.
+    fn open_path(&self, dir: BorrowedFd<'_>, name: &CStr, node: &Node) -> Result<OwnedFd> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = self.with_room(|| openat(dir, name, flags, Mode::empty()))?;
+        if Identity::of(&stat_of(fd.as_fd(), c"")?) != node.identity {
+            return Err(Errno::STALE);
+        }
+        Ok(fd)
+    }
+
+    /// Any descriptor of the node itself: its pin, an open handle, or a fresh one.
+    pub(crate) fn hold(&self, node: &Arc<Node>) -> Result<Held> {
+        if let Some(pin) = &node.place.lock().pin {
+            return Ok(Held::Pin(Arc::clone(pin)));
+        }
+        if node.is_dir() {
+            return self.dir_fd_of(node).map(Held::Pin);
+        }
+        if let Some(handle) = node.open.lock().handles.last() {
+            return Ok(Held::Open(Arc::clone(handle)));
+        }
+        let (parent, name) = node.name().ok_or(Errno::STALE)?;
+        let dir = self.dir_fd(parent)?;
+        self.open_path(dir.as_fd(), &name, node).map(Held::Fresh)
+    }
+
+    /// Attributes of a node, from the backing file system, now.
+    pub(crate) fn stat(&self, node: &Arc<Node>) -> Result<Statx> {
+        let pin = node.place.lock().pin.clone();
+        if let Some(fd) = pin {
+            return stat_of(fd.as_fd(), c"");
+        }
+        let handle = node.open.lock().handles.last().cloned();
+        if let Some(handle) = handle {
+            return stat_of(handle.file.as_fd(), c"");
+        }
+        let (parent, name) = node.name().ok_or(Errno::STALE)?;
+        let dir = self.dir_fd(parent)?;
+        match stat_of(dir.as_fd(), &name) {
+            Ok(stat) if Identity::of(&stat) == node.identity => Ok(stat),
+            // Moved or replaced from outside: the kernel asks again by name.
+            Ok(_) | Err(Errno::NOENT) => Err(Errno::STALE),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Runs an opening; when descriptors run out, lets kept ones go and tries again.
+    pub(crate) fn with_room<T>(&self, mut open: impl FnMut() -> Result<T>) -> Result<T> {
+        match open() {
+            Err(Errno::MFILE | Errno::NFILE) => {
+                self.table.let_go();
+                open()
+            }
+            other => other,
+        }
+    }
+
+    /// Pins a file that is about to lose a name, so that whoever still uses it finds it.
+    pub(crate) fn pin_before_loss(&self, dir: BorrowedFd<'_>, name: &CStr) -> Option<Arc<Node>> {
+        let stat = stat_of(dir, name).ok()?;
+        let node = self.table.find(Identity::of(&stat))?;
+        let is_open = node.open.lock().shared.is_open();
+        let last = node.is_dir() || stat.stx_nlink < 2;
+        if last && !is_open && node.place.lock().pin.is_none() {
+            let fd = self.open_path(dir, name, &node).ok()?;
+            node.place.lock().pin = Some(Arc::new(fd));
+        }
+        Some(node)
+    }
+
+    /// The path below the covered directory by which the record knows a node.
+    pub(crate) fn known(&self, node: &Arc<Node>, know: impl FnOnce(&[u8]) -> Known) -> Arc<Known> {
+        let epoch = self.renames.load(Relaxed);
+        if let Some((at, known)) = &*node.known.lock() {
+            if *at == epoch {
+                return Arc::clone(known);
+            }
+        }
+        let known = Arc::new(know(&self.path_of(node)));
+        *node.known.lock() = Some((epoch, Arc::clone(&known)));
+        known
+    }
+
+    /// Path below the covered directory, empty for the directory itself.
+    pub(crate) fn path_of(&self, node: &Node) -> Vec<u8> {
+        let mut parts: Vec<CString> = Vec::new();
+        let mut next = node.name();
+        // A cycle can't arise from true names; the bound guards against names that moved meanwhile.
+        while let (Some((parent, name)), true) = (next.take(), parts.len() < 4096) {
+            parts.push(name);
+            if parent != ROOT {
+                next = self.table.get(parent).and_then(|p| p.name());
+            }
+        }
+        let mut path = Vec::with_capacity(parts.iter().map(|p| p.count_bytes() + 1).sum());
+        for part in parts.iter().rev() {
+            if !path.is_empty() {
+                path.push(b'/');
+            }
+            path.extend_from_slice(part.to_bytes());
+        }
+        path
+    }
+
+    /// Makes the kernel ask again for everything below a directory, within the current request.
+    pub(crate) fn expel(&self, node: &Node) {
+        let (Some(device), Some((parent, name))) = (self.device.get(), node.name()) else { return };
+        use std::os::unix::ffi::OsStrExt;
+        // Never two threads at once: the kernel's directory lock may be held by a caller that
+        // waits for an answer, and one of us must be left to give it.
+        if let Some(_only) = self.expelling.try_lock() {
+            device.invalidate_entry(parent, std::ffi::OsStr::from_bytes(name.to_bytes()));
+        }
+    }
+
+    /// Shows every open handle.
+    pub(crate) fn each_handle(&self, mut show: impl FnMut(&Handle)) {
+        let handles: Vec<_> = self.handles.lock().values().cloned().collect();
+        handles.iter().for_each(|handle| show(handle));
+    }
+
+    /// Size in bytes of an open file, now.
+    pub(crate) fn size(&self, handle: &Handle) -> Option<u64> {
+        stat_of(handle.file.as_fd(), c"").ok().map(|stat| stat.stx_size)
+    }
+
+    /// The first bytes of an open file, whatever it was opened for.
+    pub(crate) fn head(&self, handle: &Handle, most: usize) -> Vec<u8> {
+        use std::io::Read;
+        let mut content = Vec::new();
+        self.wardrobe.undress();
+        if let Ok(file) = reopen(handle.file.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK) {
+            let _ = std::fs::File::from(file).take(most as u64).read_to_end(&mut content);
+        }
+        content
+    }
+
+    fn fresh_handle(&self) -> u64 {
+        self.next_handle.fetch_add(1, Relaxed)
+    }
+
+    pub(crate) fn handle(&self, fh: u64) -> Result<Arc<Handle>> {
+        self.handles.lock().get(&fh).cloned().ok_or(Errno::BADF)
+    }
+
+    pub(crate) fn dir_handle(&self, fh: u64) -> Result<Arc<DirHandle>> {
+        self.dirs.lock().get(&fh).cloned().ok_or(Errno::BADF)
+    }
+}
+
+/// A descriptor of a node, borrowed from wherever it was at hand.
+pub(crate) enum Held {
+    Pin(Arc<OwnedFd>),
+    Open(Arc<Handle>),
+    Fresh(OwnedFd),
+}
+
+impl AsFd for Held {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Held::Pin(fd) => fd.as_fd(),
+            Held::Open(handle) => handle.file.as_fd(),
+            Held::Fresh(fd) => fd.as_fd(),
+        }
+    }
+}
+
+/// statx(2) of `name` below `dir`, or of `dir` itself for an empty name; follows nothing.
+pub(crate) fn stat_of(dir: BorrowedFd<'_>, name: &CStr) -> Result<Statx> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT;
+    statx(dir, name, flags, StatxFlags::BASIC_STATS | StatxFlags::BTIME)
+}
+
+/// The name under which /proc leads to an open descriptor: the way to reopen, or to change by
+/// path, exactly that file (see proc(5), `/proc/pid/fd`).
+pub(crate) fn proc_path(fd: BorrowedFd<'_>) -> CString {
+    use std::os::fd::AsRawFd;
+    CString::new(format!("/proc/self/fd/{}", fd.as_raw_fd())).expect("digits hold no NUL")
+}
+
+/// Opens again, with other flags, the file behind a descriptor.
+pub(crate) fn reopen(fd: BorrowedFd<'_>, flags: OFlags) -> Result<OwnedFd> {
+    openat(CWD, proc_path(fd), flags | OFlags::CLOEXEC, Mode::empty())
+}

@@ -1,0 +1,156 @@
+//! Attributes: asking for them, changing them, and the answers to access(2) and statfs(2).
+
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use rustix::fs::{
+    AtFlags, CWD, Gid, Mode, OFlags, Statx, StatVfs, Timestamps, Uid, accessat, chmodat, chownat,
+    fstatvfs, ftruncate, utimensat,
+};
+use rustix::io::Errno;
+use rustix::time::Timespec;
+
+use super::{Entry, Native, Node, Result, proc_path, reopen, stat_of};
+
+/// A time to set.
+#[derive(Debug, Clone, Copy)]
+pub enum When {
+    /// The file system's clock at the moment of the change.
+    Now,
+    /// Seconds and nanoseconds since 1970.
+    At(i64, u32),
+}
+
+/// Attributes to change; `None` leaves one as it is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Change {
+    /// Permission bits with set-id and sticky bits.
+    pub mode: Option<u32>,
+    /// New owner.
+    pub uid: Option<u32>,
+    /// New group.
+    pub gid: Option<u32>,
+    /// New size in bytes.
+    pub size: Option<u64>,
+    /// New time of last access.
+    pub atime: Option<When>,
+    /// New time of last modification.
+    pub mtime: Option<When>,
+    /// The open handle through which the change was asked.
+    pub handle: Option<u64>,
+}
+
+impl Native {
+    /// Attributes of a node, preferably through an open handle.
+    ///
+    /// # Errors
+    /// ESTALE when the file was moved or replaced from outside.
+    pub fn getattr(&self, id: u64, fh: Option<u64>) -> Result<(Statx, std::time::Duration)> {
+        let node = self.node(id)?;
+        let stat = match fh.and_then(|fh| self.handle(fh).ok()) {
+            Some(handle) => stat_of(handle.file.as_fd(), c"")?,
+            None => self.stat(&node)?,
+        };
+        Ok((stat, super::lookup::attr_trust(&node)))
+    }
+
+    /// Changes attributes, in the order that chown(2) may clear set-id bits and chmod(2) set them.
+    ///
+    /// # Errors
+    /// The backing file system's, as the caller.
+    pub fn setattr(&self, id: u64, change: Change) -> Result<Entry> {
+        let node = self.node(id)?;
+        if let Some(size) = change.size {
+            self.truncate(&node, size, change.handle)?;
+        }
+        let held = self.hold(&node)?;
+        let fd = held.as_fd();
+        if change.uid.is_some() || change.gid.is_some() {
+            // SAFETY-free: ids are plain numbers; -1 (leave as is) is expressed by None.
+            let uid = change.uid.map(Uid::from_raw);
+            let gid = change.gid.map(Gid::from_raw);
+            chownat(fd, c"", uid, gid, AtFlags::EMPTY_PATH)?;
+        }
+        if let Some(mode) = change.mode {
+            chmodat(CWD, proc_path(fd), Mode::from_raw_mode(mode & 0o7777), AtFlags::empty())?;
+            if node.is_dir() && !self.is_shared() {
+                // Nobody but us checks who may search this directory, so the kernel must ask.
+                self.expel(&node);
+            }
+        }
+        if change.atime.is_some() || change.mtime.is_some() {
+            let times = Timestamps {
+                last_access: timespec(change.atime),
+                last_modification: timespec(change.mtime),
+            };
+            match utimensat(fd, c"", &times, AtFlags::EMPTY_PATH) {
+                // Kernels before 5.8 know no empty path here.
+                Err(Errno::INVAL) => utimensat(CWD, proc_path(fd), &times, AtFlags::empty())?,
+                other => other?,
+            }
+        }
+        let stat = stat_of(fd, c"")?;
+        let attr_trust = super::lookup::attr_trust(&node);
+        Ok(Entry { node: id, stat, name_trust: attr_trust, attr_trust })
+    }
+
+    fn truncate(&self, node: &Arc<Node>, size: u64, fh: Option<u64>) -> Result<()> {
+        match fh.and_then(|fh| self.handle(fh).ok()).filter(|handle| handle.writes) {
+            Some(handle) => ftruncate(&handle.file, size),
+            None => {
+                let held = self.hold(node)?;
+                ftruncate(reopen(held.as_fd(), OFlags::WRONLY | OFlags::NONBLOCK)?, size)
+            }
+        }
+    }
+
+    /// Whether the caller may read (4), write (2) or run (1) a file.
+    ///
+    /// # Errors
+    /// EACCES and EROFS as access(2) says.
+    pub fn access(&self, id: u64, mask: u32) -> Result<()> {
+        let held = self.hold(&self.node(id)?)?;
+        let access = rustix::fs::Access::from_bits_truncate(mask);
+        accessat(CWD, proc_path(held.as_fd()), access, AtFlags::EACCESS)
+    }
+
+    /// Space and inodes of the file system that holds a node.
+    ///
+    /// # Errors
+    /// The backing file system's.
+    pub fn statfs(&self, id: u64) -> Result<StatVfs> {
+        let held = self.hold(&self.node(id)?)?;
+        fstatvfs(held.as_fd())
+    }
+
+    /// The owner and group to show. A daemon without privilege lives in a name space that knows
+    /// one user and one group; the kernel refuses to write where it can't name either, so what
+    /// this user may write is shown as theirs, and the rest as nobody's (see SEMANTICS.md).
+    pub(crate) fn shown_owner(&self, node: Option<&Arc<Node>>, stat: &Statx) -> (u32, u32) {
+        let (uid, gid) = (stat.stx_uid, stat.stx_gid);
+        if self.settings.shared || (uid == self.me.0 && gid == self.me.1) {
+            return (uid, gid);
+        }
+        if uid == self.me.0 || self.may_write(node, stat) { self.me } else { (uid, gid) }
+    }
+
+    fn may_write(&self, node: Option<&Arc<Node>>, stat: &Statx) -> bool {
+        let mode = u32::from(stat.stx_mode);
+        let mine = self.me.1 == stat.stx_gid || self.my_groups.contains(&stat.stx_gid);
+        if mode & if mine { 0o020 } else { 0o002 } != 0 {
+            return true;
+        }
+        // An access control list may still allow it; its mask shows in the group bits.
+        mode & 0o020 != 0
+            && node.is_some_and(|node| self.access(node.id, 2).is_ok())
+    }
+}
+
+fn timespec(when: Option<When>) -> Timespec {
+    let (tv_sec, tv_nsec) = match when {
+        None => (0, libc::UTIME_OMIT),
+        Some(When::Now) => (0, libc::UTIME_NOW),
+        Some(When::At(sec, nsec)) => (sec, i64::from(nsec)),
+    };
+    Timespec { tv_sec, tv_nsec: tv_nsec as _ }
+}

@@ -1,0 +1,184 @@
+//! Making things: files, directories, links, special files, and files without a name.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, linkat, mkdirat, mknodat, openat, symlinkat};
+
+use super::open::backing_flags;
+use super::{Entry, Native, Node, Opened, Result, proc_path, stat_of};
+use crate::creds::set_umask;
+
+/// A new file, open.
+#[derive(Debug)]
+pub struct Created {
+    /// Its name and attributes.
+    pub entry: Entry,
+    /// The open handle.
+    pub opened: Opened,
+}
+
+/// The mode bits and the caller's mask of a request that makes something.
+#[derive(Debug, Clone, Copy)]
+pub struct Permissions {
+    /// Type and permission bits, before the mask.
+    pub mode: u32,
+    /// The caller's umask, which a default access control list overrides.
+    pub umask: u32,
+}
+
+impl Native {
+    /// Makes a file and opens it.
+    ///
+    /// # Errors
+    /// The backing file system's, as the caller.
+    pub fn create(
+        &self,
+        parent: u64,
+        name: &CStr,
+        flags: u32,
+        permissions: Permissions,
+    ) -> Result<(Created, Arc<Node>)> {
+        let dir = self.node(parent)?;
+        let fd = self.dir_fd_of(&dir)?;
+        set_umask(permissions.umask);
+        let mode = Mode::from_raw_mode(permissions.mode & 0o7777);
+        let how = backing_flags(flags) | OFlags::CREATE | OFlags::NOFOLLOW
+            | OFlags::from_bits_retain(flags & (libc::O_EXCL | libc::O_TRUNC) as u32);
+        let file = self.with_room(|| openat(&fd, name, how, mode))?;
+        let stat = stat_of(file.as_fd(), c"")?;
+        let (entry, node) = self.entry(parent, name, stat, dir.is_watched());
+        let opened = self.opened(&node, file, flags, &stat);
+        Ok((Created { entry, opened }, node))
+    }
+
+    /// Makes a file that has no name (`O_TMPFILE`).
+    ///
+    /// # Errors
+    /// EOPNOTSUPP where the backing file system has no such files.
+    pub fn create_unnamed(
+        &self,
+        parent: u64,
+        flags: u32,
+        permissions: Permissions,
+    ) -> Result<(Created, Arc<Node>)> {
+        let fd = self.dir_fd(parent)?;
+        set_umask(permissions.umask);
+        let mode = Mode::from_raw_mode(permissions.mode & 0o7777);
+        let how = backing_flags(flags) | OFlags::TMPFILE
+            | OFlags::from_bits_retain(flags & libc::O_EXCL as u32);
+        let file = self.with_room(|| openat(&fd, c".", how, mode))?;
+        let stat = stat_of(file.as_fd(), c"")?;
+        let node = self.table.take(&stat);
+        let attr_trust = super::lookup::attr_trust(&node);
+        let entry = Entry { node: node.id, stat, name_trust: attr_trust, attr_trust };
+        // It can be given a name later, so it must be found until then.
+        node.place.lock().pin = Some(Arc::new(file.as_fd().try_clone_to_owned().map_err(
+            |e| rustix::io::Errno::from_io_error(&e).unwrap_or(rustix::io::Errno::MFILE),
+        )?));
+        let opened = self.opened(&node, file, flags, &stat);
+        Ok((Created { entry, opened }, node))
+    }
+
+    /// Makes a directory.
+    ///
+    /// # Errors
+    /// The backing file system's, as the caller.
+    pub fn mkdir(&self, parent: u64, name: &CStr, permissions: Permissions) -> Result<Entry> {
+        self.make(parent, name, permissions.umask, |dir| {
+            mkdirat(dir, name, Mode::from_raw_mode(permissions.mode & 0o7777))
+        })
+    }
+
+    /// Makes a special file, a FIFO, a socket, or an empty plain file.
+    ///
+    /// # Errors
+    /// The backing file system's, as the caller.
+    pub fn mknod(
+        &self,
+        parent: u64,
+        name: &CStr,
+        permissions: Permissions,
+        device: u32,
+    ) -> Result<Entry> {
+        self.make(parent, name, permissions.umask, |dir| {
+            let kind = FileType::from_raw_mode(permissions.mode);
+            let mode = Mode::from_raw_mode(permissions.mode & 0o7777);
+            mknodat(dir, name, kind, mode, unpack_device(device))
+        })
+    }
+
+    /// Makes a symbolic link.
+    ///
+    /// # Errors
+    /// The backing file system's, as the caller.
+    pub fn symlink(&self, parent: u64, name: &CStr, target: &CStr) -> Result<Entry> {
+        self.make(parent, name, 0, |dir| symlinkat(target, dir, name))
+    }
+
+    fn make(
+        &self,
+        parent: u64,
+        name: &CStr,
+        umask: u32,
+        make: impl FnOnce(BorrowedFd<'_>) -> Result<()>,
+    ) -> Result<Entry> {
+        let dir = self.node(parent)?;
+        let fd = self.dir_fd_of(&dir)?;
+        set_umask(umask);
+        make(fd.as_fd())?;
+        let stat = stat_of(fd.as_fd(), name)?;
+        Ok(self.entry(parent, name, stat, dir.is_watched()).0)
+    }
+
+    /// Gives a file one more name.
+    ///
+    /// # Errors
+    /// EXDEV across file systems, EMLINK, EPERM as link(2) says.
+    pub fn link(&self, id: u64, parent: u64, name: &CStr) -> Result<Entry> {
+        let node = self.node(id)?;
+        let dir = self.node(parent)?;
+        let fd = self.dir_fd_of(&dir)?;
+        // By its own name where it has one: a link through /proc needs rights of its own.
+        let by_name = node.name().and_then(|(up, old)| Some((self.dir_fd(up).ok()?, old)));
+        match by_name {
+            Some((up, old))
+                if stat_of(up.as_fd(), &old).is_ok_and(|stat| super::Identity::of(&stat) == node.identity) =>
+            {
+                linkat(up.as_fd(), &old, fd.as_fd(), name, AtFlags::empty())?;
+            }
+            _ => {
+                let held = self.hold(&node)?;
+                linkat(CWD, proc_path(held.as_fd()), &fd, name, AtFlags::SYMLINK_FOLLOW)?;
+            }
+        }
+        let stat = stat_of(fd.as_fd(), name)?;
+        Ok(self.entry(parent, name, stat, dir.is_watched()).0)
+    }
+}
+
+/// The kernel's packed 32-bit device number (`new_encode_dev`) as makedev(3) has it.
+fn unpack_device(packed: u32) -> u64 {
+    let major = (packed >> 8) & 0xfff;
+    let minor = (packed & 0xff) | ((packed >> 12) & 0xfff00);
+    rustix::fs::makedev(major, minor)
+}
+
+/// The inverse of [`unpack_device`], for replies.
+pub(crate) fn pack_device(major: u32, minor: u32) -> u32 {
+    (minor & 0xff) | (major << 8) | ((minor & !0xff) << 12)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn device_numbers_survive() {
+        for (major, minor) in [(8, 1), (229, 0), (259, 70_000), (1, 3)] {
+            let device = unpack_device(pack_device(major, minor));
+            assert_eq!((rustix::fs::major(device), rustix::fs::minor(device)), (major, minor));
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Open files and directories, as long as some program holds them.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use parking_lot::Mutex;
+
+use super::iostate::IoState;
+use super::node::Node;
+use crate::recorder::OpenRecord;
+
+/// One open file: what open(2) returned to one caller, shared by all who inherited it.
+#[derive(Debug)]
+pub(crate) struct Handle {
+    pub(crate) node: Arc<Node>,
+    pub(crate) file: OwnedFd,
+    pub(crate) state: IoState,
+    pub(crate) writes: bool,
+    /// A BSD lock was taken through this handle.
+    pub(crate) flocked: AtomicBool,
+    /// Some copy of the descriptor was closed since the lock was taken.
+    pub(crate) closing: AtomicBool,
+    /// Owners who took byte-range locks through this handle.
+    pub(crate) lockers: Mutex<Vec<u64>>,
+    /// Where the last read and the last write ended, to tell streams from jumps.
+    pub(crate) read_end: AtomicU64,
+    pub(crate) write_end: AtomicU64,
+    /// What the record will say of this open.
+    pub(crate) record: OnceRecord,
+}
+
+/// The record of an open, set by the recorder when there is one.
+pub(crate) type OnceRecord = std::sync::OnceLock<Box<OpenRecord>>;
+
+/// One open directory.
+#[derive(Debug)]
+pub(crate) struct DirHandle {
+    pub(crate) node: Arc<Node>,
+    pub(crate) reader: Mutex<super::dir::Reader>,
+}

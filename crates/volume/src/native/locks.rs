@@ -1,0 +1,236 @@
+//! Locks that hold against the world: byte-range (fcntl) and whole-file (flock) locks are taken on
+//! the backing file, so that programs inside and outside the covered directory exclude each other.
+//!
+//! One inside process is one *owner*. The daemon is a single process to the kernel, so an owner's
+//! byte-range locks live on an open file description of its own (`F_OFD_SETLK`, fcntl(2)), which
+//! conflicts with other owners' and with traditional locks alike.
+
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use super::{Handle, Native, Result, reopen};
+
+/// A lock as asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lock {
+    /// First byte.
+    pub start: u64,
+    /// Last byte, `i64::MAX` for the end of the file.
+    pub end: u64,
+    /// `F_RDLCK`, `F_WRLCK` or `F_UNLCK`.
+    pub kind: i32,
+    /// The process that asks, or that holds it.
+    pub pid: u32,
+    /// The inside process, as one number for all its threads and descriptors.
+    pub owner: u64,
+    /// A BSD lock on the whole file, belonging to the open handle.
+    pub flock: bool,
+}
+
+#[derive(Debug)]
+struct Held {
+    file: Arc<OwnedFd>,
+    pid: u32,
+}
+
+/// Byte-range locks of inside processes, by node and owner.
+#[derive(Debug, Default)]
+pub(crate) struct PosixLocks(Mutex<FxHashMap<(u64, u64), Held>>);
+
+impl PosixLocks {
+    /// Ends all locks of `owner` on a node: closing the description drops them.
+    pub(crate) fn drop_owner(&self, node: u64, owner: u64) {
+        let held = self.0.lock().remove(&(node, owner));
+        drop(held);
+    }
+
+    fn file(&self, handle: &Handle, lock: &Lock) -> Result<Arc<OwnedFd>> {
+        let key = (handle.node.id, lock.owner);
+        if let Some(held) = self.0.lock().get(&key) {
+            return Ok(Arc::clone(&held.file));
+        }
+        let file = Arc::new(open_for_locks(handle)?);
+        let mut all = self.0.lock();
+        let held = all.entry(key).or_insert(Held { file, pid: lock.pid });
+        Ok(Arc::clone(&held.file))
+    }
+
+    /// The inside process that holds a lock which the kernel reports as ours.
+    fn pid_of_other(&self, node: u64, owner: u64) -> u32 {
+        let all = self.0.lock();
+        all.iter()
+            .find(|((n, o), _)| *n == node && *o != owner)
+            .map_or(0, |(_, held)| held.pid)
+    }
+}
+
+/// A description that can hold read and write locks, or at least those its handle may take.
+fn open_for_locks(handle: &Handle) -> Result<OwnedFd> {
+    reopen(handle.file.as_fd(), OFlags::RDWR | OFlags::NONBLOCK).or_else(|_| {
+        let mode = rustix::fs::fcntl_getfl(&handle.file)? & OFlags::ACCMODE;
+        reopen(handle.file.as_fd(), mode | OFlags::NONBLOCK)
+    })
+}
+
+/// What came of asking for a lock.
+#[derive(Debug)]
+pub enum LockWait {
+    /// It is held, or given up.
+    Done,
+    /// Somebody else holds it: wait with [`LockWaiting::wait`] on a thread that may sleep.
+    Later(LockWaiting),
+}
+
+/// A lock to wait for.
+#[derive(Debug)]
+pub struct LockWaiting {
+    file: Arc<OwnedFd>,
+    handle: Arc<Handle>,
+    lock: Lock,
+}
+
+impl LockWaiting {
+    /// Sleeps until the lock is held. A signal to this thread ends the wait.
+    ///
+    /// # Errors
+    /// EINTR after a signal.
+    pub fn wait(self) -> Result<()> {
+        if self.lock.flock {
+            set_flock(&self.file, self.lock.kind, false)?;
+            self.handle.flocked.store(true, Relaxed);
+            Ok(())
+        } else {
+            set_range(&self.file, &self.lock, libc::F_OFD_SETLKW)
+        }
+    }
+}
+
+impl Native {
+    /// Who would stand in the way of a lock; `F_UNLCK` when nobody.
+    ///
+    /// # Errors
+    /// The backing file system's.
+    pub fn getlk(&self, fh: u64, lock: Lock) -> Result<Lock> {
+        let handle = self.handle(fh)?;
+        handle.node.locked.store(true, Relaxed);
+        let file = self.posix_locks.file(&handle, &lock)?;
+        let mut raw = raw(&lock);
+        // SAFETY: the struct outlives the call.
+        check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &mut raw) })?;
+        let end = if raw.l_len == 0 { i64::MAX as u64 } else { (raw.l_start + raw.l_len - 1) as u64 };
+        let pid = match raw.l_pid {
+            // An open file description holds it: one of ours, as far as we can tell.
+            -1 => self.posix_locks.pid_of_other(handle.node.id, lock.owner),
+            pid => pid as u32,
+        };
+        Ok(Lock { start: raw.l_start as u64, end, kind: i32::from(raw.l_type), pid, ..lock })
+    }
+
+    /// Takes or gives up a lock; does not sleep.
+    ///
+    /// # Errors
+    /// EAGAIN when somebody else holds it and `sleep` is false.
+    pub fn setlk(&self, fh: u64, lock: Lock, sleep: bool) -> Result<LockWait> {
+        let handle = self.handle(fh)?;
+        let result = if lock.flock {
+            self.flock_now(&handle, lock.kind)
+        } else {
+            handle.node.locked.store(true, Relaxed);
+            let mut lockers = handle.lockers.lock();
+            if !lockers.contains(&lock.owner) {
+                lockers.push(lock.owner);
+            }
+            drop(lockers);
+            let file = self.posix_locks.file(&handle, &lock)?;
+            self.patiently(&handle, || set_range(&file, &lock, libc::F_OFD_SETLK))
+        };
+        match result {
+            Ok(()) => Ok(LockWait::Done),
+            Err(Errno::AGAIN | Errno::ACCESS) if sleep => {
+                let file = if lock.flock {
+                    // The same description as the handle's, which owns the lock.
+                    Arc::new(rustix::io::fcntl_dupfd_cloexec(&handle.file, 0)?)
+                } else {
+                    self.posix_locks.file(&handle, &lock)?
+                };
+                Ok(LockWait::Later(LockWaiting { file, handle, lock }))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn flock_now(&self, handle: &Arc<Handle>, kind: i32) -> Result<()> {
+        self.patiently(handle, || set_flock(&handle.file, kind, true))?;
+        handle.flocked.store(kind != libc::F_UNLCK, Relaxed);
+        handle.closing.store(false, Relaxed);
+        Ok(())
+    }
+
+    /// The kernel tells of the last close after close(2) has returned. A holder that may be about
+    /// to go gets a moment, so that `flock f a; flock -n f b` works as it does bare.
+    fn patiently(&self, handle: &Arc<Handle>, take: impl Fn() -> Result<()>) -> Result<()> {
+        let mut patience = 40;
+        loop {
+            match take() {
+                Err(Errno::AGAIN) if patience > 0 && holder_may_be_closing(handle) => {
+                    patience -= 1;
+                    std::thread::sleep(Duration::from_micros(500));
+                }
+                other => return other,
+            }
+        }
+    }
+}
+
+/// Closes of read-only handles are not told until the last, so those always may.
+fn holder_may_be_closing(handle: &Arc<Handle>) -> bool {
+    let open = handle.node.open.lock();
+    open.handles.iter().any(|other| {
+        let locks = other.flocked.load(Relaxed) || !other.lockers.lock().is_empty();
+        let told = other.writes && !other.closing.load(Relaxed);
+        locks && !told && !Arc::ptr_eq(other, handle)
+    })
+}
+
+fn set_flock(file: &OwnedFd, kind: i32, now: bool) -> Result<()> {
+    let what = match kind {
+        libc::F_RDLCK => libc::LOCK_SH,
+        libc::F_WRLCK => libc::LOCK_EX,
+        _ => libc::LOCK_UN,
+    };
+    let how = if now { what | libc::LOCK_NB } else { what };
+    // SAFETY: plain numbers.
+    check(unsafe { libc::flock(file.as_raw_fd(), how) })
+}
+
+fn set_range(file: &OwnedFd, lock: &Lock, command: i32) -> Result<()> {
+    let raw = raw(lock);
+    // SAFETY: the struct outlives the call.
+    check(unsafe { libc::fcntl(file.as_raw_fd(), command, &raw) })
+}
+
+fn raw(lock: &Lock) -> libc::flock {
+    let end = lock.end.min(i64::MAX as u64);
+    libc::flock {
+        l_type: lock.kind as i16,
+        l_whence: libc::SEEK_SET as i16,
+        l_start: lock.start as i64,
+        // 0 means to the end of the file, however long it grows.
+        l_len: if end == i64::MAX as u64 { 0 } else { (end - lock.start + 1) as i64 },
+        l_pid: 0,
+    }
+}
+
+fn check(done: i32) -> Result<()> {
+    match done {
+        0.. => Ok(()),
+        _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
+    }
+}

@@ -1,0 +1,89 @@
+//! Finding a name in a directory, and how long the answer may be trusted.
+
+use std::ffi::CStr;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use rustix::fs::Statx;
+use rustix::io::Errno;
+
+use super::{Entry, Native, Node, Result, SEARCHES_BEFORE_WATCH, TRUST, TRUST_ABSENT, TRUST_WATCHED};
+use super::{device_of, stat_of};
+
+impl Native {
+    /// Looks `name` up in directory `parent`.
+    ///
+    /// # Errors
+    /// ENOENT for an absent name that must not be remembered as such; else the backing's.
+    pub fn lookup(&self, parent: u64, name: &CStr) -> Result<(Entry, Option<Arc<Node>>)> {
+        let dir = self.node(parent)?;
+        let fd = self.dir_fd_of(&dir)?;
+        // The watch comes first: a change after this look is then told.
+        let watched = self.arm(&dir);
+        match stat_of(fd.as_fd(), name) {
+            Ok(stat) => {
+                let (entry, node) = self.entry(parent, name, stat, watched);
+                Ok((entry, Some(node)))
+            }
+            Err(Errno::NOENT) if watched => {
+                // SAFETY: a Statx is plain numbers, for which zero is a value.
+                let stat: Statx = unsafe { std::mem::zeroed() };
+                let name_trust = TRUST_ABSENT;
+                Ok((Entry { node: 0, stat, name_trust, attr_trust: Duration::ZERO }, None))
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Takes a kernel reference to what was found, and says how long to trust it.
+    pub(crate) fn entry(
+        &self,
+        parent: u64,
+        name: &CStr,
+        stat: Statx,
+        watched: bool,
+    ) -> (Entry, Arc<Node>) {
+        let node = self.table.take(&stat);
+        node.seen_at(parent, name, stat.stx_nlink);
+        if self.foreign.contains(&(device_of(&stat), stat.stx_ino)) {
+            node.foreign.store(true, Relaxed);
+        }
+        let name_trust = if watched { TRUST_WATCHED } else { TRUST };
+        let entry = Entry { node: node.id, name_trust, attr_trust: attr_trust(&node), stat };
+        (entry, node)
+    }
+
+    /// Whether names in `dir` are watched, arming the watch when it has become worth it.
+    pub(crate) fn arm(&self, dir: &Arc<Node>) -> bool {
+        if dir.is_watched() {
+            return true;
+        }
+        let Some(watch) = self.watch.get() else { return false };
+        if dir.searched.fetch_add(1, Relaxed) < SEARCHES_BEFORE_WATCH {
+            return false;
+        }
+        let Ok(fd) = self.dir_fd_of(dir) else { return false };
+        let armed = watch.arm(dir.id, fd.as_fd());
+        dir.watched.store(armed, Relaxed);
+        armed
+    }
+
+    /// The kernel let go of `count` references to a node.
+    pub fn forget(&self, id: u64, count: u64) {
+        if let Some(node) = self.table.forget(id, count) {
+            if node.is_watched() {
+                if let Some(watch) = self.watch.get() {
+                    watch.disarm(id);
+                }
+            }
+        }
+    }
+}
+
+/// Attributes can change without any event (shared writable mappings), so they are never trusted
+/// for long; those of a file that somebody outside writes, not at all.
+pub(crate) fn attr_trust(node: &Node) -> Duration {
+    if node.foreign.load(Relaxed) { Duration::ZERO } else { TRUST }
+}

@@ -1,0 +1,134 @@
+//! What we know of one file, directory or link below a covered directory: which one it is, where
+//! it was last seen, and how it is open. It holds knowledge; the directory stays the truth.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use parking_lot::Mutex;
+use rustix::fs::Statx;
+
+use super::iostate::OpenFile;
+use crate::recorder::Known;
+
+/// The kernel's number for the root of a mount (`FUSE_ROOT_ID`).
+pub(crate) const ROOT: u64 = 1;
+
+/// Tells one file from another, also after its inode number was used again: device, inode and,
+/// where the file system keeps it, time of birth in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Identity {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+    pub(crate) born: i128,
+}
+
+impl Identity {
+    pub(crate) fn of(stat: &Statx) -> Identity {
+        let born = if stat.stx_mask & libc::STATX_BTIME != 0 {
+            i128::from(stat.stx_btime.tv_sec) * 1_000_000_000 + i128::from(stat.stx_btime.tv_nsec)
+        } else {
+            0
+        };
+        Identity { device: device_of(stat), inode: stat.stx_ino, born }
+    }
+}
+
+/// The device number of the file system that holds the file.
+pub(crate) fn device_of(stat: &Statx) -> u64 {
+    rustix::fs::makedev(stat.stx_dev_major, stat.stx_dev_minor)
+}
+
+/// One file, directory, link or special file that the kernel knows by number.
+#[derive(Debug)]
+pub(crate) struct Node {
+    /// The number in requests (`nodeid`), never used twice in one mount.
+    pub(crate) id: u64,
+    pub(crate) identity: Identity,
+    /// The file type bits of the mode (`S_IFMT`).
+    pub(crate) kind: u32,
+    /// How many references the kernel holds (`nlookup`).
+    pub(crate) lookups: AtomicU64,
+    pub(crate) place: Mutex<Place>,
+    pub(crate) open: Mutex<OpenFile>,
+    /// Path and class as the record knows them, computed once a name.
+    pub(crate) known: Mutex<Option<(u64, Arc<Known>)>>,
+    /// A watch tells of every change of names in this directory.
+    pub(crate) watched: AtomicBool,
+    /// Look-ups in this directory so far; the watch is armed when it is worth its price.
+    pub(crate) searched: AtomicU64,
+    /// Somebody outside holds this file open for writing (a redirected stdout).
+    pub(crate) foreign: AtomicBool,
+    /// A byte-range lock was asked for at some time: closes must be told from now on.
+    pub(crate) locked: AtomicBool,
+}
+
+/// Where a node was last seen.
+#[derive(Debug, Default)]
+pub(crate) struct Place {
+    /// Directory (by number) and name; several for hard links, none once unlinked.
+    pub(crate) names: Vec<(u64, CString)>,
+    /// A descriptor that holds the node itself, whatever happens to its names.
+    pub(crate) pin: Option<Arc<OwnedFd>>,
+}
+
+impl Node {
+    pub(crate) fn new(id: u64, stat: &Statx) -> Node {
+        Node {
+            id,
+            identity: Identity::of(stat),
+            kind: u32::from(stat.stx_mode) & libc::S_IFMT,
+            lookups: AtomicU64::new(0),
+            place: Mutex::default(),
+            open: Mutex::default(),
+            known: Mutex::default(),
+            watched: AtomicBool::new(false),
+            searched: AtomicU64::new(0),
+            foreign: AtomicBool::new(false),
+            locked: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn is_dir(&self) -> bool {
+        self.kind == libc::S_IFDIR
+    }
+
+    pub(crate) fn is_file(&self) -> bool {
+        self.kind == libc::S_IFREG
+    }
+
+    /// Notes that the node was seen under `name`; the newest name is tried first.
+    pub(crate) fn seen_at(&self, parent: u64, name: &CStr, links: u32) {
+        let mut place = self.place.lock();
+        match place.names.iter().position(|(p, n)| *p == parent && n.as_c_str() == name) {
+            Some(0) => {}
+            Some(at) => place.names.swap(0, at),
+            None => {
+                // A directory, and a file with one link, has one name: an older one is history.
+                if self.is_dir() || links < 2 {
+                    place.names.clear();
+                }
+                place.names.insert(0, (parent, name.to_owned()));
+                drop(place);
+                *self.known.lock() = None;
+            }
+        }
+    }
+
+    /// Notes that `name` no longer leads here. Returns whether any name is left.
+    pub(crate) fn gone_from(&self, parent: u64, name: &CStr) -> bool {
+        let mut place = self.place.lock();
+        place.names.retain(|(p, n)| *p != parent || n.as_c_str() != name);
+        !place.names.is_empty()
+    }
+
+    /// The newest name, if any is known.
+    pub(crate) fn name(&self) -> Option<(u64, CString)> {
+        self.place.lock().names.first().cloned()
+    }
+
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watched.load(Relaxed)
+    }
+}

@@ -1,0 +1,327 @@
+//! Open files: opening in one of three ways, reading, writing, and all that goes with a handle.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use parking_lot::Mutex;
+use rustix::fs::{FallocateFlags, Mode, OFlags, Statx, openat};
+use rustix::io::Errno;
+
+use super::iostate::{Fresh, Wish};
+use super::{Handle, Identity, IoState, Native, Node, Result, device_of, reopen, stat_of};
+
+/// What an open gives.
+#[derive(Debug)]
+pub struct Opened {
+    /// The number in later requests.
+    pub fh: u64,
+    /// How data will flow.
+    pub state: IoState,
+    /// Registration number of the lent file, in passthrough.
+    pub backing_id: Option<i32>,
+    /// Pages cached by an earlier open are still right.
+    pub keep_cache: bool,
+    /// Closes need not be told.
+    pub quiet_close: bool,
+    /// Size in bytes when opened.
+    pub size: u64,
+}
+
+/// The open flags that concern the backing file. `O_DIRECT` stays with the kernel's own open in
+/// passthrough; our buffers have not the alignment that it asks for.
+pub(crate) fn backing_flags(flags: u32) -> OFlags {
+    let keep = libc::O_ACCMODE | libc::O_APPEND | libc::O_DSYNC | libc::O_SYNC | libc::O_NOATIME;
+    OFlags::from_bits_retain(flags & keep as u32) | OFlags::CLOEXEC | OFlags::NONBLOCK
+}
+
+fn writes(flags: u32) -> bool {
+    flags & libc::O_ACCMODE as u32 != libc::O_RDONLY as u32
+}
+
+impl Native {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// ESTALE when the name now leads to another file (the kernel then looks it up again), and
+    /// the backing file system's, as the caller.
+    pub fn open(&self, id: u64, flags: u32) -> Result<(Opened, Arc<Node>)> {
+        let node = self.node(id)?;
+        let file = self.open_backing(&node, backing_flags(flags))?;
+        if flags & libc::O_TRUNC as u32 != 0 {
+            // After the check that this is the right file, never before.
+            rustix::fs::ftruncate(&file, 0)?;
+        }
+        let stat = stat_of(file.as_fd(), c"")?;
+        let opened = self.opened(&node, file, flags, &stat);
+        Ok((opened, node))
+    }
+
+    fn open_backing(&self, node: &Arc<Node>, flags: OFlags) -> Result<OwnedFd> {
+        if let Some(pin) = node.place.lock().pin.clone() {
+            return self.with_room(|| reopen(pin.as_fd(), flags));
+        }
+        if let Some((parent, name)) = node.name() {
+            let dir = self.dir_fd(parent)?;
+            let how = flags | OFlags::NOFOLLOW;
+            match self.with_room(|| openat(&dir, &name, how, Mode::empty())) {
+                Ok(file) => {
+                    if Identity::of(&stat_of(file.as_fd(), c"")?) == node.identity {
+                        return Ok(file);
+                    }
+                }
+                // ELOOP: replaced by a symbolic link. Both: the name leads elsewhere now.
+                Err(Errno::NOENT | Errno::LOOP) => {}
+                Err(other) => return Err(other),
+            }
+        }
+        // Its name is gone, but somebody may still hold it.
+        let handle = node.open.lock().handles.last().cloned().ok_or(Errno::STALE)?;
+        self.with_room(|| reopen(handle.file.as_fd(), flags))
+    }
+
+    /// Decides how the data of a freshly opened file flow, and keeps the handle.
+    pub(crate) fn opened(&self, node: &Arc<Node>, file: OwnedFd, flags: u32, stat: &Statx) -> Opened {
+        let wish = Wish {
+            passthrough: self.may_pass(stat),
+            every_read: self.settings.every_read,
+            write: writes(flags),
+            foreign: node.foreign.load(Relaxed),
+        };
+        let mut open = node.open.lock();
+        let mut state = open.shared.enter(wish.state());
+        if state == IoState::Passthrough && open.backing.is_none() {
+            match self.lend(&file, stat) {
+                Some(backing) => open.backing = Some(Arc::new(backing)),
+                None => {
+                    let other = Wish { passthrough: false, ..wish }.state();
+                    open.shared.fall_back(other);
+                    state = other;
+                }
+            }
+        }
+        let backing_id = (state == IoState::Passthrough)
+            .then(|| open.backing.as_ref().map(|backing| backing.id))
+            .flatten();
+        let mut keep_cache = false;
+        if state == IoState::Cached {
+            let fresh = Fresh::of(stat);
+            keep_cache = fresh.is_some() && open.fresh == fresh;
+            open.fresh = fresh;
+        } else {
+            open.fresh = None;
+        }
+        let handle = Arc::new(Handle {
+            node: Arc::clone(node),
+            file,
+            state,
+            writes: wish.write,
+            flocked: AtomicBool::new(false),
+            closing: AtomicBool::new(false),
+            lockers: Mutex::default(),
+            read_end: AtomicU64::new(0),
+            write_end: AtomicU64::new(0),
+            record: Default::default(),
+        });
+        open.handles.push(Arc::clone(&handle));
+        drop(open);
+        let fh = self.fresh_handle();
+        self.handles.lock().insert(fh, handle);
+        let quiet_close = !wish.write && !node.locked.load(Relaxed);
+        Opened { fh, state, backing_id, keep_cache, quiet_close, size: stat.stx_size }
+    }
+
+    fn may_pass(&self, stat: &Statx) -> bool {
+        self.passthrough.load(Relaxed)
+            && u32::from(stat.stx_mode) & libc::S_IFMT == libc::S_IFREG
+            && !self.refused.lock().contains(&device_of(stat))
+    }
+
+    fn lend(&self, file: &OwnedFd, stat: &Statx) -> Option<crate::fuse::Backing> {
+        match self.device.get()?.lend(file.as_fd()) {
+            Ok(backing) => Some(backing),
+            Err(error) => {
+                let errno = error.raw_os_error();
+                if matches!(errno, Some(libc::EPERM | libc::EOPNOTSUPP | libc::ELOOP | libc::EINVAL)) {
+                    // The whole file system refuses, not this file.
+                    self.refused.lock().insert(device_of(stat));
+                }
+                None
+            }
+        }
+    }
+
+    /// Reads into `buffer` at `offset`; returns how much there was.
+    ///
+    /// # Errors
+    /// The backing file system's.
+    pub(crate) fn read(&self, handle: &Handle, buffer: &mut [u8], offset: u64) -> Result<usize> {
+        let mut done = 0;
+        while done < buffer.len() {
+            match rustix::io::pread(&handle.file, &mut buffer[done..], offset + done as u64) {
+                Ok(0) => break,
+                Ok(count) => done += count,
+                Err(Errno::INTR) => {}
+                // What was read before the fault is given; the fault comes back on the next read.
+                Err(error) if done == 0 => return Err(error),
+                Err(_) => break,
+            }
+        }
+        Ok(done)
+    }
+
+    /// Writes `data` at `offset` (at the end, if the file was opened to append).
+    ///
+    /// # Errors
+    /// ENOSPC, EDQUOT, EFBIG, EIO from the backing file system.
+    pub(crate) fn write(&self, handle: &Handle, data: &[u8], offset: u64) -> Result<usize> {
+        let mut done = 0;
+        while done < data.len() {
+            match rustix::io::pwrite(&handle.file, &data[done..], offset + done as u64) {
+                Ok(0) => break,
+                Ok(count) => done += count,
+                Err(Errno::INTR) => {}
+                Err(error) if done == 0 => return Err(error),
+                Err(_) => break,
+            }
+        }
+        if handle.state == IoState::Cached {
+            self.check_append(handle, offset + done as u64);
+        }
+        Ok(done)
+    }
+
+    /// In the cached state the kernel chose the offset of an append; if somebody outside had
+    /// appended meanwhile, its pages are wrong and must go.
+    fn check_append(&self, handle: &Handle, expected_end: u64) {
+        let appends = rustix::fs::fcntl_getfl(&handle.file).is_ok_and(|f| f.contains(OFlags::APPEND));
+        if !appends {
+            return;
+        }
+        let moved = stat_of(handle.file.as_fd(), c"").is_ok_and(|stat| stat.stx_size != expected_end);
+        if let (true, Some(watch)) = (moved, self.watch.get()) {
+            // From another thread: the writer's lock on the inode is held until we answer.
+            watch.invalidate(handle.node.id);
+        }
+    }
+
+    /// A copy of the descriptor was closed: `owner`'s byte-range locks on the file end.
+    ///
+    /// # Errors
+    /// What closing a copy of the backing file reports (EIO, EDQUOT, ENOSPC on network storage).
+    pub(crate) fn flush(&self, handle: &Handle, owner: u64) -> Result<()> {
+        if handle.flocked.load(Relaxed) {
+            handle.closing.store(true, Relaxed);
+        }
+        if handle.node.locked.load(Relaxed) {
+            self.posix_locks.drop_owner(handle.node.id, owner);
+        }
+        if !handle.writes {
+            return Ok(());
+        }
+        // Network file systems send what is left, and tell of failures, on close.
+        let copy = rustix::io::fcntl_dupfd_cloexec(&handle.file, 0)?;
+        close_reporting(copy)
+    }
+
+    /// The last copy of a descriptor is closed. Returns the handle, for the record.
+    pub(crate) fn release(&self, fh: u64) -> Option<Arc<Handle>> {
+        let handle = self.handles.lock().remove(&fh)?;
+        let node = Arc::clone(&handle.node);
+        for owner in handle.lockers.lock().drain(..) {
+            self.posix_locks.drop_owner(node.id, owner);
+        }
+        let mut open = node.open.lock();
+        open.handles.retain(|other| !Arc::ptr_eq(other, &handle));
+        if open.shared.leave() {
+            open.backing = None;
+        }
+        drop(open);
+        Some(handle)
+    }
+
+    /// Makes the file's bytes safe.
+    ///
+    /// # Errors
+    /// EIO and the like, once, as fsync(2) says.
+    pub(crate) fn fsync(&self, handle: &Handle, data_only: bool) -> Result<()> {
+        if data_only { rustix::fs::fdatasync(&handle.file) } else { rustix::fs::fsync(&handle.file) }
+    }
+
+    /// Reserves or gives back space.
+    ///
+    /// # Errors
+    /// EOPNOTSUPP where the backing file system can't, ENOSPC, EFBIG.
+    pub(crate) fn fallocate(&self, handle: &Handle, mode: u32, offset: u64, length: u64) -> Result<()> {
+        rustix::fs::fallocate(&handle.file, FallocateFlags::from_bits_retain(mode), offset, length)
+    }
+
+    /// Finds data or a hole (`SEEK_DATA`, `SEEK_HOLE`).
+    ///
+    /// # Errors
+    /// ENXIO past the end.
+    pub(crate) fn seek(&self, handle: &Handle, offset: u64, whence: u32) -> Result<u64> {
+        let to = match whence as i32 {
+            libc::SEEK_DATA => rustix::fs::SeekFrom::Data(offset),
+            libc::SEEK_HOLE => rustix::fs::SeekFrom::Hole(offset),
+            _ => return Err(Errno::INVAL),
+        };
+        // The position of our own descriptor is used by nobody.
+        rustix::fs::seek(&handle.file, to)
+    }
+
+    /// Copies between two files without a trip through the caller.
+    ///
+    /// # Errors
+    /// EXDEV across file systems; the kernel then copies by reading and writing.
+    pub(crate) fn copy_range(
+        &self,
+        from: &Handle,
+        mut offset_in: u64,
+        to: &Handle,
+        mut offset_out: u64,
+        length: u64,
+    ) -> Result<usize> {
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        rustix::fs::copy_file_range(
+            &from.file,
+            Some(&mut offset_in),
+            &to.file,
+            Some(&mut offset_out),
+            length,
+        )
+    }
+}
+
+impl Fresh {
+    /// `None` when the file changed so recently that another change could leave the same times.
+    fn of(stat: &Statx) -> Option<Fresh> {
+        let ns = |t: &rustix::fs::StatxTimestamp| {
+            i128::from(t.tv_sec) * 1_000_000_000 + i128::from(t.tv_nsec)
+        };
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+        let now_ns = i128::from(now.tv_sec) * 1_000_000_000 + i128::from(now.tv_nsec);
+        let changed_ns = ns(&stat.stx_ctime);
+        // Time stamps advance in steps of up to 10 ms (CONFIG_HZ=100); twice that is safe.
+        (now_ns - changed_ns > 20_000_000).then(|| Fresh {
+            size: stat.stx_size,
+            changed_ns,
+            modified_ns: ns(&stat.stx_mtime),
+        })
+    }
+}
+
+/// close(2) with its error, which `OwnedFd` would swallow.
+fn close_reporting(fd: OwnedFd) -> Result<()> {
+    use std::os::fd::IntoRawFd;
+    // SAFETY: the descriptor is ours and is not used afterwards, whatever close says.
+    let done = unsafe { libc::close(fd.into_raw_fd()) };
+    match done {
+        0 => Ok(()),
+        _ => match Errno::from_io_error(&std::io::Error::last_os_error()) {
+            // The descriptor is gone all the same (close(2), "Dealing with error returns").
+            None | Some(Errno::INTR) => Ok(()),
+            Some(error) => Err(error),
+        },
+    }
+}

@@ -1,0 +1,84 @@
+//! Taking names away and moving them.
+
+use std::ffi::CStr;
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering::Relaxed;
+
+use rustix::fs::{AtFlags, RenameFlags, renameat_with, renameat, unlinkat};
+
+use super::{Native, Result, stat_of};
+
+impl Native {
+    /// Removes a name that is not a directory's.
+    ///
+    /// # Errors
+    /// The backing file system's, as the caller.
+    pub fn unlink(&self, parent: u64, name: &CStr) -> Result<()> {
+        self.remove(parent, name, AtFlags::empty())
+    }
+
+    /// Removes an empty directory.
+    ///
+    /// # Errors
+    /// ENOTEMPTY, and the backing file system's, as the caller.
+    pub fn rmdir(&self, parent: u64, name: &CStr) -> Result<()> {
+        self.remove(parent, name, AtFlags::REMOVEDIR)
+    }
+
+    fn remove(&self, parent: u64, name: &CStr, flags: AtFlags) -> Result<()> {
+        let dir = self.dir_fd(parent)?;
+        let node = self.pin_before_loss(dir.as_fd(), name);
+        unlinkat(dir.as_fd(), name, flags)?;
+        if let Some(node) = node {
+            node.gone_from(parent, name);
+        }
+        Ok(())
+    }
+
+    /// Moves a name, over another if there is one, in one step.
+    ///
+    /// # Errors
+    /// EXDEV across file systems (also into a submount), EEXIST with `NOREPLACE`.
+    pub fn rename(
+        &self,
+        parent: u64,
+        name: &CStr,
+        new_parent: u64,
+        new_name: &CStr,
+        flags: u32,
+    ) -> Result<()> {
+        let from = self.dir_fd(parent)?;
+        let to = self.dir_fd(new_parent)?;
+        let moved = stat_of(from.as_fd(), name)
+            .ok()
+            .and_then(|stat| self.table.find(super::Identity::of(&stat)).map(|node| (node, stat)));
+        let replaced = self.pin_before_loss(to.as_fd(), new_name);
+        if flags == 0 {
+            renameat(&from, name, &to, new_name)?;
+        } else {
+            renameat_with(&from, name, &to, new_name, RenameFlags::from_bits_retain(flags))?;
+        }
+        let exchanged = flags & RenameFlags::EXCHANGE.bits() != 0;
+        if let Some(node) = &replaced {
+            node.gone_from(new_parent, new_name);
+            if exchanged {
+                node.seen_at(parent, name, 2);
+                *node.known.lock() = None;
+            }
+        }
+        if let Some((node, stat)) = moved {
+            // Renaming one hard link over another of the same file leaves both in place.
+            if replaced.as_ref().is_none_or(|other| other.id != node.id) {
+                node.gone_from(parent, name);
+            }
+            node.seen_at(new_parent, new_name, stat.stx_nlink);
+            if node.is_dir() {
+                self.renames.fetch_add(1, Relaxed);
+            }
+        }
+        if replaced.is_some_and(|node| node.is_dir()) && exchanged {
+            self.renames.fetch_add(1, Relaxed);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,149 @@
+//! The numbers by which the kernel names nodes, and the descriptors kept for directories. It knows
+//! nothing of what a node contains.
+
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use parking_lot::{Mutex, RwLock};
+use rustc_hash::FxHashMap;
+use rustix::fs::Statx;
+use rustix::process::{Resource, getrlimit};
+
+use super::node::{Identity, Node, ROOT};
+
+#[derive(Default)]
+struct Maps {
+    by_id: FxHashMap<u64, Arc<Node>>,
+    by_identity: FxHashMap<(u64, u64), Arc<Node>>,
+}
+
+/// All nodes that the kernel holds a reference to.
+pub(crate) struct Table {
+    maps: RwLock<Maps>,
+    next: AtomicU64,
+    /// Directories whose descriptor is kept, oldest first.
+    pinned: Mutex<VecDeque<u64>>,
+    most_pinned: usize,
+}
+
+impl Table {
+    pub(crate) fn new(root: OwnedFd, stat: &Statx) -> Table {
+        let node = Arc::new(Node::new(ROOT, stat));
+        node.lookups.store(1, Relaxed);
+        node.place.lock().pin = Some(Arc::new(root));
+        let mut maps = Maps::default();
+        maps.by_identity.insert(key(node.identity), Arc::clone(&node));
+        maps.by_id.insert(ROOT, node);
+        // Half of the descriptors are for directories, the rest for open files.
+        let limit = getrlimit(Resource::Nofile).current.unwrap_or(1 << 20);
+        let most_pinned = (limit / 2).clamp(64, 200_000) as usize;
+        Table { maps: RwLock::new(maps), next: AtomicU64::new(ROOT + 1), pinned: Mutex::default(), most_pinned }
+    }
+
+    pub(crate) fn get(&self, id: u64) -> Option<Arc<Node>> {
+        self.maps.read().by_id.get(&id).cloned()
+    }
+
+    /// The node for what a name led to, with one more kernel reference (`nlookup`).
+    pub(crate) fn take(&self, stat: &Statx) -> Arc<Node> {
+        let identity = Identity::of(stat);
+        {
+            let maps = self.maps.read();
+            if let Some(node) = maps.by_identity.get(&key(identity)) {
+                if node.identity == identity {
+                    node.lookups.fetch_add(1, Relaxed);
+                    return Arc::clone(node);
+                }
+            }
+        }
+        let mut maps = self.maps.write();
+        match maps.by_identity.get(&key(identity)) {
+            Some(node) if node.identity == identity => {
+                node.lookups.fetch_add(1, Relaxed);
+                Arc::clone(node)
+            }
+            // New to us, or the inode number was used again: either way a number of its own.
+            _ => {
+                let node = Arc::new(Node::new(self.next.fetch_add(1, Relaxed), stat));
+                node.lookups.store(1, Relaxed);
+                maps.by_identity.insert(key(identity), Arc::clone(&node));
+                maps.by_id.insert(node.id, Arc::clone(&node));
+                node
+            }
+        }
+    }
+
+    /// The node of a file, if the kernel knows it.
+    pub(crate) fn find(&self, identity: Identity) -> Option<Arc<Node>> {
+        let node = self.maps.read().by_identity.get(&key(identity)).cloned()?;
+        (node.identity == identity).then_some(node)
+    }
+
+    /// The kernel dropped `count` references. Returns the node when none is left.
+    pub(crate) fn forget(&self, id: u64, count: u64) -> Option<Arc<Node>> {
+        if id == ROOT {
+            return None;
+        }
+        let node = self.get(id)?;
+        if node.lookups.fetch_sub(count, Relaxed) != count {
+            return None;
+        }
+        let mut maps = self.maps.write();
+        // Looked up again in between: `take` holds the read lock while it counts.
+        if node.lookups.load(Relaxed) != 0 {
+            return None;
+        }
+        maps.by_id.remove(&id);
+        if maps.by_identity.get(&key(node.identity)).is_some_and(|other| other.id == id) {
+            maps.by_identity.remove(&key(node.identity));
+        }
+        Some(node)
+    }
+
+    /// Keeps a directory's descriptor, letting the oldest go when there are too many.
+    pub(crate) fn pin(&self, node: &Arc<Node>, fd: Arc<OwnedFd>) {
+        node.place.lock().pin = Some(fd);
+        let mut pinned = self.pinned.lock();
+        pinned.push_back(node.id);
+        if pinned.len() > self.most_pinned {
+            self.drop_oldest(&mut pinned, 64);
+        }
+    }
+
+    /// Lets a quarter of the kept descriptors go.
+    pub(crate) fn let_go(&self) {
+        let mut pinned = self.pinned.lock();
+        let count = (pinned.len() / 4).max(64);
+        self.drop_oldest(&mut pinned, count);
+    }
+
+    fn drop_oldest(&self, pinned: &mut VecDeque<u64>, count: usize) {
+        for _ in 0..count.min(pinned.len()) {
+            let Some(id) = pinned.pop_front() else { return };
+            if let Some(node) = self.get(id) {
+                let mut place = node.place.lock();
+                // A directory without a name can't be found again: its descriptor stays.
+                if !place.names.is_empty() {
+                    place.pin = None;
+                }
+            }
+        }
+    }
+
+    /// All nodes, for the rare walks over everything.
+    pub(crate) fn all(&self) -> Vec<Arc<Node>> {
+        self.maps.read().by_id.values().cloned().collect()
+    }
+
+    /// How many nodes the kernel holds.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.maps.read().by_id.len()
+    }
+}
+
+fn key(identity: Identity) -> (u64, u64) {
+    (identity.device, identity.inode)
+}

@@ -1,0 +1,91 @@
+//! Extended attributes, symbolic links' targets, and the few ioctls that concern a file.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, AsRawFd};
+
+use rustix::fs::{OFlags, XattrFlags, getxattr, listxattr, readlinkat, removexattr, setxattr};
+use rustix::io::Errno;
+
+use super::{Native, Result, proc_path, reopen};
+
+/// `FS_IOC_GETFLAGS` and its kin: what lsattr(1) and chattr(1) use. Each with the size it moves.
+const FILE_FLAG_IOCTLS: [(u32, usize); 4] = [
+    (0x8008_6601, 4),
+    (0x4008_6602, 4),
+    (0x801c_581f, 28),
+    (0x401c_5820, 28),
+];
+
+impl Native {
+    /// The value of an attribute, at most `size` bytes, or its length when `size` is 0.
+    ///
+    /// # Errors
+    /// ENODATA, ERANGE, EOPNOTSUPP as getxattr(2) says.
+    pub fn getxattr(&self, id: u64, name: &CStr, buffer: &mut Vec<u8>, size: usize) -> Result<usize> {
+        let held = self.hold(&self.node(id)?)?;
+        buffer.clear();
+        buffer.resize(size, 0);
+        getxattr(proc_path(held.as_fd()), name, buffer.as_mut_slice())
+    }
+
+    /// The names of all attributes, like [`Native::getxattr`].
+    ///
+    /// # Errors
+    /// ERANGE as listxattr(2) says.
+    pub fn listxattr(&self, id: u64, buffer: &mut Vec<u8>, size: usize) -> Result<usize> {
+        let held = self.hold(&self.node(id)?)?;
+        buffer.clear();
+        buffer.resize(size, 0);
+        listxattr(proc_path(held.as_fd()), buffer.as_mut_slice())
+    }
+
+    /// Sets an attribute.
+    ///
+    /// # Errors
+    /// EEXIST, ENODATA, ENOSPC, EOPNOTSUPP as setxattr(2) says.
+    pub fn setxattr(&self, id: u64, name: &CStr, value: &[u8], flags: u32) -> Result<()> {
+        let held = self.hold(&self.node(id)?)?;
+        setxattr(proc_path(held.as_fd()), name, value, XattrFlags::from_bits_retain(flags))
+    }
+
+    /// Removes an attribute.
+    ///
+    /// # Errors
+    /// ENODATA as removexattr(2) says.
+    pub fn removexattr(&self, id: u64, name: &CStr) -> Result<()> {
+        let held = self.hold(&self.node(id)?)?;
+        removexattr(proc_path(held.as_fd()), name)
+    }
+
+    /// Where a symbolic link leads.
+    ///
+    /// # Errors
+    /// EINVAL when it is none.
+    pub fn readlink(&self, id: u64) -> Result<std::ffi::CString> {
+        let held = self.hold(&self.node(id)?)?;
+        readlinkat(held.as_fd(), c"", Vec::with_capacity(256))
+    }
+
+    /// File flags as chattr(1) sets them; other ioctls are refused.
+    ///
+    /// # Errors
+    /// ENOTTY for an ioctl that does not concern files.
+    pub fn ioctl(&self, id: u64, command: u32, input: &[u8], output: &mut [u8]) -> Result<()> {
+        let Some((_, size)) = FILE_FLAG_IOCTLS.iter().find(|(known, _)| *known == command) else {
+            return Err(Errno::NOTTY);
+        };
+        let held = self.hold(&self.node(id)?)?;
+        let file = reopen(held.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK)?;
+        let mut argument = [0u8; 32];
+        let given = input.len().min(*size);
+        argument[..given].copy_from_slice(&input[..given]);
+        // SAFETY: the four known commands move at most 28 bytes through a pointer to 32 of ours.
+        let done = unsafe { libc::ioctl(file.as_raw_fd(), command as _, argument.as_mut_ptr()) };
+        if done < 0 {
+            return Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO));
+        }
+        let returned = output.len().min(*size);
+        output[..returned].copy_from_slice(&argument[..returned]);
+        Ok(())
+    }
+}

@@ -1,0 +1,220 @@
+//! What happened, gathered: counts of operations by process and class of files, one record for
+//! each open file, and other facts, until somebody drains them into a run file. It decides
+//! nothing and writes nothing.
+
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use dashmap::DashMap;
+use forebay_model::classes::class_of;
+use forebay_model::{
+    ByteCount, ClassId, EngineFile, Fact, File, FileId, Io, Micros, OpCount, OpKey, Open, Ops, ProcessId, TreeId,
+};
+use parking_lot::Mutex;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+use crate::clock::Clock;
+
+/// What the record knows of a path: computed once, kept with the node.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) path: Box<[u8]>,
+    pub(crate) class: ClassId,
+    file: OnceLock<FileId>,
+}
+
+/// One open file, while it is open.
+#[derive(Debug)]
+pub(crate) struct OpenRecord {
+    pub(crate) process: ProcessId,
+    file: FileId,
+    created: bool,
+    write: bool,
+    opened: Micros,
+    size_at_open: u64,
+    /// Whether reads, and writes, all pass before us.
+    reads_seen: bool,
+    writes_seen: bool,
+    hidden: bool,
+    read: Flow,
+    wrote: Flow,
+}
+
+#[derive(Debug, Default)]
+struct Flow {
+    bytes: AtomicU64,
+    calls: AtomicU64,
+}
+
+impl Flow {
+    fn add(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Relaxed);
+        self.calls.fetch_add(1, Relaxed);
+    }
+
+    fn io(&self) -> Io {
+        Io { bytes: ByteCount(self.bytes.load(Relaxed)), calls: self.calls.load(Relaxed) }
+    }
+}
+
+impl OpenRecord {
+    pub(crate) fn read(&self, bytes: u64) {
+        self.read.add(bytes);
+    }
+
+    pub(crate) fn wrote(&self, bytes: u64) {
+        self.wrote.add(bytes);
+    }
+}
+
+/// What is known when a file is opened.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    pub(crate) process: ProcessId,
+    pub(crate) created: bool,
+    pub(crate) write: bool,
+    pub(crate) size: u64,
+    /// Reads and writes bypass us.
+    pub(crate) hidden: bool,
+    /// A page cache stands before us: its hits are not seen.
+    pub(crate) cached: bool,
+}
+
+type Key = (Option<ProcessId>, TreeId, ClassId, u8);
+type Counts = FxHashMap<Key, OpCount>;
+
+const SHARDS: usize = 16;
+
+/// Gathers facts from all threads.
+#[derive(Debug)]
+pub struct Recorder {
+    clock: Arc<dyn Clock>,
+    counts: [Mutex<Counts>; SHARDS],
+    facts: Mutex<Vec<Fact>>,
+    classes: DashMap<String, ClassId, FxBuildHasher>,
+    next_class: AtomicU32,
+    next_file: AtomicU32,
+}
+
+impl Recorder {
+    /// An empty record.
+    pub fn new(clock: Arc<dyn Clock>) -> Recorder {
+        Recorder {
+            clock,
+            counts: std::array::from_fn(|_| Mutex::default()),
+            facts: Mutex::default(),
+            classes: DashMap::with_hasher(FxBuildHasher),
+            next_class: AtomicU32::new(0),
+            next_file: AtomicU32::new(0),
+        }
+    }
+
+    /// The run's clock.
+    pub fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
+    /// Adds a fact.
+    pub fn tell(&self, fact: Fact) {
+        self.facts.lock().push(fact);
+    }
+
+    /// Counts one operation that took `nanos` and moved `bytes`.
+    pub(crate) fn count(
+        &self,
+        process: Option<ProcessId>,
+        tree: TreeId,
+        class: ClassId,
+        key: OpKey,
+        count: OpCount,
+    ) {
+        thread_local!(static SHARD: usize = {
+            static NEXT: AtomicU32 = AtomicU32::new(0);
+            NEXT.fetch_add(1, Relaxed) as usize % SHARDS
+        });
+        let mut counts = SHARD.with(|shard| self.counts[*shard].lock());
+        counts.entry((process, tree, class, key.index() as u8)).or_default().add(&count);
+    }
+
+    /// What the record says of a path below a tree.
+    pub(crate) fn know(&self, path: &[u8]) -> Known {
+        Known { path: path.into(), class: self.class(path), file: OnceLock::new() }
+    }
+
+    /// The class of a path below a tree.
+    pub(crate) fn class(&self, path: &[u8]) -> ClassId {
+        let pattern = class_of(path);
+        if let Some(id) = self.classes.get(&pattern) {
+            return *id;
+        }
+        *self.classes.entry(pattern.clone()).or_insert_with(|| {
+            let id = ClassId(self.next_class.fetch_add(1, Relaxed));
+            self.tell(Fact::Class { id, pattern });
+            id
+        })
+    }
+
+    fn file(&self, tree: TreeId, known: &Known) -> FileId {
+        *known.file.get_or_init(|| {
+            let id = FileId(self.next_file.fetch_add(1, Relaxed));
+            let path = known.path.to_vec();
+            self.tell(Fact::File(File { id, tree, path, class: known.class }));
+            id
+        })
+    }
+
+    /// Starts the record of an open file.
+    pub(crate) fn open(&self, tree: TreeId, known: &Known, opening: &Opening) -> Box<OpenRecord> {
+        Box::new(OpenRecord {
+            process: opening.process,
+            file: self.file(tree, known),
+            created: opening.created,
+            write: opening.write,
+            opened: self.clock.now(),
+            size_at_open: opening.size,
+            reads_seen: !opening.hidden && !opening.cached,
+            writes_seen: !opening.hidden,
+            hidden: opening.hidden,
+            read: Flow::default(),
+            wrote: Flow::default(),
+        })
+    }
+
+    /// Ends the record of an open file; `closed` is false when it is still open at the end.
+    pub(crate) fn close(&self, record: &OpenRecord, size: Option<u64>, closed: bool) {
+        self.tell(Fact::Open(Open {
+            process: record.process,
+            file: record.file,
+            write: record.write,
+            created: record.created,
+            opened: record.opened,
+            closed: closed.then(|| self.clock.now()),
+            read: record.reads_seen.then(|| record.read.io()),
+            wrote: record.writes_seen.then(|| record.wrote.io()),
+            size_at_open: Some(ByteCount(record.size_at_open)),
+            size_at_close: size.map(ByteCount),
+            hidden: record.hidden,
+        }));
+    }
+
+    /// Keeps what an engine wrote into one of its control files.
+    pub(crate) fn engine_file(&self, tree: TreeId, path: &[u8], content: Vec<u8>) {
+        let at = self.clock.now();
+        self.tell(Fact::EngineFile(EngineFile { tree, path: path.to_vec(), content, at }));
+    }
+
+    /// Takes what was gathered since the last time; order within one kind is kept.
+    pub fn drain(&self, into: &mut Vec<Fact>) {
+        // Counts first: a class they name is among the facts taken afterwards.
+        let mut ops = Vec::new();
+        for shard in &self.counts {
+            for ((process, tree, class, key), count) in std::mem::take(&mut *shard.lock()) {
+                let key = OpKey::from_index(usize::from(key)).expect("it came from a key");
+                ops.push(Fact::Ops(Ops { process, tree, class, key, count }));
+            }
+        }
+        into.append(&mut self.facts.lock());
+        into.append(&mut ops);
+    }
+}

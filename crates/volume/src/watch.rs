@@ -1,0 +1,214 @@
+//! Watching directories for changes made outside, so that the kernel may remember names for long.
+//! It tells the kernel what to forget; it keeps no names itself.
+//!
+//! Our own changes raise events too; they are told apart by looking: when the name leads to the
+//! node that we know under it, there is nothing to forget.
+
+use std::collections::HashMap;
+use std::ffi::{CString, OsStr};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHashSet};
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+use rustix::io::Errno;
+
+use crate::native::{Identity, Native, proc_path, stat_of};
+
+/// Events are gathered for this long: far below the promised second, and a burst costs one wake-up.
+const GATHER: Duration = Duration::from_millis(3);
+
+/// Share of the user's inotify watches that one run may take.
+const SHARE_OF_WATCHES: usize = 2;
+
+#[derive(Debug, Default)]
+struct Watched {
+    node_of: FxHashMap<i32, u64>,
+    watch_of: FxHashMap<u64, i32>,
+}
+
+/// A set of watched directories.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    inotify: Arc<OwnedFd>,
+    watched: Arc<Mutex<Watched>>,
+    /// No more directories than this; none where a change may come from another machine unseen.
+    most: usize,
+    stale: Sender<u64>,
+}
+
+impl Watch {
+    /// Starts watching on behalf of `native`.
+    ///
+    /// # Errors
+    /// EMFILE when the user has no inotify instance left.
+    /// `local` tells that every change is made on this machine.
+    pub(crate) fn start(native: &Arc<Native>, local: bool) -> Result<Watch, Errno> {
+        let inotify = Arc::new(inotify::init(CreateFlags::CLOEXEC)?);
+        let watched = Arc::new(Mutex::new(Watched::default()));
+        let (stale, to_forget) = channel::<u64>();
+        let weak = Arc::downgrade(native);
+        spawn("forebay-forget", move || {
+            for node in to_forget {
+                let Some(native) = weak.upgrade() else { return };
+                if let Some(device) = native.device() {
+                    device.invalidate_node(node, true);
+                }
+            }
+        });
+        let follower = Follower {
+            inotify: Arc::clone(&inotify),
+            watched: Arc::clone(&watched),
+            native: Arc::downgrade(native),
+        };
+        spawn("forebay-watch", move || follower.follow());
+        let limit = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches")
+            .ok()
+            .and_then(|text| text.trim().parse::<usize>().ok())
+            .unwrap_or(8192);
+        let most = if local { limit / SHARE_OF_WATCHES } else { 0 };
+        Ok(Watch { inotify, watched, most, stale })
+    }
+
+    /// Watches a directory. False when the limit is reached or the user may not read it.
+    pub(crate) fn arm(&self, node: u64, dir: BorrowedFd<'_>) -> bool {
+        let mut watched = self.watched.lock();
+        if watched.watch_of.len() >= self.most {
+            return false;
+        }
+        let what = WatchFlags::CREATE
+            | WatchFlags::DELETE
+            | WatchFlags::MOVED_FROM
+            | WatchFlags::MOVED_TO
+            | WatchFlags::DELETE_SELF
+            | WatchFlags::ONLYDIR
+            | WatchFlags::EXCL_UNLINK;
+        let Ok(number) = inotify::add_watch(&*self.inotify, proc_path(dir), what) else {
+            return false;
+        };
+        watched.node_of.insert(number, node);
+        watched.watch_of.insert(node, number);
+        true
+    }
+
+    /// Ends the watch on a directory.
+    pub(crate) fn disarm(&self, node: u64) {
+        let mut watched = self.watched.lock();
+        if let Some(number) = watched.watch_of.remove(&node) {
+            watched.node_of.remove(&number);
+            let _ = inotify::remove_watch(&*self.inotify, number);
+        }
+    }
+
+    /// Makes the kernel drop cached attributes and pages of a node, soon, from another thread.
+    pub(crate) fn invalidate(&self, node: u64) {
+        let _ = self.stale.send(node);
+    }
+}
+
+/// The thread that reads events.
+struct Follower {
+    inotify: Arc<OwnedFd>,
+    watched: Arc<Mutex<Watched>>,
+    native: Weak<Native>,
+}
+
+impl Follower {
+    fn follow(&self) {
+        let mut buffer = Vec::with_capacity(64 << 10);
+        let mut changed: FxHashSet<(i32, CString)> = FxHashSet::default();
+        loop {
+            let mut overflow = false;
+            {
+                let mut reader = inotify::Reader::new(self.inotify.as_fd(), buffer.spare_capacity_mut());
+                loop {
+                    let event = match reader.next() {
+                        Ok(event) => event,
+                        Err(Errno::INTR) => continue,
+                        Err(_) => return,
+                    };
+                    let flags = event.events();
+                    overflow |= flags.contains(ReadFlags::QUEUE_OVERFLOW);
+                    if flags.contains(ReadFlags::IGNORED) {
+                        self.ended(event.wd());
+                    } else if let Some(name) = event.file_name() {
+                        changed.insert((event.wd(), name.to_owned()));
+                    }
+                    if reader.is_buffer_empty() {
+                        break;
+                    }
+                }
+            }
+            let Some(native) = self.native.upgrade() else { return };
+            if overflow {
+                forget_all(&native);
+            }
+            for (watch, name) in changed.drain() {
+                let node = self.watched.lock().node_of.get(&watch).copied();
+                if let Some(node) = node {
+                    forget_if_changed(&native, node, &name);
+                }
+            }
+            drop(native);
+            std::thread::sleep(GATHER);
+        }
+    }
+
+    fn ended(&self, watch: i32) {
+        let mut watched = self.watched.lock();
+        if let Some(node) = watched.node_of.remove(&watch) {
+            watched.watch_of.remove(&node);
+            if let Some(node) = self.native.upgrade().and_then(|native| native.table.get(node)) {
+                node.watched.store(false, std::sync::atomic::Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+fn forget_if_changed(native: &Native, dir: u64, name: &std::ffi::CStr) {
+    let (Some(device), Ok(fd)) = (native.device(), native.dir_fd(dir)) else { return };
+    if let Ok(stat) = stat_of(fd.as_fd(), name) {
+        let known = native.table.find(Identity::of(&stat));
+        let ours = known.is_some_and(|node| {
+            node.place.lock().names.iter().any(|(p, n)| *p == dir && n.as_c_str() == name)
+        });
+        if ours {
+            return;
+        }
+    }
+    device.invalidate_entry(dir, OsStr::from_bytes(name.to_bytes()));
+}
+
+/// Too much happened at once to tell what: every name is asked for again.
+fn forget_all(native: &Native) {
+    let Some(device) = native.device() else { return };
+    let mut names: HashMap<(u64, CString), ()> = HashMap::new();
+    for node in native.table.all() {
+        for place in &node.place.lock().names {
+            names.insert(place.clone(), ());
+        }
+    }
+    for (parent, name) in names.into_keys() {
+        device.invalidate_entry(parent, OsStr::from_bytes(name.to_bytes()));
+    }
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) {
+    // A missing helper thread only makes names live shorter than they might.
+    let _ = std::thread::Builder::new().name(name.into()).stack_size(256 << 10).spawn(work);
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        // Ends the follower's read: a removed watch raises an event.
+        let numbers: Vec<i32> = self.watched.lock().node_of.keys().copied().collect();
+        for number in numbers {
+            let _ = inotify::remove_watch(&*self.inotify, number);
+        }
+        log::trace!("stopped watching through {}", self.inotify.as_raw_fd());
+    }
+}

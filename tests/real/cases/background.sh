@@ -1,0 +1,26 @@
+#!/bin/bash
+# If this failed, a daemon or nohup job started by the command would lose its files when it returns.
+# ring: short
+# as: root,user
+set -eu
+. "$REAL/lib.sh"
+
+began=$SECONDS
+covered sh -c '(sleep 2; echo late > late; cat early >> late; sleep 1; echo later >> late) > out 2>&1 &
+               echo early > early; exit 5' && fail "status" || [ $? = 5 ] || fail "status $?"
+[ $((SECONDS - began)) -le 1 ] || fail "the command had ended, but its front waited for the child"
+[ -e early ] || fail "early is not there"
+wait_for 6 grep -q later late || fail "the background child could not write: $(cat out late 2>&1)"
+[ "$(cat late)" = "$(printf 'late\nearly\nlater')" ] || fail "wrong content: $(cat late)"
+[ ! -s out ] || fail "the child complained: $(cat out)"
+
+say "nohup, setsid, and a working directory inside that outlives the command"
+mkdir -p in/side
+covered sh -c 'cd in/side; setsid nohup sh -c "sleep 1; pwd > where; cd ..; ls > list" > /dev/null 2>&1 &'
+wait_for 5 grep -q side in/list || fail "a child with its own session was cut off"
+[ "$(cat in/side/where)" = "$PWD/in/side" ] || fail "its directory was renamed"
+
+say "meanwhile another run works, and the end is clean"
+covered sh -c '(sleep 1.5; echo a > after-a) & exit 0'
+covered sh -c 'echo b > after-b'
+wait_for 5 test -s after-a || fail "the first run's child was disturbed by the second"

@@ -1,0 +1,8 @@
+#!/bin/bash
+# The same loss as fsx.sh, looked for with a million operations a seed.
+# ring: long
+# as: root,traced,user
+# needs: fsx
+# limit: 1800
+LONG=yes
+. "$REAL/cases/fsx.sh"

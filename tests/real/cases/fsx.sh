@@ -1,0 +1,44 @@
+#!/bin/bash
+# If this failed, bytes read back would not be the bytes written: data loss without a message.
+# ring: short
+# as: root,traced,user
+# needs: fsx
+# limit: 240
+set -eu
+. "$REAL/lib.sh"
+
+# msync after each mapped write costs a disk flush: in the long ring only.
+cat > "$WORK/fsx.toml" <<TOML
+flen = 1048576
+nomsyncafterwrite = $([ "${LONG:-}" = yes ] && echo false || echo true)
+[opsize]
+max = 131072
+[weights]
+close_open = 2
+read = 10
+write = 10
+mapread = 10
+mapwrite = 10
+invalidate = 1
+truncate = 4
+fsync = 0.2
+fdatasync = 0.2
+posix_fallocate = 2
+punch_hole = 3
+sendfile = 3
+posix_fadvise = 1
+copy_file_range = 3
+TOML
+
+run_fsx() {  # OPERATIONS SEED
+    say "fsx: $1 operations, seed $2"
+    covered fsx -q -f "$WORK/fsx.toml" -P "$WORK" -N "$1" -S "$2" "file.$2" ||
+        fail "fsx -N $1 -S $2"
+    rm -f "file.$2"
+}
+
+if [ "${LONG:-}" = yes ]; then
+    for seed in 1 "$SEED"; do run_fsx 1000000 "$seed"; done
+else
+    for seed in 1 2 "$SEED"; do run_fsx 33333 "$seed"; done
+fi
