@@ -14,10 +14,10 @@ pub fn unix_now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// Load average of the last minute; not a number where there is none.
+/// Load average of the last minute; 0 where the machine does not tell.
 pub fn load1() -> f64 {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(f64::NAN)
+    text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0.0)
 }
 
 /// CPU time that all processes and the kernel have used since boot, seconds.

@@ -85,12 +85,12 @@ pub fn bounded(values: &[f64], side: Side) -> Bounded {
 }
 
 /// Indices of values far from the others: more than 3.5 scaled median absolute deviations
-/// (Iglewicz and Hoaglin). They are marked, never removed.
+/// (Iglewicz and Hoaglin). They are marked, never removed. None with fewer than six values.
 pub fn outliers(values: &[f64]) -> Vec<usize> {
     let middle = median(values);
     let deviations: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
     let scale = 1.4826 * median(&deviations);
-    if scale <= 0.0 || scale.is_nan() {
+    if values.len() < FEWEST_RUNS || scale <= 0.0 {
         return Vec::new();
     }
     (0..values.len()).filter(|at| deviations[*at] / scale > 3.5).collect()

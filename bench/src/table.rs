@@ -4,7 +4,7 @@ use crate::error::{Error, Kind, Result};
 use crate::measure::Measured;
 use crate::record::{Arm, Record, Saved, Session, Who};
 use crate::stats::{drift_p, median, outliers};
-use crate::targets::{self, Goal, Pair, Verdict};
+use crate::targets::{self, Goal, Pair};
 use crate::workloads::{self, Unit, Workload};
 use crate::{micro, pipelines};
 use std::collections::{BTreeMap, BTreeSet};
@@ -153,8 +153,11 @@ fn show(unit: Unit, value: f64) -> String {
     format!("{}{word}", grouped(value, digits))
 }
 
-/// Thousands apart.
+/// Thousands apart; a dash when there is no value.
 fn grouped(value: f64, digits: usize) -> String {
+    if value.is_nan() {
+        return "–".to_owned();
+    }
     let plain = format!("{value:.digits$}");
     let (whole, rest) = plain.split_at(plain.find('.').unwrap_or(plain.len()));
     let mut shown = String::new();
@@ -170,6 +173,7 @@ fn grouped(value: f64, digits: usize) -> String {
 fn bound_words(goal: Goal, seen: &crate::stats::Bounded) -> String {
     let shown = goal.show(seen.bound);
     match seen.runs {
+        0 => "–".to_owned(),
         _ if seen.is_bound => shown,
         1 => format!("{shown} (one run)"),
         runs => format!("{shown} (range, {runs} runs)"),
@@ -220,14 +224,14 @@ fn micro_row(workload: &Workload, who: Who, row: &Row<'_>, missed: &mut u32) -> 
     let goal = targets::micro(workload.name, who);
     let pairs = row.pairs(|record| figure_of(workload, record));
     let seen = goal.compare(&pairs);
-    let verdict = if pairs.is_empty() { Verdict::Miss } else { goal.judge(&seen) };
-    *missed += u32::from(verdict == Verdict::Miss);
+    let verdict = goal.judge(&seen);
+    *missed += u32::from(verdict.is_bad());
     let bare = median(&pairs.iter().map(|pair| pair.bare).collect::<Vec<_>>());
     let covered = median(&pairs.iter().map(|pair| pair.covered).collect::<Vec<_>>());
     let ratio = Goal::None.compare(&pairs).median;
     let ratio = match workload.unit {
         Unit::MsPerOp => Goal::ExtraMs(0.0).show(covered - bare),
-        _ => format!("{ratio:.2}"),
+        _ => grouped(ratio, 2),
     };
     let (load, notes) = row.notes(&pairs);
     format!(
@@ -293,8 +297,8 @@ fn pipeline_row(name: &str, who: Who, arm: Arm, row: &Row<'_>, missed: &mut u32)
     let wall = row.pairs(|record| record.ended.wall_s);
     let cpu = row.pairs(|record| record.ended.cpu_s);
     let seen = goal.compare(&wall);
-    let verdict = if wall.is_empty() { Verdict::Miss } else { goal.judge(&seen) };
-    *missed += u32::from(verdict == Verdict::Miss);
+    let verdict = goal.judge(&seen);
+    *missed += u32::from(verdict.is_bad());
     let middle = |pairs: &[Pair], pick: fn(&Pair) -> f64| {
         median(&pairs.iter().map(pick).collect::<Vec<_>>())
     };

@@ -29,9 +29,16 @@ pub enum Verdict {
     Miss,
     /// Nothing was promised.
     Shown,
+    /// No run succeeded.
+    Failed,
 }
 
 impl Verdict {
+    /// True when the promise is broken.
+    pub fn is_bad(self) -> bool {
+        matches!(self, Self::Miss | Self::Failed)
+    }
+
     /// The word in the table.
     pub fn word(self) -> &'static str {
         match self {
@@ -39,6 +46,7 @@ impl Verdict {
             Self::Undecided => "median passes, bound does not",
             Self::Miss => "**miss**",
             Self::Shown => "",
+            Self::Failed => "**failed**",
         }
     }
 }
@@ -123,6 +131,9 @@ impl Goal {
 
     /// Judges median and bound.
     pub fn judge(self, seen: &Bounded) -> Verdict {
+        if seen.runs == 0 {
+            return Verdict::Failed;
+        }
         let (median, bound) = match self {
             Self::None => return Verdict::Shown,
             Self::Ratio(least) | Self::MibPerSecond(least) => {

@@ -20,7 +20,7 @@ covered_at() {
     (cd "$directory" && exec "$FOREBAY" run $FOREBAY_OPTIONS -o "$file" -- "$@")
 }
 
-start() {  # COMMAND... covered, in the background; sets `front` to the process a supervisor would know
+start() {  # COMMAND... covered, in the background; `front` is the process a supervisor would know
     # shellcheck disable=SC2086
     "$FOREBAY" run $FOREBAY_OPTIONS -o "$(mktemp -u "$WORK/runs/XXXXXXXX.run")" -- "$@" &
     front=$!

@@ -65,8 +65,9 @@ fn the_bound_covers_the_median_as_often_as_it_says() {
 #[test]
 fn outliers_are_found_and_counted_once() {
     assert_eq!(outliers(&[10.0, 10.1, 9.9, 10.05, 30.0, 9.95]), vec![4]);
-    assert!(outliers(&[1.0, 1.0, 1.0, 2.0]).is_empty(), "no scale, no verdict");
-    assert!(outliers(&[1.0, 2.0, 3.0, 4.0]).is_empty());
+    assert!(outliers(&[1.0, 1.0, 1.0, 1.0, 1.0, 2.0]).is_empty(), "no scale, no verdict");
+    assert!(outliers(&[1.0, 1.1, 9.0]).is_empty(), "too few to tell");
+    assert!(outliers(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).is_empty());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod doctor;
 mod run;
+mod summary;
 
 use crate::exit::Stop;
 
@@ -10,6 +11,8 @@ use crate::exit::Stop;
 pub(crate) enum Command {
     /// Run a command in place, unmodified, and record what every task did to storage
     Run(run::Args),
+    /// Print the summary of a run again
+    Summary(summary::Args),
     /// Say what works on this machine, and how to mend what does not
     Doctor(doctor::Args),
 }
@@ -19,6 +22,7 @@ impl Command {
     pub(crate) fn run(self) -> Result<i32, Stop> {
         match self {
             Command::Run(args) => run::run(args),
+            Command::Summary(args) => summary::run(&args),
             Command::Doctor(args) => doctor::run(&args),
         }
     }

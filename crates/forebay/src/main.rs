@@ -3,6 +3,7 @@
 mod commands;
 mod exit;
 mod say;
+mod summary_text;
 
 use clap::Parser;
 

@@ -315,7 +315,7 @@ pub struct Outside {
     pub write: bool,
 }
 
-/// A small control file of a workflow engine; see `tasks::wanted`.
+/// A small control file of a workflow engine; see [`wanted`](crate::tasks::wanted).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineFile {
     /// The tree it is in.

@@ -4,11 +4,13 @@
 //! [`Fact`]s through a [`RunWriter`]; everything else reads a [`Run`]. What it is not: it measures
 //! nothing and prints nothing.
 
+mod advice;
 pub mod classes;
 pub mod error;
 pub mod event;
 pub mod privacy;
 pub mod run;
+pub mod summary;
 pub mod tasks;
 pub mod units;
 
@@ -20,4 +22,5 @@ pub use event::{
 };
 pub use privacy::{Commands, Privacy, Salt};
 pub use run::{Header, Origin, Run, RunWriter};
+pub use summary::Summary;
 pub use units::{ByteCount, Micros};

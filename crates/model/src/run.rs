@@ -4,6 +4,7 @@
 //! schema is `run/schema.sql`, described in FORMATS.md. What it is not: it decides nothing about
 //! tasks and adds nothing up for people.
 
+mod check;
 mod copy;
 mod fold;
 mod header;

@@ -15,7 +15,7 @@ mod trinity;
 
 pub(crate) use accounts::{Used, used};
 pub(crate) use not_seen::not_seen;
-pub(crate) use program::base_name;
+pub(crate) use program::{base_name, program as program_name};
 pub(crate) use seen::{Claims, Note, Seen, Value};
 
 /// How much of a control file is looked at, in bytes; the rest need not be kept.
@@ -63,4 +63,4 @@ pub(crate) fn assign(seen: &Seen) -> Claims {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

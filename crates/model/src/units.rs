@@ -33,6 +33,12 @@ impl ByteCount {
     }
 }
 
+impl From<u64> for ByteCount {
+    fn from(bytes: u64) -> Self {
+        Self(bytes)
+    }
+}
+
 impl Micros {
     /// No time, or the start of the run.
     pub const ZERO: Self = Self(0);

@@ -87,6 +87,7 @@ fn serve(parts: Parts) -> io::Result<()> {
     let start_us = boot.tv_sec as u64 * 1_000_000 + boot.tv_nsec as u64 / 1000;
     let recorder = Arc::new(Recorder::new(clock));
     let processes = Arc::new(Processes::new(Arc::clone(&recorder), start_us, front));
+    processes.start()?;
     let trees: Vec<PathBuf> = plan.targets.iter().map(|target| target.path.clone()).collect();
     let mut keeper = match Keeper::start(&state, output, header, Arc::clone(&recorder)) {
         Ok(keeper) => keeper,

@@ -19,7 +19,7 @@ use forebay_model::Header;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{Pid, Signal};
 
-use crate::cover::{self, Plan, Refusal};
+use crate::cover::{self, Refusal};
 use crate::daemon;
 pub(crate) use talk::{Channel, ToDaemon, ToFront};
 

@@ -22,7 +22,7 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-/// Microseconds in one clock tick of `/proc`: USER_HZ is 100 on every architecture that we build for.
+/// Microseconds in a clock tick of `/proc`: USER_HZ is 100 on all architectures that we build for.
 pub const TICK_US: u64 = 10_000;
 
 /// Reads `/proc` through one buffer that is used again. Not shared: each thread has its own.

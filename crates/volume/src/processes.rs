@@ -1,12 +1,14 @@
 //! Which process asks: threads become processes of the run, with parents, command lines and what
 //! they have used. It says who somebody is, not what task they belong to (that is `model::tasks`).
 //!
-//! The kernel gives a thread id with each request. It is looked up in /proc once and trusted for a
-//! tenth of a second, after which the start time tells whether it is still the same process and
-//! the name whether it has run another program since.
+//! The kernel gives a thread id with each request. It is looked up in /proc once; later looks, which
+//! tell whether it is still the same process and what program it runs, are left to a thread of
+//! their own, as are parents. A worker must never wait for a lock of a process that waits for us:
+//! execve(2) holds one while it closes files (FLUSH), a page fault another (READ).
 
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use forebay_model::{ByteCount, Fact, Micros, Process, ProcessCounters, ProcessId, ProcessIo};
@@ -32,9 +34,13 @@ struct Known {
     id: ProcessId,
     pid: u32,
     started_us: u64,
-    parent: Option<ProcessId>,
+    parent: OnceLock<ProcessId>,
+    /// The thread that it was forked by, until the parent is found.
+    parent_pid: u32,
     checked: AtomicU64,
     accounted: AtomicU64,
+    /// A look is under way.
+    checking: AtomicBool,
     /// Its words are still its parent's: forked, not yet running its own program.
     forked: AtomicBool,
     ended: AtomicBool,
@@ -61,6 +67,19 @@ pub struct Processes {
     front: u32,
     next: AtomicU32,
     adding: Mutex<()>,
+    later: Sender<Job>,
+    jobs: Mutex<Option<Receiver<Job>>>,
+}
+
+/// What is not done while a request waits.
+#[derive(Debug)]
+enum Job {
+    /// Find out who started it.
+    Parent(Arc<Known>),
+    /// Look whether it still is what it was.
+    Check(Arc<Known>),
+    /// See what it has used.
+    Account(Arc<Known>),
 }
 
 thread_local!(static PROC: RefCell<Proc> = RefCell::new(Proc::default()));
@@ -69,6 +88,7 @@ impl Processes {
     /// Nobody is known yet. The run began `start_us` microseconds after boot.
     /// Descendants of `front` make up the run; nothing above it is looked at.
     pub fn new(recorder: Arc<Recorder>, start_us: u64, front: u32) -> Processes {
+        let (later, jobs) = channel();
         Processes {
             recorder,
             wardrobe: Wardrobe::new(),
@@ -79,47 +99,70 @@ impl Processes {
             front,
             next: AtomicU32::new(0),
             adding: Mutex::default(),
+            later,
+            jobs: Mutex::new(Some(jobs)),
         }
+    }
+
+    /// Starts the thread that looks again, and for parents.
+    ///
+    /// # Errors
+    /// When no thread can be made.
+    pub fn start(self: &Arc<Self>) -> std::io::Result<()> {
+        let Some(jobs) = self.jobs.lock().take() else { return Ok(()) };
+        let all = Arc::downgrade(self);
+        std::thread::Builder::new().name("forebay-who".into()).spawn(move || {
+            for job in jobs {
+                let Some(all) = all.upgrade() else { return };
+                all.do_later(job);
+            }
+        })?;
+        Ok(())
+    }
+
+    fn do_later(&self, job: Job) {
+        PROC.with_borrow_mut(|proc| match job {
+            Job::Parent(known) => self.find_parent(proc, &known),
+            Job::Check(known) => {
+                let stat = proc.stat(known.pid).ok();
+                match stat.filter(|stat| stat.started_us == known.started_us) {
+                    Some(stat) => self.look_for_exec(proc, &known, &stat),
+                    None => self.end(&known),
+                }
+                known.checking.store(false, Relaxed);
+            }
+            Job::Account(known) => {
+                self.read_counters(proc, &known);
+            }
+        });
     }
 
     /// The process of a thread; `None` for the kernel's own requests and for the dead.
+    ///
+    /// Not for requests that the caller may make with its own locks held (see [`Self::recall`]).
     pub fn identify(&self, thread: u32) -> Option<ProcessId> {
+        if let Some(known) = self.recall(thread) {
+            return Some(known);
+        }
         if thread == 0 {
             return None;
         }
-        let known = self.by_thread.read().get(&thread).cloned();
-        if let Some(known) = known {
-            let now = self.recorder.clock().nanos();
-            let age = now.saturating_sub(known.checked.load(Relaxed));
-            let trust = if known.forked.load(Relaxed) { TRUST_FORK_NANOS } else { TRUST_NANOS };
-            if age < trust {
-                return Some(known.id);
-            }
-            if self.is_still(&known, thread, now) {
-                return Some(known.id);
-            }
-        }
         self.wardrobe.undress();
-        PROC.with_borrow_mut(|proc| self.meet(proc, thread, 0)).map(|known| known.id)
+        PROC.with_borrow_mut(|proc| self.meet(proc, thread)).map(|known| known.id)
     }
 
-    /// Looks again whether a thread id is the process that it was, and what it runs now.
-    fn is_still(&self, known: &Known, thread: u32, now: u64) -> bool {
-        self.wardrobe.undress();
-        PROC.with_borrow_mut(|proc| {
-            // A thread dies with its process, but its id may come back in another: ask the process,
-            // whose start time tells.
-            let Ok(stat) = proc.stat(known.pid) else { return false };
-            if stat.started_us != known.started_us {
-                return false;
-            }
-            if thread != known.pid && !proc.status(thread).is_ok_and(|s| s.tgid == known.pid) {
-                return false;
-            }
+    /// The process of a thread if it was met before; never waits.
+    pub fn recall(&self, thread: u32) -> Option<ProcessId> {
+        let threads = self.by_thread.read();
+        let known = threads.get(&thread)?;
+        let now = self.recorder.clock().nanos();
+        let age = now.saturating_sub(known.checked.load(Relaxed));
+        let trust = if known.forked.load(Relaxed) { TRUST_FORK_NANOS } else { TRUST_NANOS };
+        if age >= trust && !known.checking.swap(true, Relaxed) {
             known.checked.store(now, Relaxed);
-            self.look_for_exec(proc, known, &stat);
-            true
-        })
+            let _ = self.later.send(Job::Check(Arc::clone(known)));
+        }
+        Some(known.id)
     }
 
     fn look_for_exec(&self, proc: &mut Proc, known: &Known, stat: &Stat) {
@@ -140,7 +183,7 @@ impl Processes {
         self.recorder.tell(Fact::Process(Process {
             id: known.id,
             pid: known.pid,
-            parent: known.parent,
+            parent: known.parent.get().copied(),
             started: Micros(known.started_us.saturating_sub(self.start_us)),
             argv,
             exe: proc.exe(known.pid).ok(),
@@ -148,33 +191,29 @@ impl Processes {
         }));
     }
 
-    fn meet(&self, proc: &mut Proc, thread: u32, depth: u32) -> Option<Arc<Known>> {
+    /// Looks a thread up in /proc.
+    fn meet(&self, proc: &mut Proc, thread: u32) -> Option<Arc<Known>> {
         let status = proc.status(thread).ok()?;
         let stat = proc.stat(status.tgid).ok()?;
         let pid = status.tgid;
-        let now = self.recorder.clock().nanos();
+        let argv = proc.words(pid).unwrap_or_default();
+        let _one = self.adding.lock();
         let found = self.by_thread.read().get(&pid).cloned();
         if let Some(known) = found.filter(|known| known.started_us == stat.started_us) {
-            known.checked.store(now, Relaxed);
             self.by_thread.write().insert(thread, Arc::clone(&known));
             return Some(known);
         }
-        let parent = self.parent_of(proc, &stat, depth);
-        let argv = proc.words(pid).unwrap_or_default();
-        let _one = self.adding.lock();
-        // Another thread may have met it meanwhile.
-        let found = self.by_thread.read().get(&pid).cloned();
-        if let Some(known) = found.filter(|known| known.started_us == stat.started_us) {
-            return Some(known);
-        }
+        let parent = self.parent_at_hand(&stat);
         let forked = parent.as_ref().is_some_and(|parent| parent.program.lock().argv == argv);
         let known = Arc::new(Known {
             id: ProcessId(self.next.fetch_add(1, Relaxed)),
             pid,
             started_us: stat.started_us,
-            parent: parent.map(|parent| parent.id),
-            checked: AtomicU64::new(now),
+            parent: parent.map(|parent| parent.id).map_or_else(OnceLock::new, OnceLock::from),
+            parent_pid: stat.parent,
+            checked: AtomicU64::new(self.recorder.clock().nanos()),
             accounted: AtomicU64::new(0),
+            checking: AtomicBool::new(false),
             forked: AtomicBool::new(forked),
             ended: AtomicBool::new(false),
             program: Mutex::new(Program { comm: stat.comm, argv: argv.clone() }),
@@ -186,20 +225,34 @@ impl Processes {
             threads.insert(thread, Arc::clone(&known));
         }
         self.tell(proc, &known, argv);
+        if known.parent.get().is_none() && stat.parent != self.front {
+            let _ = self.later.send(Job::Parent(Arc::clone(&known)));
+        }
         Some(known)
     }
 
-    fn parent_of(&self, proc: &mut Proc, stat: &Stat, depth: u32) -> Option<Arc<Known>> {
+    /// The parent, if it is known already.
+    fn parent_at_hand(&self, stat: &Stat) -> Option<Arc<Known>> {
         if stat.parent == self.front {
             // The command itself; or an orphan, which the front process took in.
             let first = self.by_id.read().first().cloned();
             return first.filter(|first| first.pid != stat.pid);
         }
+        self.by_thread.read().get(&stat.parent).cloned()
+    }
+
+    /// Meets the parent, and theirs, as far as they belong to the run.
+    fn find_parent(&self, proc: &mut Proc, known: &Arc<Known>) {
         // Who is above the front, or came in by another way, is no part of the run.
-        if depth == 0 && !self.descends(proc, stat.parent) {
-            return None;
+        if !self.descends(proc, known.parent_pid) {
+            return;
         }
-        self.meet(proc, stat.parent, depth + 1)
+        if let Some(parent) = self.meet(proc, known.parent_pid) {
+            let _ = known.parent.set(parent.id);
+            let argv = known.program.lock().argv.clone();
+            known.forked.store(parent.program.lock().argv == argv, Relaxed);
+            self.tell(proc, known, argv);
+        }
     }
 
     fn descends(&self, proc: &mut Proc, mut pid: u32) -> bool {
@@ -237,15 +290,14 @@ impl Processes {
     }
 
     /// Records what a process has used, unless that was done a moment ago.
-    pub fn account(&self, id: ProcessId, recorder: &Recorder) {
+    pub fn account(&self, id: ProcessId) {
         let Some(known) = self.by_id.read().get(id.0 as usize).cloned() else { return };
-        let now = recorder.clock().nanos();
+        let now = self.recorder.clock().nanos();
         if now.saturating_sub(known.accounted.load(Relaxed)) < ACCOUNT_NANOS {
             return;
         }
         known.accounted.store(now, Relaxed);
-        self.wardrobe.undress();
-        PROC.with_borrow_mut(|proc| self.read_counters(proc, &known));
+        let _ = self.later.send(Job::Account(known));
     }
 
     /// Reads counters; false when the process is gone.
@@ -283,7 +335,7 @@ impl Processes {
             // Orphans are the front's children now, as is this daemon, which is no part of the run.
             for orphan in proc.children(self.front, self.front).unwrap_or_default() {
                 if orphan != std::process::id() && !self.by_thread.read().contains_key(&orphan) {
-                    self.meet(proc, orphan, 0);
+                    self.meet(proc, orphan);
                 }
             }
             for known in &living {
@@ -299,7 +351,7 @@ impl Processes {
                 for thread in proc.threads(known.pid).unwrap_or_default() {
                     for child in proc.children(known.pid, thread).unwrap_or_default() {
                         if !self.by_thread.read().contains_key(&child) {
-                            self.meet(proc, child, 0);
+                            self.meet(proc, child);
                         }
                     }
                 }

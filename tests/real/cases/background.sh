@@ -1,12 +1,15 @@
 #!/bin/bash
-# If this failed, a daemon or nohup job started by the command would lose its files when it returns.
+# If this failed, a daemon or nohup job started by the command would lose its files when it
+# returns.
 # ring: short
 # as: root,user
+# limit: 40
 set -eu
 . "$REAL/lib.sh"
 
 began=$SECONDS
-covered sh -c '(sleep 2; echo late > late; cat early >> late; sleep 1; echo later >> late) > out 2>&1 &
+covered sh -c '(sleep 2; echo late > late; cat early >> late
+                sleep 1; echo later >> late) > out 2>&1 &
                echo early > early; exit 5' && fail "status" || [ $? = 5 ] || fail "status $?"
 [ $((SECONDS - began)) -le 1 ] || fail "the command had ended, but its front waited for the child"
 [ -e early ] || fail "early is not there"
@@ -16,7 +19,8 @@ wait_for 6 grep -q later late || fail "the background child could not write: $(c
 
 say "nohup, setsid, and a working directory inside that outlives the command"
 mkdir -p in/side
-covered sh -c 'cd in/side; setsid nohup sh -c "sleep 1; pwd > where; cd ..; ls > list" > /dev/null 2>&1 &'
+covered sh -c 'cd in/side
+    setsid nohup sh -c "sleep 1; pwd > where; cd ..; ls > list" > /dev/null 2>&1 &'
 wait_for 5 grep -q side in/list || fail "a child with its own session was cut off"
 [ "$(cat in/side/where)" = "$PWD/in/side" ] || fail "its directory was renamed"
 

@@ -1,8 +1,9 @@
 #!/bin/bash
-# If this failed, a file changed by a job elsewhere (an editor, sbatch, a second shell) would be read
-# stale, or its bytes overwritten.
+# If this failed, a file changed by a job elsewhere (an editor, sbatch, a second shell) would be
+# read stale, or its bytes overwritten.
 # ring: short
 # as: root,traced,user
+# bare: self
 set -u
 . "$REAL/lib.sh"
 
@@ -11,4 +12,5 @@ cover=("$FOREBAY" run $FOREBAY_OPTIONS -o "$WORK/runs/sides.run" --)
 mkdir "$WORK/bare"
 (cd "$WORK/bare" && /usr/bin/python3 "$REAL/programs/coherence.py") > "$WORK/bare.list"
 /usr/bin/python3 "$REAL/programs/coherence.py" "${cover[@]}" > "$WORK/covered.list"
-/usr/bin/python3 "$REAL/programs/compare.py" "$WORK/bare.list" "$WORK/covered.list"
+/usr/bin/python3 "$REAL/programs/compare.py" "$WORK/bare.list" "$WORK/covered.list" \
+    "$REAL/coherence.allowed" strict

@@ -48,7 +48,8 @@ exec 9>&-
 if [ "$MODE" = covered ]; then
     for run in "$WORK"/runs/*.run; do
         [ "$(/usr/bin/python3 -c 'import sqlite3, sys
-print(sqlite3.connect(sys.argv[1]).execute("pragma integrity_check").fetchone()[0])' "$run")" = ok ] ||
+db = sqlite3.connect(sys.argv[1])
+print(db.execute("pragma integrity_check").fetchone()[0])' "$run")" = ok ] ||
             fail "run file $run is not a sound database"
     done
 fi

@@ -57,9 +57,11 @@ rm -f disk/inode*
 expect_status 1 covered_at "$PWD/disk" dd if=/dev/zero of=big bs=64k
 same "$WORK/data" disk/data
 covered_at "$PWD/disk" rm big
-[ "$(covered_at "$PWD/disk" df --output=size . | tail -1)" = "$(df --output=size disk | tail -1)" ] || fail df
+[ "$(covered_at "$PWD/disk" df --output=size . | tail -1)" = \
+  "$(df --output=size disk | tail -1)" ] || fail df
 
 say "a limit on file size"
 status=0
 covered bash -c 'ulimit -f 10; exec head -c 100000 /dev/zero > limited' || status=$?
-[ $status = 153 ] && [ "$(stat -c %s limited)" = 10240 ] || fail "SIGXFSZ: $status, $(stat -c %s limited)"
+[ $status = 153 ] && [ "$(stat -c %s limited)" = 10240 ] ||
+    fail "SIGXFSZ: $status, $(stat -c %s limited)"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# If this failed, kill -9 or the OOM killer would leave a dead mount, a process that hangs for ever, or
-# lose bytes a program was told are written.
+# If this failed, kill -9 or the OOM killer would leave a dead mount, a process that hangs for
+# ever, or lose bytes a program was told are written.
 # ring: short
 # as: root,user
 # bare: no
@@ -25,7 +25,8 @@ for i in range(10**9):
 servants() {  # the processes of forebay other than the front
     local p
     for p in /proc/[0-9]*; do
-        [ "${p#/proc/}" = "$front" ] || [ "$(cat "$p/comm" 2>/dev/null)" != forebay ] || echo "${p#/proc/}"
+        [ "${p#/proc/}" != "$front" ] || continue
+        [ "$(cat "$p/comm" 2>/dev/null)" != forebay ] || echo "${p#/proc/}"
     done
 }
 gone() { [ ! -d "/proc/$1" ] || grep -q '^State:.*Z' "/proc/$1/status"; }
@@ -60,7 +61,7 @@ try() {  # WHO: kills it, and looks
             gone "$command" || fail "the command neither works nor ends"; kill -9 "$command"; }
     fi
     for p in $command $victims; do
-        wait_for 5 gone $p || { ps -eo pid,ppid,stat,wchan:20,args; fail "process $p still here"; }
+        wait_for 5 gone $p || fail "process $p still here"
     done
     [ "$(cat /proc/self/mountinfo)" = "$mounts" ] || fail "a mount is left"
     timeout 5 ls -l > /dev/null || fail "the directory does not answer"
@@ -74,6 +75,7 @@ for who in command daemon front everything; do try $who; done
 for run in "$WORK"/runs/*.run; do
     [ -e "$run" ] || continue
     /usr/bin/python3 -c 'import sqlite3, sys
-assert sqlite3.connect(sys.argv[1]).execute("pragma integrity_check").fetchone()[0] == "ok"' "$run" ||
+db = sqlite3.connect(sys.argv[1])
+assert db.execute("pragma integrity_check").fetchone()[0] == "ok"' "$run" ||
         fail "a run file is not sound: $run"
 done

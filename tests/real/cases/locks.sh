@@ -1,8 +1,9 @@
 #!/bin/bash
-# If this failed, two runs (one covered, one not) would both hold the lock of one Nextflow cache or one
-# database, and corrupt it.
+# If this failed, two runs (one covered, one not) would both hold the lock of one Nextflow cache
+# or one database, and corrupt it.
 # ring: short
 # as: root,traced,user
+# bare: self
 set -u
 . "$REAL/lib.sh"
 
@@ -11,4 +12,5 @@ cover=("$FOREBAY" run $FOREBAY_OPTIONS -o "$WORK/runs/sides.run" --)
 mkdir "$WORK/bare"
 (cd "$WORK/bare" && /usr/bin/python3 "$REAL/programs/locks.py") > "$WORK/bare.list"
 /usr/bin/python3 "$REAL/programs/locks.py" "${cover[@]}" > "$WORK/covered.list"
-/usr/bin/python3 "$REAL/programs/compare.py" "$WORK/bare.list" "$WORK/covered.list"
+/usr/bin/python3 "$REAL/programs/compare.py" "$WORK/bare.list" "$WORK/covered.list" \
+    "$REAL/locks.allowed" strict

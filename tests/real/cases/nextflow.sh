@@ -1,8 +1,10 @@
 #!/bin/bash
-# If this failed, Nextflow's cache (mapped files, fcntl locks) would break, or -resume would run finished
-# tasks again because a size, time or path looks different covered.
+# If this failed, Nextflow's cache (mapped files, fcntl locks) would break, or -resume would run
+# finished tasks again because a size, time or path looks different covered.
 # ring: short
-# as: root,user
+# as: root
+# as-long: user,traced
+# bare: self
 # needs: nextflow java
 # limit: 300
 set -eu
@@ -42,7 +44,8 @@ cached() {  # RAN CACHED: the numbers of the last run's tasks, from its trace
     local ran hit
     ran=$(awk -F'\t' 'NR > 1 && $5 == "COMPLETED"' trace.txt | wc -l)
     hit=$(awk -F'\t' 'NR > 1 && $5 == "CACHED"' trace.txt | wc -l)
-    [ "$ran $hit" = "$1 $2" ] || { cat trace.txt .nextflow.log | tail -50; fail "$3: $ran ran, $hit cached"; }
+    [ "$ran $hit" = "$1 $2" ] ||
+        { cat trace.txt .nextflow.log | tail -50; fail "$3: $ran ran, $hit cached"; }
     [ "$(cat results/total.txt)" = "$4" ] || fail "$3: total $(cat results/total.txt)"
 }
 first=(nextflow -q run main.nf)
@@ -50,7 +53,7 @@ again=(nextflow -q run main.nf -resume)
 
 "${first[@]}" > "$WORK/out"
 cached 6 0 "bare run" 20100
-covered "${again[@]}" > "$WORK/out" || { tail -50 .nextflow.log; fail "covered -resume after bare"; }
+covered "${again[@]}" > "$WORK/out" || { tail -50 .nextflow.log; fail "-resume after bare"; }
 cached 0 6 "covered -resume after bare" 20100
 
 say "the other way round"

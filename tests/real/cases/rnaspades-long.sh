@@ -2,8 +2,8 @@
 # The same loss as rnaspades.sh, looked for in real mouse reads, on two threads.
 # ring: long
 # as: root,traced,user
+# bare: self
 # needs: rnaspades.py
-# bare: no
 # limit: 900
 set -eu
 . "$REAL/lib.sh"

@@ -1,9 +1,10 @@
 #!/bin/bash
-# If this failed, an assembler would give other transcripts covered than bare: a scientist's wrong result.
+# If this failed, an assembler would give other transcripts covered than bare: a scientist's wrong
+# result.
 # ring: short
 # as: root,user
+# bare: self
 # needs: rnaspades.py
-# bare: no
 # limit: 300
 set -eu
 . "$REAL/lib.sh"

@@ -8,8 +8,8 @@ set -eu
 pids=()
 for i in 1 2 3 4 5 6; do
     covered sh -ec 'for j in $(seq 40); do echo $1.$j > file.$1.$j; done
-                    for t in $(seq 50); do n=$(ls file.* | wc -l); [ $n = 240 ] && break; sleep 0.1; done
-                    [ $n = 240 ]; cat file.* | sort > all.$1' sh $i & pids+=($!)
+        for t in $(seq 50); do n=$(ls file.* | wc -l); [ $n = 240 ] && break; sleep 0.1; done
+        [ $n = 240 ]; cat file.* | sort > all.$1' sh $i & pids+=($!)
 done
 for pid in "${pids[@]}"; do wait $pid || fail "one of six runs"; done
 for i in 2 3 4 5 6; do same all.1 all.$i; done
@@ -17,8 +17,9 @@ for i in 2 3 4 5 6; do same all.1 all.$i; done
 
 say "one covers a directory, another its parent, a third its child"
 mkdir -p a/b/c
-covered_at "$PWD/a" sh -ec 'for i in $(seq 50); do [ -e b/go ] && break; sleep 0.1; done; cat b/go > b/c/seen.a' & p1=$!
-covered_at "$PWD/a/b/c" sh -ec 'for i in $(seq 50); do [ -e ../go ] && break; sleep 0.1; done; cat ../go > seen.c' & p2=$!
+wait='for i in $(seq 50); do [ -s $1 ] && break; sleep 0.1; done; cat $1 > $2'
+covered_at "$PWD/a" sh -ec "$wait" sh b/go b/c/seen.a & p1=$!
+covered_at "$PWD/a/b/c" sh -ec "$wait" sh ../go seen.c & p2=$!
 sleep 0.3
 covered sh -c 'echo gone > a/b/go'
 wait $p1 && wait $p2 || fail "runs on nested directories"

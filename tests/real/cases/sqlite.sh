@@ -1,5 +1,6 @@
 #!/bin/bash
-# If this failed, two programs on one database would corrupt it: locks, mmap or fsync not forwarded.
+# If this failed, two programs on one database would corrupt it: locks, mmap or fsync not
+# forwarded.
 # ring: short
 # as: root,traced,user
 # limit: 240

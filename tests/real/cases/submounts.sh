@@ -1,5 +1,6 @@
 #!/bin/bash
-# If this failed, a scratch disk mounted below the project would vanish under forebay, or hide data.
+# If this failed, a scratch disk mounted below the project would vanish under forebay, or hide
+# data.
 # ring: short
 # as: root
 set -eu

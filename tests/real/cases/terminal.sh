@@ -1,8 +1,9 @@
 #!/bin/bash
-# If this failed, Ctrl-C, Ctrl-Z, fg or a closed window would kill the volume before the command, hang,
-# or leave it running.
+# If this failed, Ctrl-C, Ctrl-Z, fg or a closed window would kill the volume before the command,
+# hang, or leave it running.
 # ring: short
 # as: root,user
+# bare: self
 set -u
 . "$REAL/lib.sh"
 
@@ -15,4 +16,5 @@ exec "$FOREBAY" run $FOREBAY_OPTIONS -o "$WORK/runs/\$\$.run" -- "\$@"
 PREFIX
 chmod +x "$WORK/cover"
 /usr/bin/python3 "$REAL/programs/terminal.py" "$WORK/cover" > "$WORK/covered.list"
-/usr/bin/python3 "$REAL/programs/compare.py" "$WORK/bare.list" "$WORK/covered.list"
+/usr/bin/python3 "$REAL/programs/compare.py" "$WORK/bare.list" "$WORK/covered.list" \
+    "$REAL/terminal.allowed" strict

@@ -11,9 +11,11 @@ tree() { /usr/bin/python3 "$REAL/programs/tree.py" "$@"; }
 check() {  # TREE WHAT [--no-dir-times]: the same as the original, seen from outside and inside
     tree list "$1" "${@:3}" > "$WORK/seen"
     tree list "$WORK/origin" "${@:3}" > "$WORK/wanted"
-    diff "$WORK/wanted" "$WORK/seen" > "$WORK/diff" || { head -20 "$WORK/diff"; fail "$2 (outside)"; }
+    diff "$WORK/wanted" "$WORK/seen" | head -20
+    cmp -s "$WORK/wanted" "$WORK/seen" || fail "$2 (outside)"
     covered /usr/bin/python3 "$REAL/programs/tree.py" list "$1" "${@:3}" > "$WORK/seen"
-    diff "$WORK/wanted" "$WORK/seen" > "$WORK/diff" || { head -20 "$WORK/diff"; fail "$2 (inside)"; }
+    diff "$WORK/wanted" "$WORK/seen" | head -20
+    cmp -s "$WORK/wanted" "$WORK/seen" || fail "$2 (inside)"
 }
 
 tree make "$WORK/origin"

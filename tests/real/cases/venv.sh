@@ -4,6 +4,7 @@
 # as: root,user
 # needs: python3 gcc
 set -eu
+unset PYTHONDONTWRITEBYTECODE
 . "$REAL/lib.sh"
 
 covered /usr/bin/python3 -m venv env
@@ -43,4 +44,5 @@ covered gcc -shared -fPIC -o libx.so x.c
 env/bin/python -m compileall -q pack
 before=$(stat -c %Y.%i pack/__pycache__/*)
 covered env/bin/python -m pack.work > "$WORK/out"
-[ "$(stat -c %Y.%i pack/__pycache__/*)" = "$before" ] || fail "bytecode compiled outside is stale inside"
+[ "$(stat -c %Y.%i pack/__pycache__/*)" = "$before" ] ||
+    fail "bytecode compiled outside is stale inside"

@@ -180,7 +180,8 @@ def follow_a_growing_file(w, r):
 def inode_numbers_agree(w, r):
     w("[put(f'f{i}') for i in range(20)]; os.mkdir('d')")
     r.until("r = len(os.listdir())", 21)
-    look = "r = sorted([e.name, e.inode(), e.stat().st_ino, e.stat().st_nlink] for e in os.scandir())"
+    look = ("r = sorted([e.name, e.inode(), e.stat().st_ino, e.stat().st_nlink]"
+            " for e in os.scandir())")
     assert w(look) == r(look)
 
 

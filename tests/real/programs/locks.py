@@ -105,7 +105,8 @@ def read_modify_write(a, b):
     b.until("r = os.path.exists('count')", True)
     loop = ("for _ in range(200):\n"
             " with open('count', 'r+b') as c:\n"
-            "  fcntl.{how}(c, fcntl.LOCK_EX); n = int(c.read()); c.seek(0); c.write(b'%d' % (n + 1))\n"
+            "  fcntl.{how}(c, fcntl.LOCK_EX)\n"
+            "  n = int(c.read()); c.seek(0); c.write(b'%d' % (n + 1))\n"
             "  c.flush(); fcntl.{how}(c, fcntl.LOCK_UN)\n"
             "r = 0")
     for how, wanted in (("flock", "400"), ("lockf", "800")):

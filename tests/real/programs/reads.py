@@ -1,4 +1,4 @@
-"""reads.py SEED LEFT RIGHT: simulated RNA-seq pairs from 30 random transcripts, in two FASTQ files."""
+"""reads.py SEED LEFT RIGHT: simulated RNA-seq pairs from 30 random transcripts, as FASTQ."""
 import random
 import sys
 

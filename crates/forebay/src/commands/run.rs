@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use forebay_model::{ByteCount, Commands, Header, Micros, Privacy, Salt};
 use forebay_volume::launch::{self, Exit, Failure, Launch, Outcome};
 
+use super::summary;
 use crate::exit::{DAEMON_LOST, NOT_EXECUTABLE, NOT_FOUND, NOTHING_RUN, Stop};
-use crate::say;
+use crate::{say, summary_text};
 
 /// How much is traced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -91,6 +92,14 @@ fn finish(args: &Args, directory: &Path, outcome: &Outcome) -> Result<i32, Stop>
             keep_house(directory, run);
         }
         if !args.quiet {
+            // A summary that can't be made is no reason to hide the command's status.
+            match summary::read(run) {
+                Ok(summary) if args.json => say::text(&format!("{}\n", summary::json(&summary))),
+                Ok(summary) => {
+                    say::text(&summary_text::render(&summary, say::width(), say::colour()));
+                }
+                Err(stop) => say::error(&stop.message, None),
+            }
         }
         if !args.json && !args.quiet {
             say::note(&format!("the run is in {}", shown(run, directory)));

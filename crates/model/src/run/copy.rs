@@ -37,15 +37,17 @@ fn copy_unnamed(
         Error::new(kind, format!("cannot write run file {}: {next}", dest.display())).because(e)
     };
     // The file is made here, not by SQLite, so that it is never readable by others.
+    use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::OpenOptionsExt;
+    // Nor through a link that somebody put there.
+    let _ = fs::remove_file(temporary);
     let file = fs::OpenOptions::new()
         .write(true)
-        .create(true)
-        .truncate(true)
+        .create_new(true)
         .mode(0o600)
         .open(temporary)
         .map_err(refused)?;
-    let name = temporary.to_str().ok_or_else(|| refused(io::ErrorKind::InvalidFilename.into()))?;
+    let name = PathText(temporary.as_os_str().as_bytes());
     conn.execute("VACUUM INTO ?1", [name]).map_err(|e| error(dest, "write", e))?;
     seal::seal(temporary, salt).map_err(|e| error(dest, "write", e))?;
     file.sync_all().map_err(refused)?;
@@ -54,19 +56,35 @@ fn copy_unnamed(
     fs::File::open(parent).and_then(|d| d.sync_all()).map_err(refused)
 }
 
+/// A path for SQLite, which passes its bytes on even when they are not UTF-8.
+struct PathText<'a>(&'a [u8]);
+
+impl rusqlite::ToSql for PathText<'_> {
+    fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
+        Ok(rusqlite::types::ToSqlOutput::Borrowed(rusqlite::types::ValueRef::Text(self.0)))
+    }
+}
+
 /// The unfinished copy's name: hidden, in the same directory, told from others by the process.
 fn beside(dest: &Path) -> PathBuf {
-    let name = dest.file_name().unwrap_or_default().to_string_lossy();
-    dest.with_file_name(format!(".{name}.{}.unfinished", std::process::id()))
+    let mut name = std::ffi::OsString::from(".");
+    name.push(dest.file_name().unwrap_or_default());
+    name.push(format!(".{}.unfinished", std::process::id()));
+    dest.with_file_name(name)
 }
 
 /// Makes a run of a state file whose writer is gone.
 pub(super) fn salvage(state: &Path, dest: &Path, salt: Salt) -> Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    super::reader::check_file(state)?;
+    super::check::file(state)?;
     let mut conn =
         Connection::open_with_flags(state, flags).map_err(|e| error(state, "salvage", e))?;
-    super::reader::check_schema(&conn, state)?;
+    conn.busy_timeout(std::time::Duration::from_millis(100))
+        .map_err(|e| error(state, "salvage", e))?;
+    // Alone or not at all: folding under a living writer would undo what it still adds.
+    conn.pragma_update(None, "locking_mode", "EXCLUSIVE")
+        .map_err(|e| error(state, "salvage", e))?;
+    super::check::schema(&conn, state)?;
     let folded = header::get_int(&conn, key::FOLDED).map_err(|e| error(state, "salvage", e))?;
     if folded != Some(1) {
         super::fold::fold(&mut conn).map_err(|e| error(state, "salvage", e))?;

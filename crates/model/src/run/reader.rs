@@ -2,12 +2,12 @@
 
 use super::header::{self, Header, key};
 use super::sql::{bytes, error, uint, words_from_json};
-use super::{APPLICATION_ID, SCHEMA_VERSION, copy};
+use super::{check, copy};
+#[cfg(doc)]
+use crate::Kind;
 use crate::event::*;
-use crate::{ByteCount, Error, Kind, Micros, Result, Salt};
+use crate::{ByteCount, Error, Micros, Result, Salt};
 use rusqlite::{Connection, OpenFlags, Row};
-use std::fs;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// A run file, open for reading. A run that is still being written can be read too.
@@ -116,10 +116,10 @@ impl Run {
     /// [`Kind::Missing`], [`Kind::NotARun`], [`Kind::NewerSchema`], [`Kind::Damaged`] (cut short or
     /// corrupt), [`Kind::Io`].
     pub fn open(path: &Path) -> Result<Self> {
-        check_file(path)?;
+        check::file(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let conn = Connection::open_with_flags(path, flags).map_err(|e| error(path, "open", e))?;
-        check_schema(&conn, path)?;
+        check::schema(&conn, path)?;
         Ok(Self { conn, path: path.to_owned() })
     }
 
@@ -441,83 +441,4 @@ fn sample_row(r: &Row<'_>) -> rusqlite::Result<Sample> {
         devices: Vec::new(),
         pressure,
     })
-}
-
-/// Looks at the file before SQLite does, for a message that says what is wrong.
-pub(super) fn check_file(path: &Path) -> Result<()> {
-    let shown = path.display();
-    let mut file = fs::File::open(path).map_err(|e| {
-        let (kind, next) = match e.kind() {
-            io::ErrorKind::NotFound => (Kind::Missing, "there is no such file"),
-            _ => (Kind::Io, "check that you may read it"),
-        };
-        Error::new(kind, format!("cannot open run file {shown}: {next}")).because(e)
-    })?;
-    let not_a_run = |what: &str| {
-        let next = "give the file that `forebay run -o FILE` wrote";
-        Error::new(Kind::NotARun, format!("cannot open run file {shown}: {what}; {next}"))
-    };
-    let mut head = [0; 100];
-    let refused = |e| {
-        Error::new(Kind::Io, format!("cannot read run file {shown}: check the disk")).because(e)
-    };
-    let size = file.metadata().map_err(refused)?.len();
-    match file.read_exact(&mut head) {
-        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
-            return Err(not_a_run(if size == 0 { "it is empty" } else { "it is no SQLite file" }));
-        }
-        Err(e) if e.kind() == io::ErrorKind::IsADirectory => {
-            return Err(not_a_run("it is a directory"));
-        }
-        other => other.map_err(refused)?,
-    }
-    if !head.starts_with(b"SQLite format 3\0") {
-        return Err(not_a_run("it is no SQLite file"));
-    }
-    // Bytes 16-17 and 28-31 of the SQLite header: page size (1 means 65536) and number of pages.
-    let page = match u16::from_be_bytes([head[16], head[17]]) {
-        1 => 65_536,
-        bytes => u64::from(bytes),
-    };
-    let pages = u64::from(u32::from_be_bytes([head[28], head[29], head[30], head[31]]));
-    if pages * page > size && !wal_exists(path) {
-        let what = format!("it is cut short ({size} of {} bytes)", pages * page);
-        let next = "copy it again, or save what is left with `sqlite3 FILE .recover`";
-        return Err(Error::new(
-            Kind::Damaged,
-            format!("cannot open run file {shown}: {what}; {next}"),
-        ));
-    }
-    Ok(())
-}
-
-fn wal_exists(path: &Path) -> bool {
-    let mut wal = path.as_os_str().to_owned();
-    wal.push("-wal");
-    Path::new(&wal).exists()
-}
-
-/// Is it ours, and of a version that we know?
-pub(super) fn check_schema(conn: &Connection, path: &Path) -> Result<()> {
-    let pragma = |name| {
-        conn.pragma_query_value(None, name, |row| row.get::<_, i32>(0))
-            .map_err(|e| error(path, "open", e))
-    };
-    let shown = path.display();
-    if pragma("application_id")? != APPLICATION_ID {
-        let message = format!(
-            "cannot open run file {shown}: it is an SQLite file of another program; give the file \
-             that `forebay run -o FILE` wrote"
-        );
-        return Err(Error::new(Kind::NotARun, message));
-    }
-    let version = pragma("user_version")?;
-    if version > SCHEMA_VERSION {
-        let message = format!(
-            "cannot open run file {shown}: a newer Forebay wrote it (format {version}, this one \
-             reads up to {SCHEMA_VERSION}); update Forebay"
-        );
-        return Err(Error::new(Kind::NewerSchema, message));
-    }
-    Ok(())
 }

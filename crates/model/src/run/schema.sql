@@ -158,7 +158,8 @@ CREATE TABLE sample_devices (
   busy_us       INTEGER NOT NULL
 );
 
--- Files outside the covered trees, seen open by sampling: bytes are what was noticed, so a minimum.
+-- Files outside the covered trees, seen open by sampling. Bytes are the farthest position seen in
+-- one file of the directory: a minimum.
 CREATE TABLE outside (
   process   INTEGER NOT NULL,
   directory NOT NULL,              -- absolute

@@ -1,4 +1,4 @@
-//! If these fail, what was measured is lost, unreadable, or told to people whom it does not concern.
+//! If these fail, what was measured is lost, unreadable, or told to people it does not concern.
 
 use super::*;
 use crate::*;
@@ -173,7 +173,7 @@ fn what_was_written_is_read_and_what_was_not_seen_is_none() {
     assert_eq!(opens[1].open, open(2, 2, None));
     let samples = run.samples().expect("samples");
     assert_eq!((samples[0].devices[0].reads, samples[0].pressure), (4, None));
-    assert_eq!(run.outside().expect("outside")[0].bytes, ByteCount(11));
+    assert_eq!(run.outside().expect("outside")[0].bytes, ByteCount(6));
     let processes = run.processes().expect("processes");
     assert_eq!(processes[1].argv[2], b"--token=***");
     assert_eq!(processes[0].counters, None);
@@ -203,14 +203,37 @@ fn processes_become_tasks_and_operations_theirs() {
 #[test]
 fn a_killed_writer_leaves_a_run_that_can_be_salvaged() {
     let (_directory, state, dest) = place();
-    // Leaked, not dropped: the file is as a kill leaves it, its log not yet merged.
-    std::mem::forget(written(&state, Privacy::default()));
+    // This test program again, as the writer that is killed.
+    let writer = std::process::Command::new(std::env::current_exe().expect("a program"))
+        .args(["--exact", "--ignored", "run::tests::be_a_writer_that_is_killed"])
+        .env("FOREBAY_TEST_STATE", &state)
+        .output()
+        .expect("started");
+    assert!(!writer.status.success());
+    assert!(state.with_extension("db-wal").exists(), "its log is not merged");
     Run::salvage(&state, &dest, Salt([0; 16])).expect("salvaged");
     let run = Run::open(&dest).expect("readable");
     assert!(!run.complete().expect("complete"));
     assert_eq!(run.ended().expect("read"), None);
     assert_eq!(run.tasks().expect("tasks").len(), 2);
     assert_eq!(run.files().expect("files").len(), 2);
+}
+
+#[test]
+#[ignore = "started by the test above"]
+fn be_a_writer_that_is_killed() {
+    let Some(state) = std::env::var_os("FOREBAY_TEST_STATE") else { return };
+    let _writer = written(Path::new(&state), Privacy::default());
+    std::process::abort();
+}
+
+#[test]
+fn a_living_writer_is_not_salvaged_from() {
+    let (_directory, state, dest) = place();
+    let _writer = written(&state, Privacy::default());
+    let error = Run::salvage(&state, &dest, Salt([0; 16])).expect_err("refused");
+    assert_eq!(error.kind(), Kind::Busy, "{error}");
+    assert!(!dest.exists());
 }
 
 #[test]
@@ -243,6 +266,27 @@ fn a_copy_that_fails_leaves_nothing_and_harms_nothing() {
     assert_eq!(error.kind(), Kind::Io);
     assert!(error.message().contains("state.db"), "{error}");
     assert!(Run::open(&state).is_ok());
+}
+
+#[test]
+fn names_that_are_no_text_are_fine() {
+    use std::os::unix::ffi::OsStrExt;
+    let (directory, ..) = place();
+    let name = |bytes| directory.path().join(std::ffi::OsStr::from_bytes(bytes));
+    let writer = written(&name(b"s\xff.db"), Privacy::default());
+    writer.copy_to(&name(b"d\xfe.run")).expect("copied");
+    assert_eq!(Run::open(&name(b"d\xfe.run")).expect("readable").files().expect("files").len(), 2);
+}
+
+#[test]
+fn a_link_in_the_way_is_not_followed() {
+    let (directory, state, dest) = place();
+    let victim = directory.path().join("victim");
+    fs::write(&victim, "precious").expect("written");
+    let planted = directory.path().join(format!(".a.run.{}.unfinished", std::process::id()));
+    std::os::unix::fs::symlink(&victim, planted).expect("linked");
+    written(&state, Privacy::default()).copy_to(&dest).expect("copied");
+    assert_eq!(fs::read(&victim).expect("read"), b"precious");
 }
 
 #[test]
@@ -342,7 +386,10 @@ fn every_column_of_the_schema_is_explained_in_the_manual() {
     let conn = rusqlite::Connection::open_in_memory().expect("memory");
     conn.execute_batch(SCHEMA).expect("the schema");
     let mut select = conn
-        .prepare("SELECT m.name, c.name FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table'")
+        .prepare(
+            "SELECT m.name, c.name FROM sqlite_schema m, pragma_table_info(m.name) c
+             WHERE m.type = 'table'",
+        )
         .expect("prepared");
     let columns = select.query_map([], |r| Ok((r.get(0)?, r.get(1)?))).expect("queried");
     for column in columns {

@@ -308,7 +308,7 @@ fn write_outside(c: &Connection, o: &Outside) -> rusqlite::Result<()> {
     run(
         c,
         "INSERT INTO outside VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT (process, directory, write) DO UPDATE SET bytes = bytes + excluded.bytes",
+         ON CONFLICT (process, directory, write) DO UPDATE SET bytes = max(bytes, excluded.bytes)",
         params![o.process.0, Text(&o.directory), o.write, int(o.bytes.0)],
     )
 }

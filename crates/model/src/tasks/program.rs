@@ -13,6 +13,7 @@ const DRIVERS: &[&str] = &[
     "env", "time", "nice", "timeout", "sudo", "doas", "su", "stdbuf", "setsid", "nohup", "ionice",
     "taskset", "numactl", "chrt", "strace", "unshare", "setpriv", "tini", "catchsegv", "script",
     "conda", "mamba", "micromamba", "singularity", "apptainer", "starter", "forebay",
+    "jspawnhelper",
     // workflow engines
     "snakemake", "nextflow", "nextflow.cli.Launcher", "Trinity", "cwltool", "toil", "miniwdl",
 ];

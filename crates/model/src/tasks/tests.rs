@@ -7,7 +7,7 @@ use crate::run::ProcessRow;
 use crate::{Micros, ProcessCounters, ProcessId};
 
 /// A process with the words of `line` (a shell's `-c` takes the rest as one word).
-pub(super) fn process(id: u32, parent: Option<u32>, line: &str) -> ProcessRow {
+pub(crate) fn process(id: u32, parent: Option<u32>, line: &str) -> ProcessRow {
     let mut argv: Vec<Vec<u8>> = Vec::new();
     let mut rest = line;
     while let Some((word, after)) = rest.split_once(' ') {

@@ -78,6 +78,10 @@ pub fn enter(plan: &Plan, cwd: &Path, daemon: BorrowedFd<'_>) -> Result<(), Door
             log::debug!("{} is shown through the cover: {error}", path.display());
         }
     }
+    // Until it was asked, the kernel takes the root of a mount for root's own and lets nobody write.
+    for target in &plan.targets {
+        rustix::fs::stat(&target.path).map_err(at(format!("reaching {}", target.path.display())))?;
+    }
     // Without this, `.` would still be the bare directory.
     chdir(cwd).map_err(at(format!("going back to {}", cwd.display())))?;
     hand_over(daemon, END, None).map_err(at("telling the daemon"))

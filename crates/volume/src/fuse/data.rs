@@ -112,7 +112,7 @@ impl Session {
             record.read(count as u64);
         }
         let pattern = pattern(&handle.read_end, ask.offset, count as u64);
-        self.count_data(request, Op::Read, self.class_of(&handle.node), count as u64, pattern);
+        self.count_data(request, Op::Read, &handle, count as u64, pattern);
         Ok(())
     }
 
@@ -126,7 +126,7 @@ impl Session {
             record.wrote(count as u64);
         }
         let pattern = pattern(&handle.write_end, ask.offset, count as u64);
-        self.count_data(request, Op::Write, self.class_of(&handle.node), count as u64, pattern);
+        self.count_data(request, Op::Write, &handle, count as u64, pattern);
         Ok(())
     }
 
@@ -136,9 +136,9 @@ impl Session {
         let done = self.tree.native.flush(&handle, ask.lock_owner);
         // The caller still lives: the best moment to see what it has used.
         if let Some(process) = request.process {
-            self.processes.account(process, &self.recorder);
+            self.processes.account(process);
         }
-        self.count(request, Op::Flush, self.class_of(&handle.node), done.is_err());
+        self.count_open(request, Op::Flush, &handle, done.is_err());
         request.done(done);
         Ok(())
     }
@@ -148,6 +148,7 @@ impl Session {
         let handle = self.tree.native.release(ask.fh);
         request.reply(&[]);
         if let Some(handle) = handle {
+            self.count_open(request, Op::Close, &handle, false);
             self.record_close(&handle);
         }
         Ok(())
@@ -157,7 +158,7 @@ impl Session {
         let Some(record) = handle.record.get() else { return };
         let size = handle.writes.then(|| self.tree.native.size(handle)).flatten();
         self.recorder.close(record, size, true);
-        self.processes.account(record.process, &self.recorder);
+        self.processes.account(record.process);
         if handle.writes {
             let known = self.known(&handle.node);
             if forebay_model::tasks::wanted(&known.path) {
@@ -172,7 +173,7 @@ impl Session {
         let handle = self.tree.native.handle(ask.fh)?;
         let data_only = ask.fsync_flags & abi::FSYNC_DATA_ONLY != 0;
         let done = self.tree.native.fsync(&handle, data_only);
-        self.count(request, Op::Fsync, self.class_of(&handle.node), done.is_err());
+        self.count_open(request, Op::Fsync, &handle, done.is_err());
         request.done(done);
         Ok(())
     }
@@ -181,7 +182,7 @@ impl Session {
         let (ask, _) = request.parse::<abi::FallocateIn>()?;
         let handle = self.tree.native.handle(ask.fh)?;
         let done = self.tree.native.fallocate(&handle, ask.mode, ask.offset, ask.length);
-        self.count(request, Op::Fallocate, self.class_of(&handle.node), done.is_err());
+        self.count_open(request, Op::Fallocate, &handle, done.is_err());
         request.done(done);
         Ok(())
     }
@@ -191,6 +192,7 @@ impl Session {
         let handle = self.tree.native.handle(ask.fh)?;
         let offset = self.tree.native.seek(&handle, ask.offset, ask.whence)?;
         request.reply(&[abi::LseekOut { offset }.as_bytes()]);
+        self.count_open(request, Op::Seek, &handle, false);
         Ok(())
     }
 
@@ -206,8 +208,7 @@ impl Session {
         if let Some(record) = to.record.get() {
             record.wrote(count as u64);
         }
-        let class = self.class_of(&to.node);
-        self.count_data(request, Op::CopyRange, class, count as u64, Pattern::Sequential);
+        self.count_data(request, Op::CopyRange, &to, count as u64, Pattern::Sequential);
         Ok(())
     }
 
@@ -217,6 +218,7 @@ impl Session {
         self.tree.native.ioctl(request.node(), ask.cmd, input, &mut output)?;
         let head = abi::IoctlOut::default();
         request.reply(&[head.as_bytes(), &output]);
+        self.count(request, Op::Ioctl, self.class_of_id(request.node()), false);
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ use super::abi::{self, InHeader, init, op};
 use super::device::Device;
 use super::lock::Waiters;
 use crate::creds::Caller;
-use crate::native::{Native, Node, Result};
+use crate::native::{Handle, Native, Node, Result};
 use crate::processes::Processes;
 use crate::recorder::Recorder;
 use crate::watch::Watch;
@@ -206,11 +206,17 @@ impl Session {
             _ => {}
         }
         let began = self.recorder.clock().nanos();
-        let process = self.processes.identify(header.pid);
+        // A caller may hold its own locks when it reads, writes or closes: don't look it up then.
+        let through_handle =
+            matches!(header.opcode, op::READ | op::WRITE | op::FLUSH | op::RELEASE | op::FSYNC);
+        let process = match through_handle {
+            true => self.processes.recall(header.pid),
+            false => self.processes.identify(header.pid),
+        };
         let caller = Caller { pid: header.pid, uid: header.uid, gid: header.gid };
         let request = Request { header, body, device, process, began };
         // Reads and writes act through an open descriptor and RELEASE names no caller.
-        if !matches!(header.opcode, op::READ | op::RELEASE | op::RELEASEDIR) {
+        if !matches!(header.opcode, op::READ | op::FLUSH | op::RELEASE | op::RELEASEDIR) {
             self.tree.native.act_as(caller);
         }
         let served = self.serve_meta(&request, scratch)
@@ -239,7 +245,14 @@ impl Session {
 
     /// Counts an answered request.
     pub(super) fn count(&self, request: &Request<'_>, kind: Op, class: ClassId, failed: bool) {
-        self.count_as(request, OpKey::plain(kind), class, 0, failed);
+        self.count_as(request, request.process, OpKey::plain(kind), class, 0, failed);
+    }
+
+    /// Counts an answered request about an open file; its opener answers for a caller unknown.
+    pub(super) fn count_open(&self, request: &Request<'_>, kind: Op, handle: &Handle, failed: bool) {
+        let key = OpKey::plain(kind);
+        let process = request.process.or(handle.record.get().map(|record| record.process));
+        self.count_as(request, process, key, self.class_of(&handle.node), 0, failed);
     }
 
     /// Counts an answered request that moved bytes.
@@ -247,18 +260,27 @@ impl Session {
         &self,
         request: &Request<'_>,
         kind: Op,
-        class: ClassId,
+        handle: &Handle,
         bytes: u64,
         pattern: Pattern,
     ) {
         let key = OpKey::data(kind, bytes, pattern);
-        self.count_as(request, key, class, bytes, false);
+        let process = request.process.or(handle.record.get().map(|record| record.process));
+        self.count_as(request, process, key, self.class_of(&handle.node), bytes, false);
     }
 
-    fn count_as(&self, request: &Request<'_>, key: OpKey, class: ClassId, bytes: u64, failed: bool) {
+    fn count_as(
+        &self,
+        request: &Request<'_>,
+        process: Option<ProcessId>,
+        key: OpKey,
+        class: ClassId,
+        bytes: u64,
+        failed: bool,
+    ) {
         let nanos = self.recorder.clock().nanos().saturating_sub(request.began);
         let count = OpCount { count: 1, nanos, bytes, failed: u64::from(failed) };
-        self.recorder.count(request.process, self.tree.id, class, key, count);
+        self.recorder.count(process, self.tree.id, class, key, count);
     }
 
     /// The class of a node's path.

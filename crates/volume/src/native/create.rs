@@ -33,7 +33,7 @@ impl Native {
     ///
     /// # Errors
     /// The backing file system's, as the caller.
-    pub fn create(
+    pub(crate) fn create(
         &self,
         parent: u64,
         name: &CStr,
@@ -57,7 +57,7 @@ impl Native {
     ///
     /// # Errors
     /// EOPNOTSUPP where the backing file system has no such files.
-    pub fn create_unnamed(
+    pub(crate) fn create_unnamed(
         &self,
         parent: u64,
         flags: u32,

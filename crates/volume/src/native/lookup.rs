@@ -17,7 +17,7 @@ impl Native {
     ///
     /// # Errors
     /// ENOENT for an absent name that must not be remembered as such; else the backing's.
-    pub fn lookup(&self, parent: u64, name: &CStr) -> Result<(Entry, Option<Arc<Node>>)> {
+    pub(crate) fn lookup(&self, parent: u64, name: &CStr) -> Result<(Entry, Option<Arc<Node>>)> {
         let dir = self.node(parent)?;
         let fd = self.dir_fd_of(&dir)?;
         // The watch comes first: a change after this look is then told.

@@ -94,10 +94,6 @@ impl Node {
         self.kind == libc::S_IFDIR
     }
 
-    pub(crate) fn is_file(&self) -> bool {
-        self.kind == libc::S_IFREG
-    }
-
     /// Notes that the node was seen under `name`; the newest name is tried first.
     pub(crate) fn seen_at(&self, parent: u64, name: &CStr, links: u32) {
         let mut place = self.place.lock();

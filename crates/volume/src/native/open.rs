@@ -45,7 +45,7 @@ impl Native {
     /// # Errors
     /// ESTALE when the name now leads to another file (the kernel then looks it up again), and
     /// the backing file system's, as the caller.
-    pub fn open(&self, id: u64, flags: u32) -> Result<(Opened, Arc<Node>)> {
+    pub(crate) fn open(&self, id: u64, flags: u32) -> Result<(Opened, Arc<Node>)> {
         let node = self.node(id)?;
         let file = self.open_backing(&node, backing_flags(flags))?;
         if flags & libc::O_TRUNC as u32 != 0 {

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# What `make bench` runs: builds, measures, prints the table (Markdown) on standard output.
+#
+#   bench/run.sh             micro benchmarks, 7 repeats, and 3 pairs of each pipeline: 10 to 15 min
+#   bench/run.sh --full      8 repeats and 15 pairs with every-read: the figures that are published
+#   bench/run.sh --check     as above; status 3 when a target is missed
+#   FOREBAY=path             the binary under test (default target/release/forebay, built first)
+#   CARGO_TARGET_DIR         is respected
+#
+# As root: ext4 with a journal on a loop image, cold reads, passthrough, and the ordinary user
+# besides. As an ordinary user: what that user can measure, and the table says what is missing.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+pairs=3 repeats=7 minutes=8 check=()
+pipelines=(--every-read)
+for word in "$@"; do
+    case $word in
+        --full) pairs=15 repeats=8 minutes=180 ;;
+        --check) check=(--check) ;;
+        -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
+        *) echo "bench/run.sh: unknown argument $word; there are --full, --check" >&2; exit 2 ;;
+    esac
+done
+
+target=${CARGO_TARGET_DIR:-target}
+cargo build --release -p forebay-bench >&2
+[ -n "${FOREBAY:-}" ] || cargo build --release -p forebay >&2
+bench=$target/release/forebay-bench
+forebay=${FOREBAY:-$target/release/forebay}
+
+# A failed run is in the table with its count; the other half is measured all the same.
+status=0
+"$bench" micro --forebay "$forebay" --repeats "$repeats" || status=$?
+[ "$status" -lt 2 ] || exit "$status"
+"$bench" pipelines --forebay "$forebay" --pairs "$pairs" --budget-minutes "$minutes" \
+    "${pipelines[@]}" || status=$?
+[ "$status" -lt 2 ] || exit "$status"
+"$bench" table ${check[@]+"${check[@]}"} || exit $?
+exit "$status"

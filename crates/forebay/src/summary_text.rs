@@ -1,0 +1,378 @@
+//! The end of a run for people: a [`Summary`] as text for a terminal. Lays out, adds nothing up.
+
+mod cells;
+mod table;
+
+use cells::{amount, clean, end_of, grouped, percent, short, start_of};
+use forebay_model::summary::{OpSummary, Summary, TaskSummary};
+use forebay_model::{Exit, Micros};
+use std::fmt::Write;
+use table::{Column, Table};
+
+/// Rows of tasks before the rest is told in one line.
+const TASKS_MAX: usize = 12;
+/// Narrower terminals get lines of this many columns.
+const WIDTH_MIN: usize = 60;
+/// Wider ones are not filled: long lines are hard to follow.
+const WIDTH_MAX: usize = 100;
+
+/// The summary for a terminal of `width` columns; ends with a line break. `colour` adds escape
+/// sequences; nothing that comes from the run (names, paths) can.
+pub(crate) fn render(s: &Summary, width: usize, colour: bool) -> String {
+    let mut page = Page { out: String::new(), width: width.clamp(WIDTH_MIN, WIDTH_MAX), colour };
+    page.title(s);
+    page.tasks(s);
+    page.tiers(s);
+    page.costliest(s);
+    page.signs();
+    page.sentences(s);
+    page.out
+}
+
+struct Page {
+    out: String,
+    width: usize,
+    colour: bool,
+}
+
+/// How a piece of text stands out.
+#[derive(Clone, Copy)]
+enum Style {
+    Bold,
+    Dim,
+    Good,
+    Warning,
+    Bad,
+}
+
+impl Page {
+    fn styled(&self, style: Style, text: &str) -> String {
+        let code = match style {
+            Style::Bold => "1",
+            Style::Dim => "2",
+            Style::Good => "36",
+            Style::Warning => "33",
+            Style::Bad => "31",
+        };
+        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    fn line(&mut self, text: &str) {
+        self.out.push_str(text.trim_end());
+        self.out.push('\n');
+    }
+
+    fn title(&mut self, s: &Summary) {
+        let (end, style) = match s.exit {
+            Some(Exit::Code(0)) => ("exit status 0".to_owned(), Style::Dim),
+            Some(Exit::Code(code)) => (format!("exit status {code}"), Style::Bad),
+            Some(Exit::Signal(signal)) => (format!("ended by signal {signal}"), Style::Bad),
+            None => ("end not seen".to_owned(), Style::Warning),
+        };
+        let wall = s.wall_us.to_string();
+        let right = wall.chars().count() + end.chars().count() + 2;
+        let room = self.width.saturating_sub(right + 2).max(10);
+        let command = start_of(&clean(&s.command.join(" ")), room);
+        let command = if command.is_empty() { "run".to_owned() } else { command };
+        let gap = self.width.saturating_sub(command.chars().count() + right).max(2);
+        let text = format!(
+            "{}{:gap$}{wall}, {}",
+            self.styled(Style::Bold, &command),
+            "",
+            self.styled(style, &end)
+        );
+        self.line(&text);
+        if !s.complete {
+            let text = "This run is not complete: what happened after the last record is missing.";
+            let text = self.styled(Style::Warning, text);
+            self.line(&text);
+        }
+    }
+
+    fn table(&mut self, table: &Table) {
+        self.out.push('\n');
+        for (number, row) in table.lines(self.width).iter().enumerate() {
+            let row =
+                if number == 0 { self.styled(Style::Dim, row.trim_end()) } else { row.clone() };
+            self.line(&row);
+        }
+    }
+
+    fn tasks(&mut self, s: &Summary) {
+        if s.tasks.is_empty() {
+            return;
+        }
+        let wide = self.width >= 92;
+        let mut columns = vec![
+            Column::left("task"),
+            Column::right("count", 5),
+            Column::right("wall", 6),
+            Column::right("cpu", 6),
+            Column::right("waited", 6),
+            Column::right("read", 9),
+            Column::right("written", 9),
+        ];
+        if wide {
+            columns.extend([Column::right("files", 7), Column::right("ops", 9)]);
+        }
+        let mut table = Table::new(columns);
+        let (drivers, tasks): (Vec<_>, Vec<_>) = s.tasks.iter().partition(|task| task.driver);
+        let cut = if tasks.len() > TASKS_MAX { TASKS_MAX - 1 } else { tasks.len() };
+        for task in &tasks[..cut] {
+            table.row(task_row(&clean(&task.name), std::slice::from_ref(task), wide));
+        }
+        if tasks.len() > cut {
+            let name = format!("({} more kinds)", tasks.len() - cut);
+            table.row(task_row(&name, &tasks[cut..], wide));
+        }
+        if !drivers.is_empty() {
+            let names: Vec<String> = drivers.iter().map(|task| clean(&task.name)).collect();
+            table.row(task_row(&format!("({})", names.join(", ")), &drivers, wide));
+        }
+        self.table(&table);
+    }
+
+    fn tiers(&mut self, s: &Summary) {
+        if s.tiers.is_empty() {
+            return;
+        }
+        let mut table = Table::new(vec![
+            Column::left("storage"),
+            Column::right("files", 7),
+            Column::right("ops", 9),
+            Column::right("time", 6),
+            Column::right("read", 9),
+            Column::right("written", 9),
+        ]);
+        for tier in &s.tiers {
+            table.row(vec![
+                format!("{} ({})", clean(&tier.path), clean(&tier.fs_type)),
+                grouped(tier.files),
+                grouped(tier.operations),
+                short(tier.time_us),
+                amount(&tier.read),
+                amount(&tier.written),
+            ]);
+        }
+        self.table(&table.cut_at_start());
+    }
+
+    fn costliest(&mut self, s: &Summary) {
+        if s.waited_us > Micros::ZERO && !s.classes.is_empty() {
+            let mut table = Table::new(vec![
+                Column::left("most time"),
+                Column::right("files", 7),
+                Column::right("ops", 9),
+                Column::right("time", 6),
+                Column::right("mostly", 6),
+            ]);
+            for class in s.classes.iter().filter(|class| class.time_us > Micros::ZERO) {
+                table.row(vec![
+                    clean(&class.pattern),
+                    grouped(class.files),
+                    grouped(class.operations),
+                    short(class.time_us),
+                    class.mostly.replace('_', " "),
+                ]);
+            }
+            self.table(&table.cut_at_start());
+        }
+        if s.files.is_empty() {
+            return;
+        }
+        let mut table = Table::new(vec![
+            Column::left("most bytes"),
+            Column::right("opens", 7),
+            Column::right("tasks", 6),
+            Column::right("size", 8),
+            Column::right("read", 9),
+            Column::right("written", 9),
+        ]);
+        for file in &s.files {
+            table.row(vec![
+                clean(&file.path),
+                grouped(file.opens),
+                grouped(file.tasks),
+                file.size.map_or("-".into(), |size| size.to_string()),
+                amount(&file.read),
+                amount(&file.written),
+            ]);
+        }
+        self.table(&table.cut_at_start());
+    }
+
+    /// Explains the signs that stand in the tables above.
+    fn signs(&mut self) {
+        let has = |sign: &str| self.out.split_whitespace().any(|cell| cell == sign);
+        let mut signs = Vec::new();
+        if has("-") {
+            signs.push("- not seen");
+        }
+        if self.out.contains('≥') {
+            signs.push("≥ at least");
+        }
+        if self.out.contains('≤') {
+            signs.push("≤ at most, pipes included");
+        }
+        if !signs.is_empty() {
+            let text = self.styled(Style::Dim, &signs.join("   "));
+            self.line(&text);
+        }
+    }
+
+    fn sentences(&mut self, s: &Summary) {
+        self.out.push('\n');
+        if let Some(text) = waiting(s) {
+            self.paragraph("", Style::Bold, &text);
+        }
+        if let (Some(cpu), Some(lost)) = (s.cpu_us, s.cpu_unattributed_us)
+            && lost.0 > cpu.0 / 20
+            && lost >= Micros::from_secs(1)
+        {
+            let part = percent(lost.as_secs() / cpu.as_secs());
+            let text = format!("{part} of the {cpu} of CPU time belongs to no task that was seen.");
+            self.paragraph("", Style::Bold, &text);
+        }
+        for text in [outside(s), not_seen(s)].into_iter().flatten() {
+            self.paragraph("Not seen: ", Style::Warning, &text);
+        }
+        if let Some(advice) = &s.advice {
+            self.paragraph("Next: ", Style::Good, &clean(&advice.sentence));
+        }
+    }
+
+    /// Text in lines of the page's width, after a label that stands out.
+    fn paragraph(&mut self, label: &str, style: Style, text: &str) {
+        let indent = label.chars().count();
+        let (mut line, mut first) = (String::new(), true);
+        let mut lines = Vec::new();
+        for word in words(text) {
+            let room = self.width - indent;
+            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
+                lines.push(std::mem::take(&mut line));
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(&word);
+        }
+        lines.push(line);
+        for line in lines {
+            let start =
+                if first && indent > 0 { self.styled(style, label) } else { " ".repeat(indent) };
+            first = false;
+            self.line(&format!("{start}{line}"));
+        }
+    }
+}
+
+/// Words of a text; a number and its unit are one.
+fn words(text: &str) -> Vec<String> {
+    const UNITS: &[&str] = &["B", "KiB", "MiB", "GiB", "TiB", "%", "µs", "ms", "s", "min", "h"];
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let unit = UNITS.contains(&word.trim_end_matches([',', '.', ';', ':', ')']));
+        match words.last_mut().filter(|last| unit && last.ends_with(|c: char| c.is_ascii_digit())) {
+            Some(last) => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            None => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
+/// Adds up tasks for one row; what is not known of one is not known of all.
+fn task_row(name: &str, tasks: &[&TaskSummary], wide: bool) -> Vec<String> {
+    let time = |of: fn(&TaskSummary) -> Option<Micros>| {
+        let known: Option<Micros> = tasks.iter().filter_map(|task| of(task)).reduce(|a, b| a + b);
+        known.map_or("-".into(), short)
+    };
+    let driver = tasks.iter().any(|task| task.driver);
+    let mut cells = vec![
+        name.to_owned(),
+        grouped(tasks.iter().map(|task| task.count).sum()),
+        // Drivers mostly wait for tasks: their wall time would only mislead.
+        if driver { String::new() } else { time(|task| task.wall_us) },
+        time(|task| task.cpu_us),
+        time(|task| Some(task.waited_us)),
+        amount(&cells::sum(tasks.iter().map(|task| &task.read))),
+        amount(&cells::sum(tasks.iter().map(|task| &task.written))),
+    ];
+    if wide {
+        // Files that two kinds of task share would count twice in a sum.
+        let files = if tasks.len() == 1 { grouped(tasks[0].files) } else { String::new() };
+        cells.extend([files, grouped(tasks.iter().map(|task| task.operations).sum())]);
+    }
+    cells
+}
+
+fn waiting(s: &Summary) -> Option<String> {
+    let share = s.waited_share?;
+    let mut text = format!("Tasks waited for storage {} of their time", percent(share));
+    if let Some(op) = &s.costliest
+        && share >= 0.01
+    {
+        let _ = write!(text, ", {} of it in {}", percent(op.share), kind(op));
+    }
+    if s.hidden {
+        text.push_str(" (reads and writes that went past Forebay not counted)");
+    }
+    if let Some(pressure) = s.pressure_share {
+        let pressure = percent(pressure);
+        let _ =
+            write!(text, "; by the kernel, some process on this machine waited {pressure} of it");
+    }
+    text.push('.');
+    Some(text)
+}
+
+/// An operation in words: `random reads of up to 4 KiB`.
+fn kind(op: &OpSummary) -> String {
+    let count = grouped(op.count);
+    let name = op.op.replace('_', " ");
+    let (Some(size), Some(pattern)) = (&op.size_class, &op.pattern) else {
+        return format!("{count} × {name}");
+    };
+    let size = match size.as_str() {
+        "4K" => "up to 4 KiB",
+        "64K" => "up to 64 KiB",
+        "1M" => "up to 1 MiB",
+        _ => "more than 1 MiB",
+    };
+    format!("{count} {pattern} {name}s of {size}")
+}
+
+fn outside(s: &Summary) -> Option<String> {
+    let share = s.outside.share.filter(|_| s.outside.at.is_some())?;
+    let places: Vec<String> =
+        s.outside.directories.iter().take(3).map(|d| end_of(&clean(&d.path), 40)).collect();
+    let mut text = format!(
+        "{} of the bytes (at least {}) moved outside, in {}",
+        percent(share),
+        s.outside.bytes,
+        places.join(", ")
+    );
+    if let Some(at) = &s.outside.at {
+        let _ = write!(text, "; add `--at {}`", clean(at));
+    }
+    if let (Some(moves @ 1..), Some(all)) = (s.outside.moves, s.outside.moves_all) {
+        let _ =
+            write!(text, "; {} of {} mv, ln and cp crossed the edge", grouped(moves), grouped(all));
+    }
+    text.push('.');
+    Some(text)
+}
+
+fn not_seen(s: &Summary) -> Option<String> {
+    if s.not_seen.is_empty() {
+        return None;
+    }
+    let names: Vec<String> =
+        s.not_seen.iter().map(|n| format!("{} ({})", n.program, grouped(n.count))).collect();
+    Some(format!("what was handed over by {}.", names.join(", ")))
+}
+
+#[cfg(test)]
+mod tests;

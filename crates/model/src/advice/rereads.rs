@@ -1,0 +1,29 @@
+//! One file is read by many tasks: keep it near.
+
+use super::{Evidence, Finding};
+use crate::Micros;
+
+const TASKS_MIN: u64 = 4;
+const BYTES_MIN: u64 = 256 << 20;
+
+pub(super) fn judge(evidence: &Evidence<'_>) -> Option<Finding> {
+    let shared = evidence.files.iter().filter(|file| {
+        file.tasks >= TASKS_MIN && file.read.0 >= BYTES_MIN && file.read.0 >= 2 * file.size.0
+    });
+    let worst = shared.max_by_key(|file| file.read)?;
+    let time: Micros = evidence
+        .ops
+        .iter()
+        .filter(|line| line.class == worst.class && line.op == "read")
+        .map(|line| line.time)
+        .sum();
+    // The first read stays.
+    let seconds = evidence.wall_s(time) * (1.0 - 1.0 / worst.tasks as f64);
+    Some(Finding::saving(
+        seconds,
+        format!(
+            "{} tasks read `{}` ({}), {} in all: a copy on node-local storage is fetched once.",
+            worst.tasks, worst.path, worst.size, worst.read
+        ),
+    ))
+}

@@ -1,0 +1,230 @@
+//! What a run comes to, for people and for `--json`: one fold over a [`Run`].
+//!
+//! The serialised form of [`Summary`] is the JSON of `forebay run --json`: times are microseconds,
+//! amounts are bytes, `null` is "not seen". What it is not: it prints nothing and lays out nothing.
+
+mod files;
+mod fold;
+mod outside;
+mod tasks;
+
+pub(crate) use files::FileUse;
+
+use crate::{ByteCount, Exit, Micros, OpGroup, Result, Run};
+use serde::Serialize;
+
+/// What a run comes to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Summary {
+    /// The command's words; empty if left out.
+    pub command: Vec<String>,
+    /// From the start to the end of the command, or to the last sign of life.
+    pub wall_us: Micros,
+    /// How the command ended; `None` if that was not seen.
+    pub exit: Option<Exit>,
+    /// Nothing is missing.
+    pub complete: bool,
+    /// Tasks by name, costliest first, drivers last.
+    pub tasks: Vec<TaskSummary>,
+    /// Covered trees.
+    pub tiers: Vec<TierSummary>,
+    /// Time of all operations on covered files, summed over parallel tasks.
+    pub waited_us: Micros,
+    /// Share of the tasks' wall time that they waited for storage, 0 to 1; `None` without tasks.
+    pub waited_share: Option<f64>,
+    /// Bytes went past Forebay, so that waits for them are not in `waited_us`.
+    pub hidden: bool,
+    /// Share of the run in which some task waited for I/O, by the kernel's account; 0 to 1.
+    pub pressure_share: Option<f64>,
+    /// The five classes of files that cost most time.
+    pub classes: Vec<ClassSummary>,
+    /// The five files that most bytes were moved for.
+    pub files: Vec<FileSummary>,
+    /// The kind of operation that cost most time.
+    pub costliest: Option<OpSummary>,
+    /// What went outside the covered trees.
+    pub outside: OutsideSummary,
+    /// Programs that took work to where Forebay does not look.
+    pub not_seen: Vec<NotSeen>,
+    /// CPU of the command and all its descendants; `None` if not known.
+    pub cpu_us: Option<Micros>,
+    /// Of that, what belongs to no task that was seen.
+    pub cpu_unattributed_us: Option<Micros>,
+    /// What to try next.
+    pub advice: Option<Advice>,
+}
+
+/// Bytes as far as they were seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Amount {
+    /// The exact amount; `None` if some of it went past Forebay.
+    pub seen: Option<ByteCount>,
+    /// What is known for sure: what was seen, and by how much hidden files grew.
+    pub at_least: ByteCount,
+    /// No more than this, by `/proc` (pipes included); `None` if not known.
+    pub at_most: Option<ByteCount>,
+}
+
+/// All tasks of one name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TaskSummary {
+    /// Process, rule or program.
+    pub name: String,
+    /// What recognised it.
+    pub engine: String,
+    /// It only starts others.
+    pub driver: bool,
+    /// How many there were.
+    pub count: u64,
+    /// How many of them are known to have failed.
+    pub failed: u64,
+    /// Wall time, summed; `None` if no end was seen.
+    pub wall_us: Option<Micros>,
+    /// Wall time of the middle one.
+    pub wall_median_us: Option<Micros>,
+    /// CPU, summed; `None` if not known.
+    pub cpu_us: Option<Micros>,
+    /// Time of their operations, summed.
+    pub waited_us: Micros,
+    /// Bytes read.
+    pub read: Amount,
+    /// Bytes written.
+    pub written: Amount,
+    /// Different files that they opened.
+    pub files: u64,
+    /// Operations.
+    pub operations: u64,
+}
+
+/// A covered tree.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TierSummary {
+    /// Absolute path.
+    pub path: String,
+    /// Type of the file system below.
+    pub fs_type: String,
+    /// Bytes may go past Forebay.
+    pub passthrough: bool,
+    /// Bytes read.
+    pub read: Amount,
+    /// Bytes written.
+    pub written: Amount,
+    /// Different files that were opened.
+    pub files: u64,
+    /// Operations.
+    pub operations: u64,
+    /// Time of operations, summed over parallel tasks.
+    pub time_us: Micros,
+}
+
+/// A class of files.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ClassSummary {
+    /// Such as `out/map/#.bam`.
+    pub pattern: String,
+    /// Different files of the class that were opened.
+    pub files: u64,
+    /// Operations.
+    pub operations: u64,
+    /// Time of operations, summed over parallel tasks.
+    pub time_us: Micros,
+    /// The kind of operation that took most of it.
+    pub mostly: String,
+}
+
+/// One file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct FileSummary {
+    /// Path in its tree.
+    pub path: String,
+    /// How often it was opened.
+    pub opens: u64,
+    /// How many tasks opened it.
+    pub tasks: u64,
+    /// Its size when it was last seen; `None` if never.
+    pub size: Option<ByteCount>,
+    /// Bytes read.
+    pub read: Amount,
+    /// Bytes written.
+    pub written: Amount,
+}
+
+/// A kind of operation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OpSummary {
+    /// Its name.
+    pub op: String,
+    /// Size class, for data operations.
+    pub size_class: Option<String>,
+    /// Pattern, for data operations.
+    pub pattern: Option<String>,
+    /// What it is about; `None` for a kind that this Forebay does not know.
+    pub group: Option<OpGroup>,
+    /// How many.
+    pub count: u64,
+    /// Time, summed over parallel tasks.
+    pub time_us: Micros,
+    /// Share of the time of all operations, 0 to 1.
+    pub share: f64,
+}
+
+/// What went outside the covered trees: by sampling, so a minimum.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct OutsideSummary {
+    /// Bytes that were noticed (without programs and libraries).
+    pub bytes: ByteCount,
+    /// Their share of all bytes that were noticed; `None` when nothing was.
+    pub share: Option<f64>,
+    /// The directories with most of them.
+    pub directories: Vec<OutsideDirectory>,
+    /// `mv`, `ln` and `cp` whose source or destination was outside; `None` without command lines.
+    pub moves: Option<u64>,
+    /// All `mv`, `ln` and `cp`.
+    pub moves_all: Option<u64>,
+    /// What to give to `--at` so that the next run sees most of it.
+    pub at: Option<String>,
+}
+
+/// A directory outside.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct OutsideDirectory {
+    /// Absolute path.
+    pub path: String,
+    /// Bytes that were noticed.
+    pub bytes: ByteCount,
+    /// Some were written.
+    pub write: bool,
+}
+
+/// A program that took work elsewhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct NotSeen {
+    /// Its name.
+    pub program: String,
+    /// How often it was started.
+    pub count: u64,
+}
+
+/// One sentence: what to try next.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Advice {
+    /// The rule that found it.
+    pub rule: String,
+    /// Wall time that it may save, estimated; `None` where no time is at stake.
+    pub saves_us: Option<Micros>,
+    /// For people.
+    pub sentence: String,
+}
+
+impl Summary {
+    /// Adds a run up.
+    ///
+    /// # Errors
+    /// [`Kind::Damaged`](crate::Kind::Damaged) or [`Kind::Io`](crate::Kind::Io) of the run file.
+    pub fn of(run: &Run) -> Result<Self> {
+        fold::summary(run)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! Tasks of one name as one row, and trees.
+
+use super::files::Opened;
+use super::{Amount, TaskSummary, TierSummary};
+use crate::run::{OpRow, TaskRow};
+use crate::{ByteCount, Micros, Tree};
+use std::collections::{BTreeMap, HashMap};
+
+/// One row for each name; costliest first, drivers last.
+pub(super) fn by_name(tasks: &[TaskRow], ops: &[OpRow], opened: &Opened) -> Vec<TaskSummary> {
+    let mut operations: HashMap<u32, u64> = HashMap::new();
+    for row in ops {
+        *operations.entry(row.task.unwrap_or(0)).or_default() += row.count;
+    }
+    let mut groups: BTreeMap<(bool, &str), Vec<&TaskRow>> = BTreeMap::new();
+    for task in tasks {
+        groups.entry((task.driver, &task.name)).or_default().push(task);
+    }
+    let mut rows: Vec<TaskSummary> = groups
+        .into_iter()
+        .map(|((driver, name), group)| {
+            let mut walls: Vec<Micros> =
+                group.iter().filter_map(|t| Some(t.ended?.since(t.started?))).collect();
+            walls.sort_unstable();
+            let io = opened.of_tasks(group.iter().map(|t| t.id));
+            TaskSummary {
+                name: name.to_owned(),
+                engine: group[0].engine.clone(),
+                driver,
+                count: group.len() as u64,
+                failed: group.iter().filter(|t| t.exit_status.is_some_and(|s| s != 0)).count()
+                    as u64,
+                wall_us: (!walls.is_empty()).then(|| walls.iter().copied().sum()),
+                wall_median_us: median(&walls),
+                cpu_us: total(group.iter().map(|t| Some(t.cpu_user? + t.cpu_system?))),
+                waited_us: group.iter().map(|t| t.waited).sum(),
+                read: Amount { at_most: bytes(&group, |t| t.rchar_upper), ..io.read },
+                written: Amount { at_most: bytes(&group, |t| t.wchar_upper), ..io.written },
+                files: io.files,
+                operations: group.iter().filter_map(|t| operations.get(&t.id)).sum(),
+            }
+        })
+        .collect();
+    rows.sort_by_key(|row| (row.driver, std::cmp::Reverse((row.wall_us, row.waited_us))));
+    rows
+}
+
+fn median(sorted: &[Micros]) -> Option<Micros> {
+    let middle = sorted.len() / 2;
+    match sorted {
+        [] => None,
+        all if all.len() % 2 == 1 => Some(all[middle]),
+        all => Some(Micros((all[middle - 1].0 + all[middle].0) / 2)),
+    }
+}
+
+/// The sum of what is known; `None` if nothing is.
+fn total(all: impl Iterator<Item = Option<Micros>>) -> Option<Micros> {
+    all.flatten().reduce(|a, b| a + b)
+}
+
+/// An upper bound holds only if every task has one.
+fn bytes(group: &[&TaskRow], of: fn(&TaskRow) -> Option<ByteCount>) -> Option<ByteCount> {
+    group.iter().map(|task| of(task)).sum::<Option<ByteCount>>()
+}
+
+/// One row for each tree.
+pub(super) fn tiers(trees: &[Tree], ops: &[OpRow], opened: &Opened) -> Vec<TierSummary> {
+    trees
+        .iter()
+        .map(|tree| {
+            let io = opened.of_tree(tree.id);
+            let here = || ops.iter().filter(|row| row.tree == tree.id);
+            TierSummary {
+                path: String::from_utf8_lossy(&tree.path).into_owned(),
+                fs_type: tree.fs_type.clone(),
+                passthrough: tree.passthrough,
+                read: io.read,
+                written: io.written,
+                files: io.files,
+                operations: here().map(|row| row.count).sum(),
+                time_us: here().map(|row| row.time).sum(),
+            }
+        })
+        .collect()
+}

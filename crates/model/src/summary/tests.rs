@@ -1,0 +1,172 @@
+//! If these fail, the table at the end of a run does not add up.
+
+use super::*;
+use crate::event::{ClassId, FileId, TreeId};
+use crate::{
+    Ended, Fact, File, Header, Io, Op, OpCount, OpKey, Open, Ops, Outside, Pattern, Process,
+    ProcessCounters, ProcessId, ProcessIo, RunWriter, Tree,
+};
+
+fn process(id: u32, parent: Option<u32>, words: &[&str], until_s: u64) -> Vec<Fact> {
+    let io = ProcessIo { rchar: ByteCount(5000), wchar: ByteCount(6000), ..ProcessIo::default() };
+    vec![
+        Fact::Process(Process {
+            id: ProcessId(id),
+            pid: id,
+            parent: parent.map(ProcessId),
+            started: Micros::from_secs(1),
+            argv: words.iter().map(|w| w.as_bytes().to_vec()).collect(),
+            exe: None,
+            cwd: Some(b"/p".to_vec()),
+        }),
+        Fact::ProcessCounters(ProcessCounters {
+            id: ProcessId(id),
+            at: Micros::from_secs(until_s),
+            user: Micros::from_secs(2),
+            system: Micros::ZERO,
+            children_user: Micros::ZERO,
+            children_system: Micros::ZERO,
+            io: (id > 1).then_some(io),
+        }),
+        Fact::ProcessEnded { id: ProcessId(id), at: Micros::from_secs(until_s) },
+    ]
+}
+
+fn open(process: u32, file: u32, read: Option<u64>, wrote: Option<u64>, hidden: bool) -> Fact {
+    let io = |bytes: u64| Io { bytes: ByteCount(bytes), calls: 1 };
+    Fact::Open(Open {
+        process: ProcessId(process),
+        file: FileId(file),
+        write: wrote.is_some() || hidden,
+        created: false,
+        opened: Micros::from_secs(2),
+        closed: Some(Micros::from_secs(3)),
+        read: read.map(io),
+        wrote: wrote.map(io),
+        size_at_open: Some(ByteCount(100)),
+        size_at_close: Some(ByteCount(700)),
+        hidden,
+    })
+}
+
+fn file(id: u32, path: &str) -> Fact {
+    Fact::File(File { id: FileId(id), tree: TreeId(0), path: path.into(), class: ClassId(0) })
+}
+
+fn ops(process: u32, key: OpKey, count: u64, ms: u64) -> Fact {
+    let count = OpCount { count, nanos: ms * 1_000_000, bytes: 0, failed: 0 };
+    let (class, tree) = (ClassId(0), TreeId(0));
+    Fact::Ops(Ops { process: Some(ProcessId(process)), class, tree, key, count })
+}
+
+fn summary(more: Vec<Fact>) -> Summary {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("a.run");
+    let mut writer = RunWriter::create(&path, Header::default()).expect("a run");
+    let mut facts = vec![
+        Fact::Tree(Tree {
+            id: TreeId(0),
+            path: b"/p".to_vec(),
+            fs_type: "ext4".into(),
+            passthrough: true,
+            device: None,
+        }),
+        Fact::Class { id: ClassId(0), pattern: "map/#.sam".into() },
+        file(1, "map/1.sam"),
+        file(2, "map/2.sam"),
+    ];
+    facts.extend(process(1, None, &["bash", "run.sh"], 50));
+    facts.extend(process(2, Some(1), &["bwa", "mem"], 11));
+    facts.extend(process(3, Some(1), &["bwa", "mem"], 31));
+    facts.extend(process(4, Some(1), &["sort"], 2));
+    facts.extend(more);
+    facts.push(Fact::Ended(Ended {
+        at: Micros::from_secs(60),
+        exit: Some(Exit::Code(0)),
+        cpu_user: Some(Micros::from_secs(9)),
+        cpu_system: Some(Micros::from_secs(1)),
+        complete: true,
+    }));
+    writer.write(&facts).expect("facts");
+    writer.finish().expect("folded");
+    Summary::of(&Run::open(&path).expect("readable")).expect("added up")
+}
+
+#[test]
+fn tasks_of_one_name_are_one_row_and_drivers_come_last() {
+    let s = summary(vec![
+        ops(2, OpKey::plain(Op::Open), 5, 200),
+        ops(3, OpKey::data(Op::Write, 1, Pattern::Sequential), 7, 4_000),
+        open(2, 1, Some(40), Some(500), false),
+        open(3, 1, Some(2), Some(0), false),
+        open(3, 2, Some(0), Some(1), false),
+    ]);
+    let names: Vec<_> = s.tasks.iter().map(|t| (t.name.as_str(), t.count, t.driver)).collect();
+    assert_eq!(names, [("bwa mem", 2, false), ("sort", 1, false), ("run.sh", 1, true)]);
+    let bwa = &s.tasks[0];
+    assert_eq!(bwa.wall_us, Some(Micros::from_secs(40)));
+    assert_eq!(bwa.wall_median_us, Some(Micros::from_secs(20)));
+    assert_eq!((bwa.files, bwa.operations, bwa.waited_us), (2, 12, Micros(4_200_000)));
+    assert_eq!((bwa.read.seen, bwa.written.seen), (Some(ByteCount(42)), Some(ByteCount(501))));
+    assert_eq!(bwa.read.at_most, Some(ByteCount(10_000)));
+    assert_eq!(s.waited_share.map(|x| (x * 1000.0).round()), Some(102.0), "4.2 of 41 s");
+    assert_eq!((s.wall_us, s.exit, s.hidden), (Micros::from_secs(60), Some(Exit::Code(0)), false));
+    assert_eq!(
+        (s.cpu_us, s.cpu_unattributed_us),
+        (Some(Micros(10_000_000)), Some(Micros(2_000_000)))
+    );
+    let costliest = s.costliest.expect("operations");
+    assert_eq!((costliest.op.as_str(), costliest.count), ("write", 7));
+    assert_eq!((s.classes[0].pattern.as_str(), s.classes[0].files), ("map/#.sam", 2));
+    assert_eq!((s.files[0].path.as_str(), s.files[0].opens), ("map/1.sam", 2));
+    assert_eq!((s.tiers[0].files, s.tiers[0].operations), (2, 12));
+    assert_eq!(s.tiers[0].written.seen, Some(ByteCount(501)));
+}
+
+#[test]
+fn what_went_past_is_not_seen_but_growth_is_known() {
+    let s = summary(vec![open(2, 1, None, None, true), open(2, 2, Some(5), Some(9), false)]);
+    let bwa = &s.tasks[0];
+    assert!(s.hidden);
+    assert_eq!((bwa.read.seen, bwa.read.at_least), (None, ByteCount(5)));
+    assert_eq!((bwa.written.seen, bwa.written.at_least), (None, ByteCount(609)));
+    assert_eq!(bwa.written.at_most, Some(ByteCount(12_000)));
+    let driver = &s.tasks[2];
+    assert_eq!((driver.read.seen, driver.read.at_most), (Some(ByteCount(0)), None));
+}
+
+#[test]
+fn outside_and_not_seen_are_told() {
+    let mut facts = process(5, Some(1), &["sbatch", "x"], 2);
+    facts.push(open(2, 1, Some(60 << 20), Some(0), false));
+    facts.push(Fact::Outside(Outside {
+        process: ProcessId(2),
+        directory: b"/data/ref/x".to_vec(),
+        bytes: ByteCount(40 << 20),
+        write: false,
+    }));
+    let s = summary(facts);
+    assert_eq!(s.not_seen, [NotSeen { program: "sbatch".into(), count: 1 }]);
+    assert_eq!(s.outside.at.as_deref(), Some("/data/ref"));
+    assert_eq!(s.outside.share, Some(0.4));
+    assert!(s.advice.is_some());
+}
+
+#[test]
+fn the_json_says_null_for_what_was_not_seen() {
+    let s = summary(vec![open(2, 1, None, None, true)]);
+    let json = serde_json::to_value(&s).expect("JSON");
+    assert_eq!(json["tasks"][0]["read"]["seen"], serde_json::Value::Null);
+    assert_eq!(json["tasks"][0]["wall_us"], 40_000_000);
+    assert_eq!(json["exit"]["code"], 0);
+}
+
+#[test]
+fn an_empty_run_is_a_summary_too() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("a.run");
+    let mut writer = RunWriter::create(&path, Header::default()).expect("a run");
+    writer.finish().expect("folded");
+    let s = Summary::of(&Run::open(&path).expect("readable")).expect("added up");
+    assert_eq!(s, Summary::default());
+}
