@@ -10,9 +10,11 @@ use clap::Parser;
 /// Tiered storage for sequencing pipelines.
 #[derive(Debug, Parser)]
 #[command(name = "forebay", version, max_term_width = 100, subcommand_required = true)]
-#[command(after_help = "Exit codes of Forebay's own: 2 wrong usage, 120 the daemon was lost during \
+#[command(
+    after_help = "Exit codes of Forebay's own: 2 wrong usage, 120 the daemon was lost during \
     the run, 125 nothing was run, 126 the command can't be executed, 127 no such command.\n\
-    Otherwise `forebay run` ends as its command ends.")]
+    Otherwise `forebay run` ends as its command ends."
+)]
 struct Cli {
     #[command(subcommand)]
     command: commands::Command,

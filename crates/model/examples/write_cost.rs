@@ -1,6 +1,8 @@
 //! What one row of a run file costs to write: `cargo run --release -p forebay-model --example
 //! write_cost [DIR]`. The house promises less than 5 µs; the batch is one second's worth.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_macros)] // It measures and prints.
+
 use forebay_model::*;
 use std::time::Instant;
 

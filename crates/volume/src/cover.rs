@@ -107,7 +107,8 @@ fn open_path(path: &Path) -> io::Result<OwnedFd> {
 fn target(path: &Path, all: &[Mount]) -> io::Result<Target> {
     let root = open_path(path)?;
     let mut fs = fs_kind(&root)?;
-    let mount = all.iter().filter(|m| path.starts_with(&m.point)).max_by_key(|m| m.point.as_os_str().len());
+    let mount =
+        all.iter().filter(|m| path.starts_with(&m.point)).max_by_key(|m| m.point.as_os_str().len());
     if let Some(mount) = mount {
         fs.name = mount.kind.clone();
     }

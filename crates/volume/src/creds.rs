@@ -32,7 +32,7 @@ struct Worn {
 }
 
 thread_local! {
-    static WORN: RefCell<Worn> = RefCell::new(Worn { uid: 0, gid: 0, groups: None, umask: None });
+    static WORN: RefCell<Worn> = const { RefCell::new(Worn { uid: 0, gid: 0, groups: None, umask: None }) };
 }
 
 /// Whether this daemon can act as others at all.

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use forebay_model::{Ended, Exit, Fact, Header, Micros, Tree, TreeId};
@@ -95,7 +95,12 @@ fn serve(parts: Parts) -> io::Result<()> {
     };
 
     let (events, inbox) = channel();
-    let settings = Settings { every_read, shared: rustix::process::geteuid().is_root(), foreign };
+    let settings = Settings {
+        every_read,
+        shared: rustix::process::geteuid().is_root(),
+        remote: false,
+        foreign,
+    };
     let sessions = match doors(plan, &settings, &mounts, &recorder, &processes, &events) {
         Ok(sessions) => sessions,
         Err(error) => {
@@ -167,13 +172,14 @@ fn open_door(
     let id = TreeId(number as u16);
     let groups = Arc::clone(processes);
     let path = std::os::unix::ffi::OsStrExt::as_bytes(target.path.as_os_str()).to_vec();
-    let native =
-        Native::new(target.root, settings.clone(), Box::new(move |pid| groups.groups(pid)))?;
+    let settings = Settings { remote: !target.fs.local, ..settings.clone() };
+    let (every_read, shared) = (settings.every_read, settings.shared);
+    let native = Native::new(target.root, settings, Box::new(move |pid| groups.groups(pid)))?;
     let tree = fuse::Tree {
         id,
         native: Arc::new(native),
         stack_depth: if target.fs.stacked { 2 } else { 1 },
-        passthrough: !settings.every_read && settings.shared,
+        passthrough: !every_read && shared,
         local: target.fs.local,
     };
     let passthrough = tree.passthrough;

@@ -9,6 +9,7 @@ mod daemon;
 pub mod fuse;
 pub mod launch;
 pub mod native;
+pub mod probe;
 pub mod proc;
 pub mod processes;
 pub mod recorder;

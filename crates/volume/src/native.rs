@@ -29,8 +29,8 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxFlags, openat, statx};
 use rustix::io::Errno;
 
 pub use attr::{Change, When};
-pub use create::{Created, Permissions};
 pub(crate) use create::pack_device;
+pub use create::{Created, Permissions};
 pub use dir::DirEntry;
 pub(crate) use handle::{DirHandle, Handle};
 pub use iostate::IoState;
@@ -64,6 +64,8 @@ pub struct Settings {
     pub every_read: bool,
     /// Another user may reach the mount, so the kernel checks permissions too.
     pub shared: bool,
+    /// The backing file system is another machine's: closing may fail.
+    pub remote: bool,
     /// Files (device, inode) that somebody outside holds open for writing.
     pub foreign: Vec<(u64, u64)>,
 }
@@ -271,10 +273,10 @@ impl Native {
     /// The path below the covered directory by which the record knows a node.
     pub(crate) fn known(&self, node: &Arc<Node>, know: impl FnOnce(&[u8]) -> Known) -> Arc<Known> {
         let epoch = self.renames.load(Relaxed);
-        if let Some((at, known)) = &*node.known.lock() {
-            if *at == epoch {
-                return Arc::clone(known);
-            }
+        if let Some((at, known)) = &*node.known.lock()
+            && *at == epoch
+        {
+            return Arc::clone(known);
         }
         let known = Arc::new(know(&self.path_of(node)));
         *node.known.lock() = Some((epoch, Arc::clone(&known)));

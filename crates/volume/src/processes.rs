@@ -7,9 +7,9 @@
 //! execve(2) holds one while it closes files (FLUSH), a page fault another (READ).
 
 use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use forebay_model::{ByteCount, Fact, Micros, Process, ProcessCounters, ProcessId, ProcessIo};
 use parking_lot::{Mutex, RwLock};
@@ -271,10 +271,10 @@ impl Processes {
     /// Supplementary groups of a thread's process.
     pub fn groups(&self, thread: u32) -> Groups {
         let now = self.recorder.clock().nanos();
-        if let Some((at, groups)) = self.groups.read().get(&thread) {
-            if now.saturating_sub(*at) < TRUST_NANOS {
-                return Arc::clone(groups);
-            }
+        if let Some((at, groups)) = self.groups.read().get(&thread)
+            && now.saturating_sub(*at) < TRUST_NANOS
+        {
+            return Arc::clone(groups);
         }
         let read = PROC.with_borrow_mut(|proc| proc.status(thread));
         let mut groups: Groups = read.map(|status| status.groups).unwrap_or_default().into();

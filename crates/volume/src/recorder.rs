@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use dashmap::DashMap;
 use forebay_model::classes::class_of;
 use forebay_model::{
-    ByteCount, ClassId, EngineFile, Fact, File, FileId, Io, Micros, OpCount, OpKey, Open, Ops, ProcessId, TreeId,
+    ByteCount, ClassId, EngineFile, Fact, File, FileId, Io, Micros, OpCount, OpKey, Open, Ops,
+    ProcessId, TreeId,
 };
 use parking_lot::Mutex;
 use rustc_hash::{FxBuildHasher, FxHashMap};

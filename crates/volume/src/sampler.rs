@@ -117,9 +117,9 @@ fn outside(proc: &mut Proc, recorder: &Recorder, trees: &[PathBuf], process: Pro
         let target = file.target.as_slice();
         let everybodys = EVERYBODYS.iter().any(|dir| target.starts_with(dir));
         let covered = trees.iter().any(|tree| {
-            target.strip_prefix(tree.as_os_str().as_bytes()).is_some_and(|rest| {
-                rest.is_empty() || rest[0] == b'/'
-            })
+            target
+                .strip_prefix(tree.as_os_str().as_bytes())
+                .is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
         });
         let position = file.info.position_bytes;
         if !target.starts_with(b"/") || everybodys || covered || position == 0 {

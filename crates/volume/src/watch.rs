@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ffi::{CString, OsStr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -17,10 +17,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
-use crate::native::{Identity, Native, proc_path, stat_of};
+use crate::native::{Identity, IoState, Native, proc_path, stat_of};
 
 /// Events are gathered for this long: far below the promised second, and a burst costs one wake-up.
 const GATHER: Duration = Duration::from_millis(3);
+
+/// How often cached pages of open files are compared with the files.
+const MAPPED: Duration = Duration::from_millis(400);
 
 /// Share of the user's inotify watches that one run may take.
 const SHARE_OF_WATCHES: usize = 2;
@@ -53,10 +56,18 @@ impl Watch {
         let (stale, to_forget) = channel::<u64>();
         let weak = Arc::downgrade(native);
         spawn("forebay-forget", move || {
-            for node in to_forget {
+            let mut seen = FxHashMap::default();
+            loop {
+                let node = to_forget.recv_timeout(MAPPED);
                 let Some(native) = weak.upgrade() else { return };
-                if let Some(device) = native.device() {
-                    device.invalidate_node(node, true);
+                match node {
+                    Ok(node) => {
+                        if let Some(device) = native.device() {
+                            device.invalidate_node(node, true);
+                        }
+                    }
+                    Err(RecvTimeoutError::Timeout) => refresh_mapped(&native, &mut seen),
+                    Err(RecvTimeoutError::Disconnected) => return,
                 }
             }
         });
@@ -124,7 +135,8 @@ impl Follower {
         loop {
             let mut overflow = false;
             {
-                let mut reader = inotify::Reader::new(self.inotify.as_fd(), buffer.spare_capacity_mut());
+                let mut reader =
+                    inotify::Reader::new(self.inotify.as_fd(), buffer.spare_capacity_mut());
                 loop {
                     let event = match reader.next() {
                         Ok(event) => event,
@@ -181,6 +193,26 @@ fn forget_if_changed(native: &Native, dir: u64, name: &std::ffi::CStr) {
         }
     }
     device.invalidate_entry(dir, OsStr::from_bytes(name.to_bytes()));
+}
+
+/// Without passthrough, a mapped file has pages here and pages in the backing file. What programs
+/// wrote into a mapping goes down, and what somebody outside changed comes up, within a second.
+fn refresh_mapped(native: &Native, seen: &mut FxHashMap<u64, (i64, u32, u64)>) {
+    let Some(device) = native.device() else { return };
+    let mut now = FxHashMap::default();
+    native.each_handle(|handle| {
+        if handle.state == IoState::Passthrough {
+            return;
+        }
+        let Ok(stat) = stat_of(handle.file.as_fd(), c"") else { return };
+        let stamp = (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec, stat.stx_size);
+        let changed = *seen.get(&handle.node.id).unwrap_or(&handle.stamp) != stamp;
+        if (handle.writes || changed) && !now.contains_key(&handle.node.id) {
+            device.invalidate_node(handle.node.id, true);
+        }
+        now.insert(handle.node.id, stamp);
+    });
+    *seen = now;
 }
 
 /// Too much happened at once to tell what: every name is asked for again.

@@ -7,7 +7,7 @@ set -eu
 
 pids=()
 for i in 1 2 3 4 5 6; do
-    covered sh -ec 'for j in $(seq 40); do echo $1.$j > file.$1.$j; done
+    covered sh -ec 'for j in $(seq 40); do echo $1.$j > new.$1; mv new.$1 file.$1.$j; done
         for t in $(seq 50); do n=$(ls file.* | wc -l); [ $n = 240 ] && break; sleep 0.1; done
         [ $n = 240 ]; cat file.* | sort > all.$1' sh $i & pids+=($!)
 done

@@ -139,10 +139,11 @@ fn keep_house(directory: &Path, run: &Path) {
     }
     let latest = own.join("latest.run");
     let fresh = own.join(format!("latest.run.{}", std::process::id()));
-    if let Ok(to) = run.strip_prefix(&own) {
-        if std::os::unix::fs::symlink(to, &fresh).is_ok() && std::fs::rename(&fresh, latest).is_err() {
-            let _ = std::fs::remove_file(fresh);
-        }
+    if let Ok(to) = run.strip_prefix(&own)
+        && std::os::unix::fs::symlink(to, &fresh).is_ok()
+        && std::fs::rename(&fresh, latest).is_err()
+    {
+        let _ = std::fs::remove_file(fresh);
     }
 }
 
@@ -152,9 +153,8 @@ fn shown(path: &Path, directory: &Path) -> String {
 
 /// A name that sorts by time and does not repeat on one machine.
 fn run_name() -> String {
-    let now = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap_or_default();
+    let now =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let days = now.as_secs() / 86_400;
     let (year, month, day) = civil(days as i64);
     let second = now.as_secs() % 86_400;
@@ -184,7 +184,8 @@ fn check_output(output: &Path, asked_for: bool) -> Result<(), Stop> {
     if !asked_for || parent.is_none_or(Path::is_dir) && !output.is_dir() {
         return Ok(());
     }
-    let message = format!("the run file {} can't be made: its directory is not there", output.display());
+    let message =
+        format!("the run file {} can't be made: its directory is not there", output.display());
     Err(Stop::new(NOTHING_RUN, message, "make the directory, or name another file after -o"))
 }
 
@@ -211,7 +212,11 @@ fn state_file(name: &str) -> Result<PathBuf, Stop> {
     }
     let why = last.map_or("none is local and writable".to_owned(), |error| error.to_string());
     let message = format!("there is no directory for the record of the run: {why}");
-    Err(Stop::new(NOTHING_RUN, message, "set XDG_STATE_HOME to a local directory that you may write"))
+    Err(Stop::new(
+        NOTHING_RUN,
+        message,
+        "set XDG_STATE_HOME to a local directory that you may write",
+    ))
 }
 
 fn is_local(dir: &Path) -> bool {
@@ -229,9 +234,8 @@ fn is_writable(dir: &Path) -> bool {
 fn header(args: &Args, directory: &Path) -> Header {
     let system = rustix::system::uname();
     let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
-    let since_1970 = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap_or_default();
+    let since_1970 =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let memory = rustix::system::sysinfo();
     Header {
         forebay: env!("CARGO_PKG_VERSION").to_owned(),
@@ -247,10 +251,13 @@ fn header(args: &Args, directory: &Path) -> Header {
             commands: if args.no_commands { Commands::LeftOut } else { Commands::Masked },
             anonymise: args.anonymise.then(salt),
         },
-        more: vec![("trace".to_owned(), match args.trace {
-            Trace::Files => "files".to_owned(),
-            Trace::EveryRead => "every-read".to_owned(),
-        })],
+        more: vec![(
+            "trace".to_owned(),
+            match args.trace {
+                Trace::Files => "files".to_owned(),
+                Trace::EveryRead => "every-read".to_owned(),
+            },
+        )],
         ..Header::default()
     }
 }
@@ -286,11 +293,9 @@ fn explain(failure: Failure) -> Stop {
             format!("{step} failed: {error}"),
             "`forebay doctor` says what is missing here and how to mend it; nothing was run",
         ),
-        Failure::System(step, error) => Stop::new(
-            NOTHING_RUN,
-            format!("{step}: {error}"),
-            "nothing was run",
-        ),
+        Failure::System(step, error) => {
+            Stop::new(NOTHING_RUN, format!("{step}: {error}"), "nothing was run")
+        }
     }
 }
 

@@ -10,8 +10,8 @@ use std::path::Path;
 
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change};
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, recvmsg, sendmsg,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 use rustix::process::{chdir, getegid, geteuid};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
@@ -68,7 +68,8 @@ pub fn enter(plan: &Plan, cwd: &Path, daemon: BorrowedFd<'_>) -> Result<(), Door
         let step = format!("mounting over {}", target.path.display());
         let flags = MountFlags::NOSUID | MountFlags::NODEV;
         let flags = if root { MountFlags::empty() } else { flags };
-        mount("forebay", &target.path, "fuse.forebay", flags, options.as_c_str()).map_err(at(step))?;
+        mount("forebay", &target.path, "fuse.forebay", flags, options.as_c_str())
+            .map_err(at(step))?;
         hand_over(daemon, number as u32, Some(device.as_fd())).map_err(at("telling the daemon"))?;
     }
     for (path, fd) in &plan.shown {
@@ -80,7 +81,8 @@ pub fn enter(plan: &Plan, cwd: &Path, daemon: BorrowedFd<'_>) -> Result<(), Door
     }
     // Until it was asked, the kernel takes the root of a mount for root's own and lets nobody write.
     for target in &plan.targets {
-        rustix::fs::stat(&target.path).map_err(at(format!("reaching {}", target.path.display())))?;
+        rustix::fs::stat(&target.path)
+            .map_err(at(format!("reaching {}", target.path.display())))?;
     }
     // Without this, `.` would still be the bare directory.
     chdir(cwd).map_err(at(format!("going back to {}", cwd.display())))?;

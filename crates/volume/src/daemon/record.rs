@@ -3,8 +3,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -103,7 +103,8 @@ impl Keeper {
     pub(super) fn finish(&mut self, ended: Ended) -> (Option<PathBuf>, Vec<String>) {
         self.halt();
         let mut book = self.book.lock();
-        self.recorder.tell(Fact::Ended(Ended { complete: ended.complete && !book.dropped, ..ended }));
+        self.recorder
+            .tell(Fact::Ended(Ended { complete: ended.complete && !book.dropped, ..ended }));
         book.write(&self.recorder);
         let copied = book.writer.finish().and_then(|()| copy_out(&book.writer, &self.output));
         if copied.is_ok() && book.facts.is_empty() {
@@ -124,11 +125,7 @@ fn remove(path: &Path) {
 }
 
 /// What became of the run file, and what a person should know of it.
-fn tell(
-    book: &Book,
-    copied: Result<(), Error>,
-    output: &Path,
-) -> (Option<PathBuf>, Vec<String>) {
+fn tell(book: &Book, copied: Result<(), Error>, output: &Path) -> (Option<PathBuf>, Vec<String>) {
     let mut warnings: Vec<String> = book.trouble.iter().cloned().collect();
     if book.dropped {
         warnings.push("part of the record was dropped: the state directory was full".into());
@@ -144,11 +141,12 @@ fn tell(
 
 /// Copies to `output`, making the directory that Forebay keeps its runs in.
 fn copy_out(writer: &RunWriter, output: &Path) -> Result<(), Error> {
-    if let Some(dir) = output.parent() {
-        if !dir.as_os_str().is_empty() && !dir.exists() {
-            // A directory that can't be made makes the copy fail, with its name in the message.
-            let _ = fs::create_dir_all(dir);
-        }
+    if let Some(dir) = output.parent()
+        && !dir.as_os_str().is_empty()
+        && !dir.exists()
+    {
+        // A directory that can't be made makes the copy fail, with its name in the message.
+        let _ = fs::create_dir_all(dir);
     }
     writer.copy_to(output)
 }

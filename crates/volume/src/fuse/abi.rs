@@ -149,7 +149,6 @@ pub(crate) mod op {
 pub(crate) mod init {
     pub(crate) const ASYNC_READ: u64 = 1 << 0;
     pub(crate) const POSIX_LOCKS: u64 = 1 << 1;
-    pub(crate) const ATOMIC_O_TRUNC: u64 = 1 << 3;
     pub(crate) const BIG_WRITES: u64 = 1 << 5;
     pub(crate) const DONT_MASK: u64 = 1 << 6;
     pub(crate) const FLOCK_LOCKS: u64 = 1 << 10;
@@ -191,6 +190,8 @@ pub(crate) mod fopen {
 
 /// `FUSE_GETATTR_FH`: the request names an open handle.
 pub(crate) const GETATTR_FH: u32 = 1;
+/// `FUSE_WRITE_CACHE`: pages of a mapping, through a handle that the kernel guessed.
+pub(crate) const WRITE_CACHE: u32 = 1;
 /// `FUSE_LK_FLOCK`: the lock is a BSD one, not a byte range.
 pub(crate) const LK_FLOCK: u32 = 1;
 /// `FUSE_FSYNC_FDATASYNC`.

@@ -16,7 +16,11 @@ use crate::recorder::Opening;
 
 impl Session {
     /// Serves a request about an open file; `None` when it is of another kind.
-    pub(super) fn serve_data(&self, request: &Request<'_>, scratch: &mut Vec<u8>) -> Option<Result<()>> {
+    pub(super) fn serve_data(
+        &self,
+        request: &Request<'_>,
+        scratch: &mut Vec<u8>,
+    ) -> Option<Result<()>> {
         Some(match request.header.opcode {
             op::OPEN => self.open(request),
             op::CREATE | op::TMPFILE => self.create(request),
@@ -86,7 +90,9 @@ impl Session {
         flags: u32,
         created: bool,
     ) {
-        let (Some(process), Ok(handle)) = (process, self.tree.native.handle(opened.fh)) else { return };
+        let (Some(process), Ok(handle)) = (process, self.tree.native.handle(opened.fh)) else {
+            return;
+        };
         let opening = Opening {
             process,
             created,
@@ -120,7 +126,13 @@ impl Session {
         let (ask, data) = request.parse::<abi::WriteIn>()?;
         let handle = self.tree.native.handle(ask.fh)?;
         let data = data.get(..ask.size as usize).ok_or(Errno::INVAL)?;
-        let count = self.tree.native.write(&handle, data, ask.offset)?;
+        let native = &self.tree.native;
+        let count = if ask.write_flags & abi::WRITE_CACHE == 0 {
+            native.follow_append(&handle, ask.flags);
+            native.write(&handle, data, ask.offset)?
+        } else {
+            native.write_mapped(&handle, data, ask.offset)?
+        };
         request.reply(&[abi::WriteOut { size: count as u32, padding: 0 }.as_bytes()]);
         if let Some(record) = handle.record.get() {
             record.wrote(count as u64);

@@ -65,7 +65,13 @@ impl Waiters {
         });
     }
 
-    fn wait(&self, unique: u64, device: Device, lock: LockWaiting, act: impl FnOnce() + Send + 'static) {
+    fn wait(
+        &self,
+        unique: u64,
+        device: Device,
+        lock: LockWaiting,
+        act: impl FnOnce() + Send + 'static,
+    ) {
         static HANDLER: Once = Once::new();
         HANDLER.call_once(|| {
             extern "C" fn wake(_: i32) {}

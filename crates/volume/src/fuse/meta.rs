@@ -11,7 +11,11 @@ use crate::native::{Change, Entry, Permissions, Result, When, stat_of};
 
 impl Session {
     /// Serves a request about names and attributes; `None` when it is of another kind.
-    pub(super) fn serve_meta(&self, request: &Request<'_>, scratch: &mut Vec<u8>) -> Option<Result<()>> {
+    pub(super) fn serve_meta(
+        &self,
+        request: &Request<'_>,
+        scratch: &mut Vec<u8>,
+    ) -> Option<Result<()>> {
         Some(match request.header.opcode {
             op::LOOKUP => self.lookup(request),
             op::GETATTR => self.getattr(request),
@@ -208,7 +212,8 @@ impl Session {
             }
             let dots = matches!(found.name.to_bytes(), b"." | b"..");
             // Room first: an entry that is sent counts as looked up, one that is not must not.
-            let size = size_of::<EntryOut>() + size_of::<abi::Dirent>() + found.name.count_bytes() + 8;
+            let size =
+                size_of::<EntryOut>() + size_of::<abi::Dirent>() + found.name.count_bytes() + 8;
             if out.len() + size > room {
                 return false;
             }
@@ -239,8 +244,8 @@ impl Session {
             }
             op::REMOVEXATTR => native.removexattr(id, name(request.body)?.0).map(|()| None),
             kind => {
-                let (ask, rest) = abi::GetxattrIn::ref_from_prefix(request.body)
-                    .map_err(|_| Errno::INVAL)?;
+                let (ask, rest) =
+                    abi::GetxattrIn::ref_from_prefix(request.body).map_err(|_| Errno::INVAL)?;
                 let size = ask.size as usize;
                 let length = match kind {
                     op::GETXATTR => native.getxattr(id, name(rest)?.0, out, size),

@@ -6,7 +6,9 @@ use std::time::Duration;
 use rustix::fs::{StatVfs, Statx, StatxTimestamp};
 use zerocopy::IntoBytes;
 
-use super::abi::{Attr, AttrOut, Dirent, EntryOut, OpenOut, StatfsOut, Statx as WireStatx, SxTime, fopen};
+use super::abi::{
+    Attr, AttrOut, Dirent, EntryOut, OpenOut, StatfsOut, Statx as WireStatx, SxTime, fopen,
+};
 use super::session::Session;
 use crate::native::{DirEntry, Entry, IoState, Node, Opened, pack_device};
 
@@ -20,7 +22,12 @@ impl Session {
             ino: stat.stx_ino,
             size: stat.stx_size,
             blocks: stat.stx_blocks,
-            atime, mtime, ctime, atimensec, mtimensec, ctimensec,
+            atime,
+            mtime,
+            ctime,
+            atimensec,
+            mtimensec,
+            ctimensec,
             mode: u32::from(stat.stx_mode),
             nlink: stat.stx_nlink,
             uid,
@@ -41,7 +48,11 @@ impl Session {
             entry_valid_nsec: entry.name_trust.subsec_nanos(),
             attr_valid: entry.attr_trust.as_secs(),
             attr_valid_nsec: entry.attr_trust.subsec_nanos(),
-            attr: if entry.node == 0 { Attr::default() } else { self.attr(node.as_ref(), &entry.stat) },
+            attr: if entry.node == 0 {
+                Attr::default()
+            } else {
+                self.attr(node.as_ref(), &entry.stat)
+            },
         }
     }
 

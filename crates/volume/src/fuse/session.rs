@@ -62,7 +62,9 @@ pub(super) struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// The fixed part of the body, and what follows it.
-    pub(super) fn parse<T: FromBytes + KnownLayout + Immutable>(&self) -> Result<(&'a T, &'a [u8])> {
+    pub(super) fn parse<T: FromBytes + KnownLayout + Immutable>(
+        &self,
+    ) -> Result<(&'a T, &'a [u8])> {
         T::ref_from_prefix(self.body).map_err(|_| Errno::INVAL)
     }
 
@@ -119,10 +121,23 @@ impl Session {
             return Err(io::Error::other(format!("the kernel speaks FUSE {major}.{minor}")));
         }
         let offered = u64::from(hello.flags) | (u64::from(hello.flags2) << 32);
-        let mut wanted = init::ASYNC_READ | init::POSIX_LOCKS | init::FLOCK_LOCKS | init::BIG_WRITES
-            | init::ATOMIC_O_TRUNC | init::DONT_MASK | init::HAS_IOCTL_DIR | init::AUTO_INVAL_DATA
-            | init::DO_READDIRPLUS | init::READDIRPLUS_AUTO | init::ASYNC_DIO | init::PARALLEL_DIROPS
-            | init::MAX_PAGES | init::HANDLE_KILLPRIV_V2 | init::INIT_EXT | init::DIRECT_IO_ALLOW_MMAP;
+        // Not ATOMIC_O_TRUNC: it would truncate a program that is running before the kernel can
+        // refuse (ETXTBSY), and before we know that the name still leads to the same file.
+        let mut wanted = init::ASYNC_READ
+            | init::POSIX_LOCKS
+            | init::FLOCK_LOCKS
+            | init::BIG_WRITES
+            | init::DONT_MASK
+            | init::HAS_IOCTL_DIR
+            | init::AUTO_INVAL_DATA
+            | init::DO_READDIRPLUS
+            | init::READDIRPLUS_AUTO
+            | init::ASYNC_DIO
+            | init::PARALLEL_DIROPS
+            | init::MAX_PAGES
+            | init::HANDLE_KILLPRIV_V2
+            | init::INIT_EXT
+            | init::DIRECT_IO_ALLOW_MMAP;
         if tree.native.is_shared() {
             wanted |= init::POSIX_ACL;
         }
@@ -219,7 +234,8 @@ impl Session {
         if !matches!(header.opcode, op::READ | op::FLUSH | op::RELEASE | op::RELEASEDIR) {
             self.tree.native.act_as(caller);
         }
-        let served = self.serve_meta(&request, scratch)
+        let served = self
+            .serve_meta(&request, scratch)
             .or_else(|| self.serve_data(&request, scratch))
             .or_else(|| self.serve_lock(&request));
         match served {
@@ -249,7 +265,13 @@ impl Session {
     }
 
     /// Counts an answered request about an open file; its opener answers for a caller unknown.
-    pub(super) fn count_open(&self, request: &Request<'_>, kind: Op, handle: &Handle, failed: bool) {
+    pub(super) fn count_open(
+        &self,
+        request: &Request<'_>,
+        kind: Op,
+        handle: &Handle,
+        failed: bool,
+    ) {
         let key = OpKey::plain(kind);
         let process = request.process.or(handle.record.get().map(|record| record.process));
         self.count_as(request, process, key, self.class_of(&handle.node), 0, failed);
@@ -302,7 +324,9 @@ impl Session {
 
     /// The class of a name in a directory, whether or not it exists.
     pub(super) fn class_of_name(&self, dir: u64, name: &CStr) -> ClassId {
-        let Ok(dir) = self.tree.native.node(dir) else { return self.recorder.class(name.to_bytes()) };
+        let Ok(dir) = self.tree.native.node(dir) else {
+            return self.recorder.class(name.to_bytes());
+        };
         let mut path = self.known(&dir).path.to_vec();
         if !path.is_empty() {
             path.push(b'/');

@@ -53,7 +53,9 @@ pub(super) fn run(
     let mut ready = [0u8; 1];
     match rustix::io::read(daemon, &mut ready) {
         Ok(1) => {}
-        _ => stop(Stop::Daemon, &io::Error::from_raw_os_error(libc::EPIPE), "waiting for the daemon"),
+        _ => {
+            stop(Stop::Daemon, &io::Error::from_raw_os_error(libc::EPIPE), "waiting for the daemon")
+        }
     }
     signals.restore_for_command();
     let mut pointers: Vec<*const libc::c_char> = words.iter().map(|word| word.as_ptr()).collect();

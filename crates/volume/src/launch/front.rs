@@ -69,7 +69,9 @@ impl Front {
         reap(command);
         control.say(&ToDaemon::NotRun);
         let failure = match (failure, control.hear::<ToFront>()) {
-            (Failure::System(_, error), Some(ToFront::Failed { why })) => Failure::System(why, error),
+            (Failure::System(_, error), Some(ToFront::Failed { why })) => {
+                Failure::System(why, error)
+            }
             (failure, _) => failure,
         };
         drop(control);

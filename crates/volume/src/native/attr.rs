@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use rustix::fs::{
-    AtFlags, CWD, Gid, Mode, OFlags, Statx, StatVfs, Timestamps, Uid, accessat, chmodat, chownat,
+    AtFlags, CWD, Gid, Mode, OFlags, StatVfs, Statx, Timestamps, Uid, accessat, chmodat, chownat,
     fstatvfs, ftruncate, utimensat,
 };
 use rustix::io::Errno;
@@ -141,8 +141,7 @@ impl Native {
             return true;
         }
         // An access control list may still allow it; its mask shows in the group bits.
-        mode & 0o020 != 0
-            && node.is_some_and(|node| self.access(node.id, 2).is_ok())
+        mode & 0o020 != 0 && node.is_some_and(|node| self.access(node.id, 2).is_ok())
     }
 }
 

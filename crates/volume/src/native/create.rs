@@ -4,7 +4,9 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, linkat, mkdirat, mknodat, openat, symlinkat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, linkat, mkdirat, mknodat, openat, symlinkat,
+};
 
 use super::open::backing_flags;
 use super::{Entry, Native, Node, Opened, Result, proc_path, stat_of};
@@ -44,7 +46,9 @@ impl Native {
         let fd = self.dir_fd_of(&dir)?;
         set_umask(permissions.umask);
         let mode = Mode::from_raw_mode(permissions.mode & 0o7777);
-        let how = backing_flags(flags) | OFlags::CREATE | OFlags::NOFOLLOW
+        let how = backing_flags(flags)
+            | OFlags::CREATE
+            | OFlags::NOFOLLOW
             | OFlags::from_bits_retain(flags & (libc::O_EXCL | libc::O_TRUNC) as u32);
         let file = self.with_room(|| openat(&fd, name, how, mode))?;
         let stat = stat_of(file.as_fd(), c"")?;
@@ -66,7 +70,8 @@ impl Native {
         let fd = self.dir_fd(parent)?;
         set_umask(permissions.umask);
         let mode = Mode::from_raw_mode(permissions.mode & 0o7777);
-        let how = backing_flags(flags) | OFlags::TMPFILE
+        let how = backing_flags(flags)
+            | OFlags::TMPFILE
             | OFlags::from_bits_retain(flags & libc::O_EXCL as u32);
         let file = self.with_room(|| openat(&fd, c".", how, mode))?;
         let stat = stat_of(file.as_fd(), c"")?;
@@ -74,9 +79,9 @@ impl Native {
         let attr_trust = super::lookup::attr_trust(&node);
         let entry = Entry { node: node.id, stat, name_trust: attr_trust, attr_trust };
         // It can be given a name later, so it must be found until then.
-        node.place.lock().pin = Some(Arc::new(file.as_fd().try_clone_to_owned().map_err(
-            |e| rustix::io::Errno::from_io_error(&e).unwrap_or(rustix::io::Errno::MFILE),
-        )?));
+        node.place.lock().pin = Some(Arc::new(file.as_fd().try_clone_to_owned().map_err(|e| {
+            rustix::io::Errno::from_io_error(&e).unwrap_or(rustix::io::Errno::MFILE)
+        })?));
         let opened = self.opened(&node, file, flags, &stat);
         Ok((Created { entry, opened }, node))
     }
@@ -144,7 +149,8 @@ impl Native {
         let by_name = node.name().and_then(|(up, old)| Some((self.dir_fd(up).ok()?, old)));
         match by_name {
             Some((up, old))
-                if stat_of(up.as_fd(), &old).is_ok_and(|stat| super::Identity::of(&stat) == node.identity) =>
+                if stat_of(up.as_fd(), &old)
+                    .is_ok_and(|stat| super::Identity::of(&stat) == node.identity) =>
             {
                 linkat(up.as_fd(), &old, fd.as_fd(), name, AtFlags::empty())?;
             }

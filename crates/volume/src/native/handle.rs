@@ -17,6 +17,12 @@ pub(crate) struct Handle {
     pub(crate) file: OwnedFd,
     pub(crate) state: IoState,
     pub(crate) writes: bool,
+    /// Closes of copies are not told.
+    pub(crate) quiet: bool,
+    /// The backing descriptor appends.
+    pub(crate) appends: AtomicBool,
+    /// Time of modification and size when opened.
+    pub(crate) stamp: (i64, u32, u64),
     /// A BSD lock was taken through this handle.
     pub(crate) flocked: AtomicBool,
     /// Some copy of the descriptor was closed since the lock was taken.

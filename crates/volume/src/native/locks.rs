@@ -65,9 +65,7 @@ impl PosixLocks {
     /// The inside process that holds a lock which the kernel reports as ours.
     fn pid_of_other(&self, node: u64, owner: u64) -> u32 {
         let all = self.0.lock();
-        all.iter()
-            .find(|((n, o), _)| *n == node && *o != owner)
-            .map_or(0, |(_, held)| held.pid)
+        all.iter().find(|((n, o), _)| *n == node && *o != owner).map_or(0, |(_, held)| held.pid)
     }
 }
 
@@ -124,7 +122,8 @@ impl Native {
         let mut raw = raw(&lock);
         // SAFETY: the struct outlives the call.
         check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &mut raw) })?;
-        let end = if raw.l_len == 0 { i64::MAX as u64 } else { (raw.l_start + raw.l_len - 1) as u64 };
+        let end =
+            if raw.l_len == 0 { i64::MAX as u64 } else { (raw.l_start + raw.l_len - 1) as u64 };
         let pid = match raw.l_pid {
             // An open file description holds it: one of ours, as far as we can tell.
             -1 => self.posix_locks.pid_of_other(handle.node.id, lock.owner),
@@ -189,12 +188,12 @@ impl Native {
     }
 }
 
-/// Closes of read-only handles are not told until the last, so those always may.
+/// Closes are not told until the last, unless the file had locks before it was opened.
 fn holder_may_be_closing(handle: &Arc<Handle>) -> bool {
     let open = handle.node.open.lock();
     open.handles.iter().any(|other| {
         let locks = other.flocked.load(Relaxed) || !other.lockers.lock().is_empty();
-        let told = other.writes && !other.closing.load(Relaxed);
+        let told = !other.quiet && !other.closing.load(Relaxed);
         locks && !told && !Arc::ptr_eq(other, handle)
     })
 }

@@ -9,7 +9,9 @@ use std::time::Duration;
 use rustix::fs::Statx;
 use rustix::io::Errno;
 
-use super::{Entry, Native, Node, Result, SEARCHES_BEFORE_WATCH, TRUST, TRUST_ABSENT, TRUST_WATCHED};
+use super::{
+    Entry, Native, Node, Result, SEARCHES_BEFORE_WATCH, TRUST, TRUST_ABSENT, TRUST_WATCHED,
+};
 use super::{device_of, stat_of};
 
 impl Native {
@@ -72,12 +74,11 @@ impl Native {
 
     /// The kernel let go of `count` references to a node.
     pub fn forget(&self, id: u64, count: u64) {
-        if let Some(node) = self.table.forget(id, count) {
-            if node.is_watched() {
-                if let Some(watch) = self.watch.get() {
-                    watch.disarm(id);
-                }
-            }
+        if let Some(node) = self.table.forget(id, count)
+            && node.is_watched()
+            && let Some(watch) = self.watch.get()
+        {
+            watch.disarm(id);
         }
     }
 }

@@ -48,10 +48,6 @@ impl Native {
     pub(crate) fn open(&self, id: u64, flags: u32) -> Result<(Opened, Arc<Node>)> {
         let node = self.node(id)?;
         let file = self.open_backing(&node, backing_flags(flags))?;
-        if flags & libc::O_TRUNC as u32 != 0 {
-            // After the check that this is the right file, never before.
-            rustix::fs::ftruncate(&file, 0)?;
-        }
         let stat = stat_of(file.as_fd(), c"")?;
         let opened = self.opened(&node, file, flags, &stat);
         Ok((opened, node))
@@ -81,7 +77,13 @@ impl Native {
     }
 
     /// Decides how the data of a freshly opened file flow, and keeps the handle.
-    pub(crate) fn opened(&self, node: &Arc<Node>, file: OwnedFd, flags: u32, stat: &Statx) -> Opened {
+    pub(crate) fn opened(
+        &self,
+        node: &Arc<Node>,
+        file: OwnedFd,
+        flags: u32,
+        stat: &Statx,
+    ) -> Opened {
         let wish = Wish {
             passthrough: self.may_pass(stat),
             every_read: self.settings.every_read,
@@ -111,11 +113,17 @@ impl Native {
         } else {
             open.fresh = None;
         }
+        // Byte-range locks end with a close, and network storage tells of failures then.
+        let told_late = self.settings.remote && wish.write;
+        let quiet_close = !told_late && !node.locked.load(Relaxed);
         let handle = Arc::new(Handle {
             node: Arc::clone(node),
             file,
             state,
             writes: wish.write,
+            quiet: quiet_close,
+            appends: AtomicBool::new(flags & libc::O_APPEND as u32 != 0),
+            stamp: (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec, stat.stx_size),
             flocked: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             lockers: Mutex::default(),
@@ -127,7 +135,6 @@ impl Native {
         drop(open);
         let fh = self.fresh_handle();
         self.handles.lock().insert(fh, handle);
-        let quiet_close = !wish.write && !node.locked.load(Relaxed);
         Opened { fh, state, backing_id, keep_cache, quiet_close, size: stat.stx_size }
     }
 
@@ -142,7 +149,10 @@ impl Native {
             Ok(backing) => Some(backing),
             Err(error) => {
                 let errno = error.raw_os_error();
-                if matches!(errno, Some(libc::EPERM | libc::EOPNOTSUPP | libc::ELOOP | libc::EINVAL)) {
+                if matches!(
+                    errno,
+                    Some(libc::EPERM | libc::EOPNOTSUPP | libc::ELOOP | libc::EINVAL)
+                ) {
                     // The whole file system refuses, not this file.
                     self.refused.lock().insert(device_of(stat));
                 }
@@ -170,14 +180,45 @@ impl Native {
         Ok(done)
     }
 
+    /// Follows fcntl(2) `F_SETFL`: the kernel tells of it with the next write only.
+    pub(crate) fn follow_append(&self, handle: &Handle, flags: u32) {
+        let appends = flags & libc::O_APPEND as u32 != 0;
+        if handle.appends.swap(appends, Relaxed) != appends {
+            let flags = if appends { OFlags::APPEND } else { OFlags::empty() };
+            let _ = rustix::fs::fcntl_setfl(&handle.file, flags);
+        }
+    }
+
     /// Writes `data` at `offset` (at the end, if the file was opened to append).
     ///
     /// # Errors
     /// ENOSPC, EDQUOT, EFBIG, EIO from the backing file system.
     pub(crate) fn write(&self, handle: &Handle, data: &[u8], offset: u64) -> Result<usize> {
+        self.write_through(&handle.file, handle, data, offset)
+    }
+
+    /// Writes pages of a mapping back: at their place, also through a handle that appends.
+    ///
+    /// # Errors
+    /// As [`Native::write`].
+    pub(crate) fn write_mapped(&self, handle: &Handle, data: &[u8], offset: u64) -> Result<usize> {
+        if !handle.appends.load(Relaxed) {
+            return self.write(handle, data, offset);
+        }
+        let file = reopen(handle.file.as_fd(), OFlags::WRONLY | OFlags::NONBLOCK)?;
+        self.write_through(&file, handle, data, offset)
+    }
+
+    fn write_through(
+        &self,
+        file: &OwnedFd,
+        handle: &Handle,
+        data: &[u8],
+        offset: u64,
+    ) -> Result<usize> {
         let mut done = 0;
         while done < data.len() {
-            match rustix::io::pwrite(&handle.file, &data[done..], offset + done as u64) {
+            match rustix::io::pwrite(file, &data[done..], offset + done as u64) {
                 Ok(0) => break,
                 Ok(count) => done += count,
                 Err(Errno::INTR) => {}
@@ -194,11 +235,11 @@ impl Native {
     /// In the cached state the kernel chose the offset of an append; if somebody outside had
     /// appended meanwhile, its pages are wrong and must go.
     fn check_append(&self, handle: &Handle, expected_end: u64) {
-        let appends = rustix::fs::fcntl_getfl(&handle.file).is_ok_and(|f| f.contains(OFlags::APPEND));
-        if !appends {
+        if !handle.appends.load(Relaxed) {
             return;
         }
-        let moved = stat_of(handle.file.as_fd(), c"").is_ok_and(|stat| stat.stx_size != expected_end);
+        let moved =
+            stat_of(handle.file.as_fd(), c"").is_ok_and(|stat| stat.stx_size != expected_end);
         if let (true, Some(watch)) = (moved, self.watch.get()) {
             // From another thread: the writer's lock on the inode is held until we answer.
             watch.invalidate(handle.node.id);
@@ -245,14 +286,24 @@ impl Native {
     /// # Errors
     /// EIO and the like, once, as fsync(2) says.
     pub(crate) fn fsync(&self, handle: &Handle, data_only: bool) -> Result<()> {
-        if data_only { rustix::fs::fdatasync(&handle.file) } else { rustix::fs::fsync(&handle.file) }
+        if data_only {
+            rustix::fs::fdatasync(&handle.file)
+        } else {
+            rustix::fs::fsync(&handle.file)
+        }
     }
 
     /// Reserves or gives back space.
     ///
     /// # Errors
     /// EOPNOTSUPP where the backing file system can't, ENOSPC, EFBIG.
-    pub(crate) fn fallocate(&self, handle: &Handle, mode: u32, offset: u64, length: u64) -> Result<()> {
+    pub(crate) fn fallocate(
+        &self,
+        handle: &Handle,
+        mode: u32,
+        offset: u64,
+        length: u64,
+    ) -> Result<()> {
         rustix::fs::fallocate(&handle.file, FallocateFlags::from_bits_retain(mode), offset, length)
     }
 

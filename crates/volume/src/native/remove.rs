@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering::Relaxed;
 
-use rustix::fs::{AtFlags, RenameFlags, renameat_with, renameat, unlinkat};
+use rustix::fs::{AtFlags, RenameFlags, renameat, renameat_with, unlinkat};
 
 use super::{Native, Result, stat_of};
 

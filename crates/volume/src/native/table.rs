@@ -39,7 +39,12 @@ impl Table {
         // Half of the descriptors are for directories, the rest for open files.
         let limit = getrlimit(Resource::Nofile).current.unwrap_or(1 << 20);
         let most_pinned = (limit / 2).clamp(64, 200_000) as usize;
-        Table { maps: RwLock::new(maps), next: AtomicU64::new(ROOT + 1), pinned: Mutex::default(), most_pinned }
+        Table {
+            maps: RwLock::new(maps),
+            next: AtomicU64::new(ROOT + 1),
+            pinned: Mutex::default(),
+            most_pinned,
+        }
     }
 
     pub(crate) fn get(&self, id: u64) -> Option<Arc<Node>> {
@@ -51,11 +56,11 @@ impl Table {
         let identity = Identity::of(stat);
         {
             let maps = self.maps.read();
-            if let Some(node) = maps.by_identity.get(&key(identity)) {
-                if node.identity == identity {
-                    node.lookups.fetch_add(1, Relaxed);
-                    return Arc::clone(node);
-                }
+            if let Some(node) = maps.by_identity.get(&key(identity))
+                && node.identity == identity
+            {
+                node.lookups.fetch_add(1, Relaxed);
+                return Arc::clone(node);
             }
         }
         let mut maps = self.maps.write();
@@ -135,12 +140,6 @@ impl Table {
     /// All nodes, for the rare walks over everything.
     pub(crate) fn all(&self) -> Vec<Arc<Node>> {
         self.maps.read().by_id.values().cloned().collect()
-    }
-
-    /// How many nodes the kernel holds.
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        self.maps.read().by_id.len()
     }
 }
 

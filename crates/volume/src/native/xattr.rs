@@ -3,29 +3,35 @@
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd};
 
-use rustix::fs::{OFlags, XattrFlags, getxattr, listxattr, readlinkat, removexattr, setxattr};
+use rustix::fs::{OFlags, XattrFlags, readlinkat, removexattr, setxattr};
 use rustix::io::Errno;
 
 use super::{Native, Result, proc_path, reopen};
 
 /// `FS_IOC_GETFLAGS` and its kin: what lsattr(1) and chattr(1) use. Each with the size it moves.
-const FILE_FLAG_IOCTLS: [(u32, usize); 4] = [
-    (0x8008_6601, 4),
-    (0x4008_6602, 4),
-    (0x801c_581f, 28),
-    (0x401c_5820, 28),
-];
+const FILE_FLAG_IOCTLS: [(u32, usize); 4] =
+    [(0x8008_6601, 4), (0x4008_6602, 4), (0x801c_581f, 28), (0x401c_5820, 28)];
 
 impl Native {
     /// The value of an attribute, at most `size` bytes, or its length when `size` is 0.
     ///
     /// # Errors
     /// ENODATA, ERANGE, EOPNOTSUPP as getxattr(2) says.
-    pub fn getxattr(&self, id: u64, name: &CStr, buffer: &mut Vec<u8>, size: usize) -> Result<usize> {
+    pub fn getxattr(
+        &self,
+        id: u64,
+        name: &CStr,
+        buffer: &mut Vec<u8>,
+        size: usize,
+    ) -> Result<usize> {
         let held = self.hold(&self.node(id)?)?;
         buffer.clear();
         buffer.resize(size, 0);
-        getxattr(proc_path(held.as_fd()), name, buffer.as_mut_slice())
+        let path = proc_path(held.as_fd());
+        // SAFETY: two strings and a buffer with its own length, all alive across the call.
+        asked(unsafe {
+            libc::getxattr(path.as_ptr(), name.as_ptr(), buffer.as_mut_ptr().cast(), size)
+        })
     }
 
     /// The names of all attributes, like [`Native::getxattr`].
@@ -36,7 +42,9 @@ impl Native {
         let held = self.hold(&self.node(id)?)?;
         buffer.clear();
         buffer.resize(size, 0);
-        listxattr(proc_path(held.as_fd()), buffer.as_mut_slice())
+        let path = proc_path(held.as_fd());
+        // SAFETY: as above.
+        asked(unsafe { libc::listxattr(path.as_ptr(), buffer.as_mut_ptr().cast(), size) })
     }
 
     /// Sets an attribute.
@@ -88,4 +96,10 @@ impl Native {
         output[..returned].copy_from_slice(&argument[..returned]);
         Ok(())
     }
+}
+
+/// A length, or the reason why not. (rustix asks for no length when the buffer is empty.)
+fn asked(length: isize) -> Result<usize> {
+    usize::try_from(length)
+        .map_err(|_| Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
 }

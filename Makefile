@@ -1,0 +1,41 @@
+# The door of the project: `make` lists what there is to do. Everything long is in scripts/.
+SHELL := /bin/bash
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+export FOREBAY ?= $(abspath $(TARGET)/release/forebay)
+
+.PHONY: help build demo test test-long bench lint lint-licences fmt setup clean
+.DEFAULT_GOAL := help
+
+help:           ## list these targets
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
+
+build:          ## the release binary, target/release/forebay
+	cargo build --release --locked -p forebay
+
+demo: build     ## a sequencing pipeline, bare and through forebay: the summary, and equal checksums
+	scripts/demo.sh
+
+test: setup     ## format, lints, licences, unit tests, workflow tests, ordinary programs under forebay
+	scripts/test.sh
+
+test-long: setup build  ## the long ring too: fsx by the million, real reads, every variant
+	tests/real/run --long
+
+bench: build    ## what forebay costs, against the bare file system: 10 to 15 minutes
+	bench/run.sh
+
+lint:           ## formatting and clippy, warnings are errors
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+lint-licences: setup  ## cargo-deny in full: licences, sources, and known flaws (asks the network)
+	target/tools/bin/cargo-deny check
+
+fmt:            ## format the Rust sources
+	cargo fmt --all
+
+setup:          ## install what the tests need: apt packages, a venv, Nextflow, pjdfstest, fsx
+	scripts/setup-test.sh
+
+clean:          ## remove all that was built or installed into this folder
+	rm -rf target .venv

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# What `make test` runs after the set-up: every step, even after one has failed, then a table and
+# one last line. Exit status 0 only if all passed.
+#
+#   scripts/test.sh             all steps
+#   scripts/test.sh STEP...     some: format lint licences rust workflow real
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+: "${FOREBAY:=${CARGO_TARGET_DIR:-$PWD/target}/release/forebay}"
+export FOREBAY
+
+format() { cargo fmt --all --check; }
+lint() { cargo clippy --quiet --workspace --all-targets --locked -- -D warnings; }
+licences() { target/tools/bin/cargo-deny --log-level error check licenses bans sources; }
+rust() { cargo test --quiet --workspace --release --locked; }
+workflow() { scripts/test-workflow.sh; }
+real() { cargo build --quiet --release --locked -p forebay && tests/real/run; }
+
+steps=(format lint licences rust workflow real)
+for step in "$@"; do
+    [[ " ${steps[*]} " = *" $step "* ]] || {
+        echo "test: no step $step; there are ${steps[*]}" >&2
+        exit 2
+    }
+done
+[ $# -eq 0 ] || steps=("$@")
+
+lines=() failed=()
+for step in "${steps[@]}"; do
+    printf '\n=== %s\n' "$step"
+    began=$SECONDS
+    if "$step"; then word=ok; else word=FAILED; failed+=("$step"); fi
+    lines+=("$(printf '%-10s %-7s %4d s' "$step" "$word" $((SECONDS - began)))")
+done
+
+printf '\n'
+printf '%s\n' "${lines[@]}"
+if [ ${#failed[@]} -gt 0 ]; then
+    echo "make test: FAILED (${failed[*]}) after $SECONDS s; again: scripts/test.sh ${failed[*]}"
+    exit 1
+fi
+echo "make test: all passed in $SECONDS s"
