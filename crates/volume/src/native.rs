@@ -14,6 +14,8 @@ mod node;
 mod open;
 mod remove;
 mod table;
+#[cfg(test)]
+mod tests;
 mod xattr;
 
 use std::ffi::{CStr, CString};

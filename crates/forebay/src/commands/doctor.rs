@@ -1,16 +1,194 @@
-//! `forebay doctor`: what works here.
+//! `forebay doctor`: what works here, what that means, and how to mend what does not.
+
+mod container;
+mod covered_run;
+mod descriptors;
+mod device;
+mod engines;
+mod finding;
+mod here;
+mod kernel;
+mod namespaces;
+mod passthrough;
+mod runtimes;
+mod salvage;
+mod slurm;
+mod state;
+mod text;
+mod watches;
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+use finding::{Finding, Standing};
+use here::Here;
+use serde::Serialize;
 
 use crate::exit::Stop;
 
 /// Options of `forebay doctor`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  forebay doctor\n  \
+    forebay doctor --salvage ~/.local/state/forebay/TIME.run -o saved.run\n\n\
+    Exit codes: 0 if `forebay run` works here, 1 if it does not (or nothing could be salvaged).")]
 pub(crate) struct Args {
     /// Print JSON on standard output
     #[arg(long)]
     json: bool,
+    /// Make a readable run of one that was killed (`forebay doctor` lists those it finds)
+    #[arg(long, value_name = "FILE", requires = "output")]
+    salvage: Option<PathBuf>,
+    /// Where the salvaged run goes
+    #[arg(short, long, value_name = "RUN", requires = "salvage")]
+    output: Option<PathBuf>,
+}
+
+/// One question to this machine.
+struct Check {
+    /// A name of one to three words.
+    name: &'static str,
+    /// What it asks.
+    asks: &'static str,
+    /// Its answer is the exit code.
+    decides: bool,
+    look: fn(&Here) -> Finding,
+}
+
+/// All that is looked at, in this order.
+const CHECKS: [Check; 12] = [
+    Check {
+        name: "FUSE device",
+        asks: "does the kernel have FUSE, and may this user open /dev/fuse?",
+        decides: false,
+        look: device::look,
+    },
+    Check {
+        name: "kernel",
+        asks: "which version is it, and which FUSE protocol does it speak?",
+        decides: false,
+        look: kernel::look,
+    },
+    Check {
+        name: "private mounts",
+        asks: "may this user make private mounts (ordinary users: in a user namespace)?",
+        decides: false,
+        look: namespaces::look,
+    },
+    Check {
+        name: "covered run",
+        asks: "does a real `forebay run -- true` work, and how long does it take?",
+        decides: true,
+        look: covered_run::look,
+    },
+    Check {
+        name: "passthrough",
+        asks: "do reads and writes go past the daemon, at the storage's own speed?",
+        decides: false,
+        look: passthrough::look,
+    },
+    Check {
+        name: "inotify watches",
+        asks: "how many directories can be watched for changes made outside?",
+        decides: false,
+        look: watches::look,
+    },
+    Check {
+        name: "open files",
+        asks: "how many files may a process hold open?",
+        decides: false,
+        look: descriptors::look,
+    },
+    Check {
+        name: "state directory",
+        asks: "is there a local place for the record of a run, and are killed runs left in it?",
+        decides: false,
+        look: state::look,
+    },
+    Check {
+        name: "container",
+        asks: "is this the inside of a container?",
+        decides: false,
+        look: container::look,
+    },
+    Check {
+        name: "container tools",
+        asks: "do the container runtimes on PATH start tasks where they are seen?",
+        decides: false,
+        look: runtimes::look,
+    },
+    Check {
+        name: "Slurm",
+        asks: "can tasks leave this machine through Slurm?",
+        decides: false,
+        look: slurm::look,
+    },
+    Check {
+        name: "engines",
+        asks: "which workflow engines are on PATH?",
+        decides: false,
+        look: engines::look,
+    },
+];
+
+/// A check with its answer.
+#[derive(Debug, Serialize)]
+struct Line {
+    name: &'static str,
+    asks: &'static str,
+    #[serde(flatten)]
+    finding: Finding,
+}
+
+/// All answers.
+#[derive(Debug, Serialize)]
+struct Report {
+    forebay: &'static str,
+    kernel: String,
+    user: String,
+    works: bool,
+    checks: Vec<Line>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let _ = args.json;
-    Ok(0)
+    if let (Some(state), Some(output)) = (&args.salvage, &args.output) {
+        return salvage::salvage(state, output, args.json);
+    }
+    let report = examine(&Here::look());
+    let out = if args.json {
+        serde_json::to_string(&report).expect("a report is plain data") + "\n"
+    } else {
+        let terminal = std::io::stdout().is_terminal();
+        text::render(&report, terminal && std::env::var_os("NO_COLOR").is_none())
+    };
+    // Nobody may be reading; the exit code says the same.
+    let _ = std::io::stdout().write_all(out.as_bytes());
+    Ok(i32::from(!report.works))
+}
+
+fn examine(here: &Here) -> Report {
+    let mut works = true;
+    let mut checks = Vec::new();
+    for check in &CHECKS {
+        let finding = (check.look)(here);
+        works &= !check.decides || finding.standing != Standing::Missing;
+        checks.push(Line { name: check.name, asks: check.asks, finding });
+    }
+    let kernel = here.kernel.clone();
+    Report { forebay: env!("CARGO_PKG_VERSION"), kernel, user: here.user(), works, checks }
+}
+
+#[cfg(test)]
+mod tests {
+    //! A doctor that skips a question, or asks it badly, lets a pipeline run into the wall.
+    use super::*;
+
+    #[test]
+    fn every_check_is_named_and_asks_a_question() {
+        for (number, check) in CHECKS.iter().enumerate() {
+            assert!(!check.name.is_empty() && check.name.len() <= text::NAME, "{}", check.name);
+            assert!(check.asks.ends_with('?'), "{}: {}", check.name, check.asks);
+            assert!(CHECKS[..number].iter().all(|other| other.name != check.name));
+        }
+        assert_eq!(CHECKS.iter().filter(|check| check.decides).count(), 1);
+    }
 }

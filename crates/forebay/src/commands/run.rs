@@ -190,7 +190,7 @@ fn check_output(output: &Path, asked_for: bool) -> Result<(), Stop> {
 }
 
 /// Where the run file is written while the run lasts: a directory of this machine and this user.
-fn state_file(name: &str) -> Result<PathBuf, Stop> {
+pub(super) fn state_file(name: &str) -> Result<PathBuf, Stop> {
     use std::os::unix::fs::DirBuilderExt;
     let home = |rest: &str| std::env::var_os("HOME").map(|home| Path::new(&home).join(rest));
     let temporary = std::env::temp_dir();
@@ -263,7 +263,7 @@ fn header(args: &Args, directory: &Path) -> Header {
 }
 
 /// A salt that nobody can guess and that is stored nowhere.
-fn salt() -> Salt {
+pub(super) fn salt() -> Salt {
     let mut bytes = [0u8; 16];
     // SAFETY: the buffer is as long as the call is told; 16 bytes are never cut short.
     unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };

@@ -66,8 +66,14 @@ pub fn enter(plan: &Plan, cwd: &Path, daemon: BorrowedFd<'_>) -> Result<(), Door
         );
         let options = CString::new(options).expect("numbers hold no NUL");
         let step = format!("mounting over {}", target.path.display());
-        let flags = MountFlags::NOSUID | MountFlags::NODEV;
-        let flags = if root { MountFlags::empty() } else { flags };
+        let mut flags = MountFlags::empty();
+        if !root {
+            flags |= MountFlags::NOSUID | MountFlags::NODEV;
+        }
+        let read_only = rustix::fs::StatVfsMountFlags::RDONLY;
+        if rustix::fs::fstatvfs(&target.root).is_ok_and(|fs| fs.f_flag.contains(read_only)) {
+            flags |= MountFlags::RDONLY;
+        }
         mount("forebay", &target.path, "fuse.forebay", flags, options.as_c_str())
             .map_err(at(step))?;
         hand_over(daemon, number as u32, Some(device.as_fd())).map_err(at("telling the daemon"))?;

@@ -97,7 +97,7 @@ impl Waiters {
                     all.sleeping.insert(unique, Arc::clone(&waiter));
                     all.early.contains(&unique)
                 };
-                let result = if interrupted { Err(Errno::INTR) } else { lock.wait() };
+                let result = if interrupted { Err(Errno::INTR) } else { lock.wait(Some(&device)) };
                 waiter.done.store(true, Relaxed);
                 all.lock().sleeping.remove(&unique);
                 match result {

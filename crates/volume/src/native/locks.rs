@@ -15,7 +15,8 @@ use rustc_hash::FxHashMap;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::{Handle, Native, Result, reopen};
+use super::{Handle, IoState, Native, Result, reopen};
+use crate::fuse::Device;
 
 /// A lock as asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,21 +93,69 @@ pub struct LockWaiting {
     file: Arc<OwnedFd>,
     handle: Arc<Handle>,
     lock: Lock,
+    sleep: bool,
 }
 
 impl LockWaiting {
     /// Sleeps until the lock is held. A signal to this thread ends the wait.
     ///
+    /// Without passthrough a mapped file has pages of its own in the kernel. A lock is the moment
+    /// at which programs (SQLite's shared index among them) rely on seeing each other's, so what
+    /// was written goes down before a lock is given up, and what was cached goes after one is had.
+    ///
     /// # Errors
-    /// EINTR after a signal.
-    pub fn wait(self) -> Result<()> {
-        if self.lock.flock {
-            set_flock(&self.file, self.lock.kind, false)?;
-            self.handle.flocked.store(true, Relaxed);
-            Ok(())
-        } else {
-            set_range(&self.file, &self.lock, libc::F_OFD_SETLKW)
+    /// EINTR after a signal; EAGAIN when it was not to sleep.
+    pub fn wait(self, device: Option<&Device>) -> Result<()> {
+        let node = self.handle.node.id;
+        let unlocks = self.lock.kind == libc::F_UNLCK;
+        let mapped = device.filter(|_| self.handle.state != IoState::Passthrough);
+        if let (Some(device), true) = (mapped, unlocks) {
+            device.invalidate_node(node, true);
         }
+        self.take()?;
+        if let (Some(device), false) = (mapped, unlocks) {
+            device.invalidate_node(node, true);
+        }
+        Ok(())
+    }
+
+    fn take(&self) -> Result<()> {
+        // The kernel tells of the last close after close(2) has returned. A holder that may be
+        // about to go gets a moment, so that `flock f a; flock -n f b` works as it does bare.
+        let mut patience = 40;
+        loop {
+            match self.take_now() {
+                Err(Errno::AGAIN | Errno::ACCESS) if self.sleep => return self.take_asleep(),
+                Err(Errno::AGAIN) if patience > 0 && holder_may_be_closing(&self.handle) => {
+                    patience -= 1;
+                    std::thread::sleep(Duration::from_micros(500));
+                }
+                other => return other,
+            }
+        }
+    }
+
+    fn take_now(&self) -> Result<()> {
+        if !self.lock.flock {
+            return set_range(&self.file, &self.lock, libc::F_OFD_SETLK);
+        }
+        set_flock(&self.file, self.lock.kind, true)?;
+        self.flocked();
+        Ok(())
+    }
+
+    fn take_asleep(&self) -> Result<()> {
+        if !self.lock.flock {
+            return set_range(&self.file, &self.lock, libc::F_OFD_SETLKW);
+        }
+        set_flock(&self.file, self.lock.kind, false)?;
+        self.flocked();
+        Ok(())
+    }
+
+    fn flocked(&self) {
+        self.handle.flocked.store(self.lock.kind != libc::F_UNLCK, Relaxed);
+        self.handle.closing.store(false, Relaxed);
     }
 }
 
@@ -138,8 +187,9 @@ impl Native {
     /// EAGAIN when somebody else holds it and `sleep` is false.
     pub fn setlk(&self, fh: u64, lock: Lock, sleep: bool) -> Result<LockWait> {
         let handle = self.handle(fh)?;
-        let result = if lock.flock {
-            self.flock_now(&handle, lock.kind)
+        let file = if lock.flock {
+            // The same description as the handle's, which owns the lock.
+            Arc::new(rustix::io::fcntl_dupfd_cloexec(&handle.file, 0)?)
         } else {
             handle.node.locked.store(true, Relaxed);
             let mut lockers = handle.lockers.lock();
@@ -147,43 +197,21 @@ impl Native {
                 lockers.push(lock.owner);
             }
             drop(lockers);
-            let file = self.posix_locks.file(&handle, &lock)?;
-            self.patiently(&handle, || set_range(&file, &lock, libc::F_OFD_SETLK))
+            self.posix_locks.file(&handle, &lock)?
         };
-        match result {
+        let waiting = LockWaiting { file, handle, lock, sleep };
+        if waiting.handle.state != IoState::Passthrough {
+            // Pages may have to go down or up, which takes another worker.
+            return Ok(LockWait::Later(waiting));
+        }
+        match waiting.take_now() {
             Ok(()) => Ok(LockWait::Done),
-            Err(Errno::AGAIN | Errno::ACCESS) if sleep => {
-                let file = if lock.flock {
-                    // The same description as the handle's, which owns the lock.
-                    Arc::new(rustix::io::fcntl_dupfd_cloexec(&handle.file, 0)?)
-                } else {
-                    self.posix_locks.file(&handle, &lock)?
-                };
-                Ok(LockWait::Later(LockWaiting { file, handle, lock }))
+            Err(Errno::AGAIN | Errno::ACCESS)
+                if sleep || holder_may_be_closing(&waiting.handle) =>
+            {
+                Ok(LockWait::Later(waiting))
             }
             Err(error) => Err(error),
-        }
-    }
-
-    fn flock_now(&self, handle: &Arc<Handle>, kind: i32) -> Result<()> {
-        self.patiently(handle, || set_flock(&handle.file, kind, true))?;
-        handle.flocked.store(kind != libc::F_UNLCK, Relaxed);
-        handle.closing.store(false, Relaxed);
-        Ok(())
-    }
-
-    /// The kernel tells of the last close after close(2) has returned. A holder that may be about
-    /// to go gets a moment, so that `flock f a; flock -n f b` works as it does bare.
-    fn patiently(&self, handle: &Arc<Handle>, take: impl Fn() -> Result<()>) -> Result<()> {
-        let mut patience = 40;
-        loop {
-            match take() {
-                Err(Errno::AGAIN) if patience > 0 && holder_may_be_closing(handle) => {
-                    patience -= 1;
-                    std::thread::sleep(Duration::from_micros(500));
-                }
-                other => return other,
-            }
         }
     }
 }

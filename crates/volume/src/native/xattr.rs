@@ -44,7 +44,18 @@ impl Native {
         buffer.resize(size, 0);
         let path = proc_path(held.as_fd());
         // SAFETY: as above.
-        asked(unsafe { libc::listxattr(path.as_ptr(), buffer.as_mut_ptr().cast(), size) })
+        let length =
+            asked(unsafe { libc::listxattr(path.as_ptr(), buffer.as_mut_ptr().cast(), size) })?;
+        if self.settings.shared || size == 0 {
+            return Ok(length);
+        }
+        // In a user namespace the kernel refuses to show access control lists (they may name users
+        // that it can't); what can't be read is not listed either.
+        let names = buffer[..length].split_inclusive(|byte| *byte == 0);
+        let kept: Vec<u8> =
+            names.filter(|name| !name.starts_with(b"system.posix_acl_")).flatten().copied().collect();
+        buffer[..kept.len()].copy_from_slice(&kept);
+        Ok(kept.len())
     }
 
     /// Sets an attribute.

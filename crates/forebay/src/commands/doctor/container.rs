@@ -1,0 +1,139 @@
+//! Are we inside a container? Then the outside must hand FUSE in.
+
+use std::path::Path;
+
+use forebay_volume::{fuse, probe};
+
+use super::finding::Finding;
+use super::here::Here;
+
+/// A kind of container: its name, how it shows, and what to pass so that a run works in it.
+struct Kind {
+    name: &'static str,
+    /// Files that are there.
+    files: &'static [&'static str],
+    /// Variables that are set.
+    variables: &'static [&'static str],
+    /// Words in the control groups of the first process, or in its `container` variable.
+    words: &'static [&'static str],
+    pass: &'static str,
+}
+
+/// Kinds, the telling ones first.
+const KINDS: [Kind; 6] = [
+    Kind {
+        name: "Kubernetes",
+        files: &["/var/run/secrets/kubernetes.io"],
+        variables: &["KUBERNETES_SERVICE_HOST"],
+        words: &["kubepods"],
+        pass: "a pod with `securityContext: {privileged: true}`, or a device plugin for /dev/fuse",
+    },
+    Kind {
+        name: "Apptainer",
+        files: &["/.singularity.d"],
+        variables: &["APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"],
+        words: &[],
+        pass: "run `forebay run -- apptainer exec ...` outside: its containers are children",
+    },
+    Kind {
+        name: "Podman",
+        files: &["/run/.containerenv"],
+        variables: &[],
+        words: &["libpod", "podman"],
+        pass: "podman run --device /dev/fuse --cap-add SYS_ADMIN ...",
+    },
+    Kind {
+        name: "Docker",
+        files: &["/.dockerenv"],
+        variables: &[],
+        words: &["docker"],
+        pass: "docker run --device /dev/fuse --cap-add SYS_ADMIN \
+               --security-opt apparmor=unconfined ...",
+    },
+    Kind {
+        name: "LXC",
+        files: &["/dev/lxd", "/dev/.lxc"],
+        variables: &[],
+        words: &["lxc"],
+        pass: "lxc config device add NAME fuse unix-char path=/dev/fuse",
+    },
+    Kind {
+        name: "systemd-nspawn",
+        files: &[],
+        variables: &[],
+        words: &["systemd-nspawn", "machine.slice"],
+        pass: "systemd-nspawn --bind /dev/fuse --property=DeviceAllow='/dev/fuse rwm' ...",
+    },
+];
+
+pub(super) fn look(_: &Here) -> Finding {
+    let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let words = format!(
+        "{}\n{}\n{}",
+        text("/proc/1/cgroup"),
+        text("/run/systemd/container"),
+        std::env::var("container").unwrap_or_default()
+    );
+    let kind = find(|file| Path::new(file).exists(), |name| std::env::var_os(name).is_some(), &words);
+    let open = fuse::open_device().is_ok() && probe::private_mounts().is_ok();
+    judge(kind, open)
+}
+
+fn find(
+    file: impl Fn(&str) -> bool,
+    variable: impl Fn(&str) -> bool,
+    words: &str,
+) -> Option<&'static Kind> {
+    KINDS.iter().find(|kind| {
+        kind.files.iter().any(|path| file(path))
+            || kind.variables.iter().any(|name| variable(name))
+            || kind.words.iter().any(|word| words.contains(word))
+    })
+}
+
+fn judge(kind: Option<&Kind>, open: bool) -> Finding {
+    match kind {
+        None => Finding::ok("no sign of one"),
+        Some(kind) if open => {
+            Finding::ok(format!("inside {}, with all that a run needs", kind.name))
+        }
+        Some(kind) => Finding::limited(format!("inside {}, which keeps FUSE out", kind.name))
+            .you(kind.pass),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! What to pass differs with the kind of container; a wrong guess sends people in circles.
+    use super::super::finding::Standing;
+    use super::*;
+
+    #[test]
+    fn every_kind_is_found_by_each_of_its_signs() {
+        for kind in &KINDS {
+            let signs = kind.files.len() + kind.variables.len() + kind.words.len();
+            assert!(signs > 0 && !kind.pass.is_empty(), "{}", kind.name);
+            for sign in kind.files {
+                let found = find(|file| file == *sign, |_| false, "").expect("found");
+                assert_eq!(found.name, kind.name);
+            }
+            for sign in kind.variables {
+                let found = find(|_| false, |name| name == *sign, "").expect("found");
+                assert_eq!(found.name, kind.name);
+            }
+            for sign in kind.words {
+                let found = find(|_| false, |_| false, &format!("0::/{sign}/x\n")).expect("found");
+                assert_eq!(found.name, kind.name);
+            }
+        }
+        assert!(find(|_| false, |_| false, "0::/user.slice/session-1.scope\n").is_none());
+    }
+
+    #[test]
+    fn a_container_with_fuse_is_fine() {
+        assert_eq!(judge(Some(&KINDS[3]), true).standing, Standing::Ok);
+        let closed = judge(Some(&KINDS[3]), false);
+        assert!(closed.fixes[0].what.contains("--device /dev/fuse"));
+        assert_eq!(judge(None, false).standing, Standing::Ok);
+    }
+}

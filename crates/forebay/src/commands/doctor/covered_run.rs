@@ -1,0 +1,92 @@
+//! The proof: a run of `true`, by the door that users take.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::finding::Finding;
+use super::here::Here;
+
+/// How long a run of next to nothing may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// From here on a start is worth a word.
+const SLOW: Duration = Duration::from_secs(1);
+
+pub(super) fn look(here: &Here) -> Finding {
+    match &here.scratch {
+        Ok(scratch) => judge(&cover(scratch, "true", &["true"])),
+        Err(why) => Finding::missing(format!("nothing could be tried: {why}"))
+            .you("set TMPDIR to a directory that you may write"),
+    }
+}
+
+/// Runs a command with a fresh directory covered; the run file is `scratch`/`name`.run.
+pub(super) fn cover(scratch: &Path, name: &str, command: &[&str]) -> Result<Duration, String> {
+    let directory = scratch.join(name);
+    std::fs::create_dir(&directory).map_err(|error| error.to_string())?;
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let start = Instant::now();
+    let mut run = Command::new(program)
+        .args(["run", "--quiet", "--output"])
+        .arg(scratch.join(format!("{name}.run")))
+        .arg("--")
+        .args(command)
+        .current_dir(&directory)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    let status = loop {
+        match run.try_wait().map_err(|error| error.to_string())? {
+            Some(status) => break status,
+            None if start.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(1)),
+            None => {
+                let _ = run.kill();
+                let _ = run.wait();
+                return Err(format!("it did not end within {} s", PATIENCE.as_secs()));
+            }
+        }
+    };
+    let took = start.elapsed();
+    if status.success() {
+        return Ok(took);
+    }
+    let mut said = String::new();
+    if let Some(mut stderr) = run.stderr.take() {
+        let _ = std::io::Read::read_to_string(&mut stderr, &mut said);
+    }
+    let line = said.lines().next().unwrap_or_default();
+    match line.strip_prefix("forebay: ").unwrap_or(line) {
+        "" => Err(status.to_string()),
+        line => Err(line.to_owned()),
+    }
+}
+
+fn judge(tried: &Result<Duration, String>) -> Finding {
+    match tried {
+        Ok(took) if *took > SLOW => {
+            let took = took.as_secs_f64();
+            Finding::limited(format!("`forebay run -- true` works, but took {took:.1} s"))
+                .you("ask again when the machine is less busy")
+        }
+        Ok(took) => Finding::ok(format!("`forebay run -- true` took {} ms", took.as_millis())),
+        Err(why) => Finding::missing(format!("`forebay run -- true` failed: {why}"))
+            .you("mend what is missing above; if nothing is, please report this line"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! The exit code of the doctor hangs on this answer.
+    use super::super::finding::Standing;
+    use super::*;
+
+    #[test]
+    fn fast_slow_and_failed() {
+        let fast = judge(&Ok(Duration::from_millis(84)));
+        assert_eq!((fast.standing, fast.means.as_str()), (Standing::Ok, "`forebay run -- true` took 84 ms"));
+        assert_eq!(judge(&Ok(Duration::from_millis(2500))).standing, Standing::Limited);
+        assert_eq!(judge(&Err("opening /dev/fuse failed".into())).standing, Standing::Missing);
+    }
+}

@@ -1,0 +1,42 @@
+//! Open files: the daemon holds one for each file that programs hold, and some more.
+
+use rustix::process::{Resource, getrlimit};
+
+use super::finding::Finding;
+use super::here::{Here, grouped};
+
+/// Fewer than this, and programs with many files get EMFILE.
+const FEW: u64 = 4096;
+
+pub(super) fn look(_: &Here) -> Finding {
+    let limit = getrlimit(Resource::Nofile);
+    judge(limit.current, limit.maximum)
+}
+
+/// The soft limit binds programs; the daemon raises its own to the hard one.
+fn judge(soft: Option<u64>, hard: Option<u64>) -> Finding {
+    let text = |limit: Option<u64>| limit.map_or("any number".to_owned(), grouped);
+    let (programs, daemon) = (text(soft), text(hard));
+    if hard.is_some_and(|hard| hard < FEW) {
+        return Finding::limited(format!(
+            "{daemon} at most: all programs of a run together can't hold more open"
+        ))
+        .admin("`* hard nofile 1048576` in /etc/security/limits.conf, then log in again");
+    }
+    Finding::ok(format!("{programs} for each program, {daemon} for the daemon"))
+}
+
+#[cfg(test)]
+mod tests {
+    //! A limit that is met at file 4,000 of a gather step looks like a bug of ours.
+    use super::super::finding::Standing;
+    use super::*;
+
+    #[test]
+    fn the_hard_limit_counts() {
+        let found = judge(Some(1024), Some(1_048_576));
+        assert_eq!(found.means, "1,024 for each program, 1,048,576 for the daemon");
+        assert_eq!(judge(Some(1024), Some(1024)).standing, Standing::Limited);
+        assert_eq!(judge(None, None).standing, Standing::Ok);
+    }
+}

@@ -1,0 +1,36 @@
+//! Workflow engines whose tasks are known by name.
+
+use super::finding::Finding;
+use super::here::{Here, on_path};
+
+/// Engines that Forebay knows the tasks of.
+const ENGINES: [&str; 3] = ["snakemake", "nextflow", "Trinity"];
+
+pub(super) fn look(_: &Here) -> Finding {
+    judge(&on_path(&ENGINES), !on_path(&["java"]).is_empty())
+}
+
+fn judge(engines: &[&str], java: bool) -> Finding {
+    if engines.contains(&"nextflow") && !java && std::env::var_os("JAVA_HOME").is_none() {
+        return Finding::limited("nextflow is on PATH, but java is not")
+            .you("install Java 17 or newer, or set JAVA_HOME");
+    }
+    if engines.is_empty() {
+        return Finding::ok("none on PATH; any command can be run, tasks are told by process");
+    }
+    Finding::ok(format!("{}: tasks are told by rule or process name", engines.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    //! Nobody should read here that Forebay needs an engine.
+    use super::super::finding::Standing;
+    use super::*;
+
+    #[test]
+    fn any_or_none() {
+        assert_eq!(judge(&[], false).standing, Standing::Ok);
+        assert_eq!(judge(&["snakemake"], false).standing, Standing::Ok);
+        assert!(judge(&["snakemake", "nextflow"], true).means.starts_with("snakemake, nextflow:"));
+    }
+}

@@ -1,0 +1,137 @@
+//! Passthrough: reads and writes that go from program to storage without the daemon. Tried by a
+//! run that writes a file, and by what the record says of it.
+
+use std::path::Path;
+
+use forebay_model::Run;
+use forebay_volume::cover::fs_kind;
+use forebay_volume::probe;
+
+use super::covered_run::cover;
+use super::finding::Finding;
+use super::here::Here;
+use super::kernel::version;
+
+/// What decides it.
+struct Facts<'a> {
+    root: bool,
+    root_of_the_machine: bool,
+    release: &'a str,
+    /// The kernel offers it; `None` when it could not be asked.
+    offered: Option<bool>,
+    /// What a run showed: bytes went past the daemon.
+    hidden: Result<bool, String>,
+    /// Type of the file system that was tried.
+    tried_on: String,
+    /// That of the current directory.
+    here: Option<String>,
+}
+
+pub(super) fn look(here: &Here) -> Finding {
+    let Ok(scratch) = &here.scratch else {
+        return Finding::limited("not tried, for want of a directory")
+            .you("set TMPDIR to a directory that you may write");
+    };
+    judge(&Facts {
+        root: here.root,
+        root_of_the_machine: here.root_of_the_machine(),
+        release: &here.kernel,
+        offered: probe::protocol(scratch).ok().map(|protocol| protocol.passthrough),
+        hidden: try_it(scratch),
+        tried_on: kind(scratch).unwrap_or_else(|| "an unknown file system".to_owned()),
+        here: kind(Path::new(".")),
+    })
+}
+
+fn kind(directory: &Path) -> Option<String> {
+    let directory = std::fs::File::open(directory).ok()?;
+    fs_kind(&directory).ok().map(|kind| kind.name)
+}
+
+fn try_it(scratch: &Path) -> Result<bool, String> {
+    cover(scratch, "passed", &["sh", "-c", "echo passed > file && cat file"])?;
+    let text = |error: forebay_model::Error| error.to_string();
+    let run = Run::open(&scratch.join("passed.run")).map_err(text)?;
+    let allowed = run.trees().map_err(text)?.iter().any(|tree| tree.passthrough);
+    let mut hidden = false;
+    run.each_open(|row| hidden |= row.open.hidden).map_err(text)?;
+    Ok(allowed && hidden)
+}
+
+fn judge(facts: &Facts<'_>) -> Finding {
+    let through = "reads and writes go through the daemon (some 1 GiB/s each stream)";
+    match &facts.hidden {
+        Err(why) => {
+            return Finding::limited(format!("not tried: {why}"))
+                .you("mend what is missing above, then ask again");
+        }
+        Ok(true) if facts.here.as_deref() == Some("fuse") => {
+            return Finding::limited(format!("it works on {}, but not in this directory, which is \
+                on FUSE itself: there {through}", facts.tried_on))
+                .you("work in a directory on local storage");
+        }
+        Ok(true) => {
+            let on = &facts.tried_on;
+            return Finding::ok(format!("reads and writes pass at the storage's own speed (on {on})"));
+        }
+        Ok(false) => {}
+    }
+    if facts.offered == Some(false) {
+        let found = Finding::limited(format!("the kernel has none: {through}"));
+        return match version(facts.release) {
+            Some(version) if version >= (6, 9) => {
+                found.admin("a kernel with CONFIG_FUSE_PASSTHROUGH=y")
+            }
+            _ => found.admin("Linux 6.9 or newer"),
+        };
+    }
+    if !facts.root {
+        return Finding::limited(format!("the kernel grants it to root alone: {through}"))
+            .you("nothing to mend; as root (CAP_SYS_ADMIN) the same run would be faster");
+    }
+    if !facts.root_of_the_machine {
+        return Finding::limited(format!("root here is not root of the machine: {through}"))
+            .you("run outside the container, or without a user namespace");
+    }
+    Finding::limited(format!("{} can't lend its files to the kernel: {through}", facts.tried_on))
+        .you("work in a directory on ext4, xfs, btrfs or tmpfs")
+}
+
+#[cfg(test)]
+mod tests {
+    //! People choose machines by this line; its reason must be the true one.
+    use super::super::finding::Standing;
+    use super::*;
+
+    fn facts() -> Facts<'static> {
+        Facts {
+            root: true,
+            root_of_the_machine: true,
+            release: "6.18.44",
+            offered: Some(true),
+            hidden: Ok(false),
+            tried_on: "ext4".into(),
+            here: Some("ext4".into()),
+        }
+    }
+
+    #[test]
+    fn says_why_not() {
+        let cases = [
+            (Facts { hidden: Err("no".into()), ..facts() }, "not tried: no"),
+            (Facts { offered: Some(false), release: "6.8.0-45-generic", ..facts() }, "kernel has none"),
+            (Facts { root: false, root_of_the_machine: false, ..facts() }, "root alone"),
+            (Facts { root_of_the_machine: false, ..facts() }, "not root of the machine"),
+            (Facts { tried_on: "fuse".into(), ..facts() }, "fuse can't lend"),
+            (Facts { hidden: Ok(true), here: Some("fuse".into()), ..facts() }, "not in this directory"),
+        ];
+        for (facts, reason) in cases {
+            let found = judge(&facts);
+            assert_eq!(found.standing, Standing::Limited);
+            assert!(found.means.contains(reason) && found.fixes.len() == 1, "{found:?}");
+        }
+        assert_eq!(judge(&Facts { hidden: Ok(true), ..facts() }).standing, Standing::Ok);
+        let built_without = judge(&Facts { offered: Some(false), ..facts() });
+        assert!(built_without.fixes[0].what.contains("CONFIG_FUSE_PASSTHROUGH"));
+    }
+}

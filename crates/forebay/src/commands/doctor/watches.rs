@@ -1,0 +1,46 @@
+//! inotify: watched directories let the kernel remember names for long.
+
+use super::finding::Finding;
+use super::here::{Here, grouped, setting};
+
+/// Fewer directories than this, and a larger pipeline notices.
+const FEW: u64 = 16_384;
+
+pub(super) fn look(_: &Here) -> Finding {
+    judge(setting("fs/inotify/max_user_watches"), setting("fs/inotify/max_user_instances"))
+}
+
+fn judge(watches: Option<u64>, instances: Option<u64>) -> Finding {
+    let Some(watches) = watches else {
+        return Finding::limited("the kernel has no inotify: names are looked up once a second")
+            .admin("a kernel with CONFIG_INOTIFY_USER=y");
+    };
+    if instances.is_some_and(|instances| instances < 16) {
+        return Finding::limited("hardly any inotify instance: other programs may take them all")
+            .admin("sysctl -w fs.inotify.max_user_instances=128");
+    }
+    if watches < FEW {
+        let watches = grouped(watches);
+        return Finding::limited(format!(
+            "{watches} for this user, half of them for a run; names in further directories are \
+             looked up once a second, which is slower"
+        ))
+        .admin("sysctl -w fs.inotify.max_user_watches=524288");
+    }
+    Finding::ok(format!("{} for this user, half of them for a run", grouped(watches)))
+}
+
+#[cfg(test)]
+mod tests {
+    //! Too few watches make Trinity's 114,000 failing look-ups slow, and nobody would know why.
+    use super::super::finding::Standing;
+    use super::*;
+
+    #[test]
+    fn few_and_many() {
+        assert_eq!(judge(Some(192_505), Some(128)).standing, Standing::Ok);
+        assert_eq!(judge(Some(8192), Some(128)).standing, Standing::Limited);
+        assert_eq!(judge(Some(192_505), Some(4)).standing, Standing::Limited);
+        assert_eq!(judge(None, None).standing, Standing::Limited);
+    }
+}

@@ -1,0 +1,29 @@
+//! The real binary, from outside. If these fail, a pipeline that works without Forebay fails,
+//! hangs or lies under it: a wrong exit status, a byte lost on the way, a mount or process left
+//! behind, a secret written down.
+//!
+//! Each test has a directory of its own, ends by itself within seconds, and asks at its end
+//! whether anything was left. Nearly all need FUSE; where that is closed they say so on the
+//! terminal, and fail where CI=true.
+
+#[path = "common/place.rs"]
+mod place;
+#[path = "common/processes.rs"]
+mod processes;
+
+#[path = "cli/doctor.rs"]
+mod doctor;
+#[path = "cli/exits.rs"]
+mod exits;
+#[path = "cli/faults.rs"]
+mod faults;
+#[path = "cli/help.rs"]
+mod help;
+#[path = "cli/privacy.rs"]
+mod privacy;
+#[path = "cli/record.rs"]
+mod record;
+#[path = "cli/streams.rs"]
+mod streams;
+#[path = "cli/trees.rs"]
+mod trees;

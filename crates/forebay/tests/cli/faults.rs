@@ -1,0 +1,112 @@
+//! Things that die, vanish or fill up in the middle of a run. Programs may get errors; they must
+//! never get less than they asked for and take it for all, and nothing may stay behind.
+
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::place::{Done, PATIENCE, Place, done, finish};
+use crate::processes::{daemon, kill};
+
+/// Starts a run whose script reads a line before it goes on.
+fn start(run: &mut Command) -> Child {
+    run.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    run.spawn().expect("started")
+}
+
+/// Lets it go on.
+fn go_on(mut child: Child) -> Done {
+    let _ = child.stdin.take().expect("a pipe").write_all(b"go\n");
+    finish(child, PATIENCE)
+}
+
+#[test]
+fn a_killed_daemon_means_errors_and_never_short_data() {
+    let Some(place) = Place::with_fuse() else { return };
+    let data = "0123456789abcdef\n".repeat(40_000);
+    std::fs::write(place.project.join("data"), &data).expect("written");
+    let script = "exec 3< data; : > ready; read line; cat data; echo status $? >&2; cat <&3";
+    let child = start(&mut place.script(&["--trace", "every-read"], script));
+    place.wait_for("ready");
+    kill(daemon(&place.state));
+    let end = go_on(child);
+    end.code(120).says("the daemon was gone").says("not connected").says("status 1");
+    assert!(end.stdout.is_empty() || end.text() == data, "{} bytes", end.stdout.len());
+    place.nobody_left();
+    assert_eq!(place.read("data"), data);
+}
+
+#[test]
+fn a_killed_daemons_record_can_be_salvaged() {
+    let Some(place) = Place::with_fuse() else { return };
+    let child = start(&mut place.script(&[], "echo x > made; : > ready; read line; exit 5"));
+    place.wait_for("ready");
+    // The record is written once a second.
+    std::thread::sleep(Duration::from_millis(1300));
+    let doctor = || done(&mut place.forebay(&["doctor"])).code(0).text();
+    assert!(doctor().contains("1 run under way"), "{}", doctor());
+    kill(daemon(&place.state));
+    go_on(child).code(120);
+    let told = doctor();
+    let command = told.lines().find_map(|line| line.split_once("forebay doctor --salvage "));
+    let state = command.expect("the way to salvage it").1.split(' ').next().expect("a file");
+    let run = place.run.to_str().expect("a plain name");
+    done(&mut place.forebay(&["doctor", "--salvage", state, "-o", run])).code(0).says("salvaged");
+    let record = place.record();
+    assert_eq!(record.number("SELECT count(*) FROM files WHERE path = 'made'"), 1);
+    assert_eq!(record.number("SELECT value FROM header WHERE key = 'complete'"), 0);
+    assert_eq!(place.mode(&place.run), 0o600);
+    done(&mut place.forebay(&["summary", run])).code(0);
+    place.nothing_left();
+}
+
+#[test]
+fn a_killed_front_takes_the_command_with_it() {
+    let Some(place) = Place::with_fuse() else { return };
+    let child = start(&mut place.script(&[], ": > ready; exec sleep 100"));
+    place.wait_for("ready");
+    kill(child.id() as i32);
+    finish(child, PATIENCE);
+    place.nothing_left();
+    assert_eq!(place.record().number("SELECT value FROM header WHERE key = 'complete'"), 0);
+}
+
+#[test]
+fn the_directory_is_removed_meanwhile() {
+    let Some(place) = Place::with_fuse() else { return };
+    let child = start(&mut place.script(&["-q"], ": > ready; read line; echo x > new; exit 9"));
+    place.wait_for("ready");
+    std::fs::remove_dir_all(&place.project).expect("removed");
+    let end = go_on(child);
+    // `new` can't be made; the shell goes on, and its status is the run's.
+    end.code(9);
+    assert!(!place.project.exists());
+    place.nothing_left();
+}
+
+#[test]
+fn a_full_state_directory_does_not_touch_the_command() {
+    let Some(place) = Place::with_root() else { return };
+    let script = "i=0; while [ $i -lt 6000 ]; do : > file_with_a_long_name_$i; i=$((i+1)); done; \
+                  ls | wc -l; exit 4";
+    let run = place.script(&[], script);
+    let prepare = format!("mount -t tmpfs -o size=1m tmpfs {}", place.state.display());
+    let end = done(&mut place.apart(&prepare, &run));
+    assert_eq!(end.code(4).text(), "6000\n");
+    end.says("full");
+    place.nothing_left();
+}
+
+#[test]
+fn a_full_disk_below_the_run_file_does_not_touch_the_command() {
+    let Some(place) = Place::with_root() else { return };
+    let out = place.all.join("small");
+    std::fs::create_dir(&out).expect("made");
+    let mut run = place.forebay(&["run", "-o"]);
+    run.arg(out.join("x.run")).args(["--", "sh", "-c", "echo hi > a; cat a; exit 4"]);
+    let prepare = format!("mount -t tmpfs -o size=16k tmpfs {}", out.display());
+    let end = done(&mut place.apart(&prepare, &run));
+    assert_eq!(end.code(4).text(), "hi\n");
+    end.says("the run is").says(place.state.to_str().expect("a plain name"));
+    place.nobody_left();
+}

@@ -1,0 +1,58 @@
+//! The run file: there, private, complete, and readable by anybody's SQLite.
+
+use crate::place::{Place, done};
+
+#[test]
+fn leaves_the_file_and_a_run_that_sqlite_opens() {
+    let Some(mut place) = Place::with_fuse() else { return };
+    let end = done(&mut place.forebay(&["run", "--", "sh", "-c", "echo hi > a; cat a"]));
+    assert_eq!(end.code(0).text(), "hi\n");
+    assert_eq!(place.read("a"), "hi\n");
+    end.says("the run is in .forebay/runs/");
+    place.run = place.project.join(".forebay/latest.run").canonicalize().expect("a run file");
+    assert_eq!(place.mode(&place.run), 0o600);
+    assert_eq!(place.read(".forebay/.gitignore"), "*\n");
+
+    let record = place.record();
+    assert_eq!(record.number("PRAGMA application_id"), 0x4642_524E);
+    assert_eq!(record.number("SELECT value FROM header WHERE key = 'complete'"), 1);
+    assert_eq!(record.number("SELECT value FROM header WHERE key = 'exit_status'"), 0);
+    assert_eq!(record.number("SELECT count(*) FROM trees"), 1);
+    assert_eq!(record.number("SELECT count(*) FROM tasks WHERE name = 'cat' AND kind = 'task'"), 1);
+    assert_eq!(record.number("SELECT count(*) FROM tasks WHERE name = 'sh' AND kind = 'driver'"), 1);
+    let opens = "SELECT count(*) FROM opens JOIN files USING (file) WHERE path = 'a'";
+    assert_eq!(record.number(&format!("{opens} AND write AND created AND size_at_close = 3")), 1);
+    assert_eq!(record.number(&format!("{opens} AND NOT write AND closed_us >= opened_us")), 1);
+    assert_eq!(record.number("SELECT sum(count) FROM ops WHERE op = 'create'"), 1);
+    assert_eq!(record.number("SELECT count(*) FROM ops WHERE failed > count OR time_us < 0"), 0);
+    drop(record);
+
+    place.nobody_left();
+    std::fs::remove_dir_all(place.project.join(".forebay")).expect("removed");
+    place.nothing_left();
+}
+
+#[test]
+fn every_read_is_exact() {
+    let Some(place) = Place::with_fuse() else { return };
+    let script = "head -c 300000 /dev/zero > a; cat a | wc -c";
+    assert_eq!(done(&mut place.script(&["-q", "--trace", "every-read"], script)).text(), "300000\n");
+    let record = place.record();
+    assert_eq!(record.number("SELECT count(*) FROM trees WHERE passthrough"), 0);
+    assert_eq!(record.number("SELECT sum(written_bytes) FROM opens WHERE NOT hidden"), 300_000);
+    assert_eq!(record.number("SELECT sum(read_bytes) FROM opens WHERE NOT hidden"), 300_000);
+    assert_eq!(record.number("SELECT count(*) FROM opens WHERE hidden"), 0);
+    place.nothing_left();
+}
+
+#[test]
+fn what_was_done_before_the_end_of_a_failing_command_is_recorded() {
+    let Some(place) = Place::with_fuse() else { return };
+    done(&mut place.script(&["-q"], "mkdir d; mv d e; ls nothing-here; exit 3")).code(3);
+    let record = place.record();
+    assert_eq!(record.number("SELECT sum(count) FROM ops WHERE op = 'mkdir'"), 1);
+    assert_eq!(record.number("SELECT sum(count) FROM ops WHERE op = 'rename'"), 1);
+    assert!(record.number("SELECT sum(count) FROM ops WHERE op = 'lookup_failed'") > 0);
+    assert_eq!(record.number("SELECT value FROM header WHERE key = 'complete'"), 1);
+    place.nothing_left();
+}

@@ -1,0 +1,371 @@
+//! Reads the sources and the documents. If it failed to fail, the house would drift from its plan:
+//! floors would import upwards, files grow without end, promises and codes stay without proof.
+//!
+//! Each rule is a function from text to complaints; [`every_rule_can_fail`] feeds each a breach.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Crate, and which of our crates it may name. `plan` and `volume` never see each other; the bench
+/// judges from outside.
+const FLOORS: &[(&str, &[&str])] = &[
+    ("model", &[]),
+    ("reads", &[]),
+    ("plan", &["model"]),
+    ("volume", &["model", "reads"]),
+    ("forebay", &["model", "reads", "plan", "volume"]),
+    ("bench", &[]),
+];
+/// Lines of code that no file may exceed; tests, comments and blank lines do not count.
+const LINES_MAX: usize = 500;
+/// What a file should have at most, and how many have more today. Lower it, never raise it.
+const LINES_AIM: usize = 150;
+const ABOVE_AIM_MAX: usize = 33;
+/// Tables: the list, the folder of its entries, what an entry defines, how the list names it.
+const TABLES: &[(&str, &str, &str, &str)] = &[
+    ("crates/forebay/src/commands.rs", "crates/forebay/src/commands", "struct Args", "Args"),
+    (
+        "crates/forebay/src/commands/doctor.rs",
+        "crates/forebay/src/commands/doctor",
+        "fn look(",
+        "look",
+    ),
+    ("crates/model/src/tasks.rs", "crates/model/src/tasks", "const ENGINE:", "ENGINE"),
+    ("crates/model/src/advice.rs", "crates/model/src/advice", "fn judge(", "judge"),
+];
+const TARGETS: &[&str] =
+    &["help", "build", "demo", "test", "test-long", "bench", "lint", "setup", "clean"];
+const SKIPPED: &[&str] =
+    &["target", ".git", ".venv", ".forebay", ".snakemake", "__pycache__", "node_modules"];
+
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).expect("crates/forebay lies two below the root").to_owned()
+}
+
+/// Every file of the project as (path below the root, text), in order; binary ones are left out.
+fn sources() -> Vec<(String, String)> {
+    fn walk(dir: &Path, root: &Path, found: &mut Vec<(String, String)>) {
+        for entry in fs::read_dir(dir).expect("a folder of the project").flatten() {
+            let (path, name) = (entry.path(), entry.file_name());
+            let kind = entry.file_type().expect("a type");
+            if kind.is_dir() && !SKIPPED.iter().any(|skipped| name == *skipped) {
+                walk(&path, root, found);
+            } else if kind.is_file()
+                && let Ok(text) = fs::read_to_string(&path)
+            {
+                let name = path.strip_prefix(root).expect("below it").to_string_lossy();
+                found.push((name.into_owned(), text));
+            }
+        }
+    }
+    let (root, mut found) = (root(), Vec::new());
+    walk(&root, &root, &mut found);
+    found.sort();
+    assert!(found.len() > 100, "the project is larger than this");
+    found
+}
+
+fn rust() -> Vec<(String, String)> {
+    sources().into_iter().filter(|(path, _)| path.ends_with(".rs")).collect()
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn none(rule: &str, complaints: Vec<String>) {
+    assert!(complaints.is_empty(), "{rule}:\n  {}\n", complaints.join("\n  "));
+}
+
+/// Lines of code outside tests, with their numbers.
+fn code<'a>(path: &str, text: &'a str) -> Vec<(usize, &'a str)> {
+    if path.ends_with("/tests.rs") || path.contains("/tests/") || path.contains("/examples/") {
+        return Vec::new();
+    }
+    let lines = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
+    // A module of tests is the last thing in its file.
+    let lines = lines.take_while(|(_, line)| *line != "#[cfg(test)]");
+    lines.filter(|(_, line)| !line.is_empty() && !line.starts_with("//")).collect()
+}
+
+/// Names of our crates among the dependencies of a manifest, without their common prefix.
+fn ours(manifest: &str) -> BTreeSet<String> {
+    let mut section = "";
+    let mut found = BTreeSet::new();
+    for line in manifest.lines().map(str::trim) {
+        if line.starts_with('[') {
+            section = line.trim_matches(['[', ']']);
+        } else if section.ends_with("dependencies")
+            && let Some(rest) = line.strip_prefix("forebay-")
+        {
+            let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+            found.insert(rest[..end].to_owned());
+        }
+    }
+    found
+}
+
+fn floors(name: &str, manifest: &str) -> Vec<String> {
+    let Some((_, below)) = FLOORS.iter().find(|(floor, _)| *floor == name) else {
+        return vec![format!("{name}: no floor of the house")];
+    };
+    let ours = ours(manifest);
+    let up = ours.iter().filter(|other| !below.contains(&other.as_str()));
+    up.map(|other| format!("{name} must not depend on {other}")).collect()
+}
+
+fn lengths(path: &str, text: &str) -> Vec<String> {
+    let lines = code(path, text).len();
+    let long = (lines > LINES_MAX).then(|| format!("{path}: {lines} lines of code"));
+    long.into_iter().collect()
+}
+
+fn first_lines(path: &str, text: &str) -> Vec<String> {
+    let ok = text.starts_with("//!") || text.starts_with("#!/");
+    // Tests in a file beside their module speak for it.
+    let ok = ok || path.ends_with("/tests.rs") && text.lines().take(8).any(|l| l.starts_with("//"));
+    (!ok).then(|| format!("{path}: its first line does not say what it is (`//!`)"))
+        .into_iter()
+        .collect()
+}
+
+fn unfinished(path: &str, text: &str) -> Vec<String> {
+    let words = ["todo!(", "unimplemented!(", "dbg!(", ".unwrap()"];
+    let mut found = Vec::new();
+    for (number, line) in code(path, text) {
+        for word in words.iter().filter(|word| line.contains(**word)) {
+            found.push(format!("{path}:{number}: {word}"));
+        }
+    }
+    found
+}
+
+/// Entries of a table that its list does not name.
+fn unlisted(list: &str, files: &[(String, String)], defines: &str, named: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (stem, text) in files.iter().filter(|(_, text)| text.contains(defines)) {
+        if !list.contains(&format!("mod {stem};")) || !list.contains(&format!("{stem}::{named}")) {
+            found.push(format!("{stem}: its list does not name {stem}::{named}"));
+        }
+    }
+    found
+}
+
+/// `const NAME: i32 = N;`
+fn codes(exit_rs: &str) -> Vec<(String, String)> {
+    let lines = exit_rs.lines().filter_map(|line| line.trim().split_once(": i32 = "));
+    lines
+        .filter_map(|(name, value)| {
+            let name = name.rsplit(' ').next()?;
+            Some((name.to_owned(), value.trim_end_matches(';').to_owned()))
+        })
+        .collect()
+}
+
+fn undocumented(exit_rs: &str, readme: &str, help: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (name, value) in codes(exit_rs) {
+        if !readme.contains(&format!("\n| {value} |")) {
+            found.push(format!("{name} ({value}) is not in README's table of exit codes"));
+        }
+        if !help.contains(&format!(" {value} ")) {
+            found.push(format!("{name} ({value}) is not in --help"));
+        }
+    }
+    found
+}
+
+/// What stands between backquotes in a line.
+fn quoted(line: &str) -> impl Iterator<Item = &str> {
+    line.split('`').skip(1).step_by(2)
+}
+
+/// Promises and exceptions (`### `) without a line `Proof: ...`, and proofs that are not there.
+fn unproved(semantics: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut found = Vec::new();
+    for promise in semantics.split("\n### ").skip(1) {
+        let promise = promise.split("\n## ").next().unwrap_or_default();
+        let title = promise.lines().next().unwrap_or_default();
+        let proofs: Vec<&str> =
+            promise.lines().filter_map(|line| line.strip_prefix("Proof: ")).collect();
+        if proofs.iter().flat_map(|line| quoted(line)).next().is_none() {
+            found.push(format!("`{title}`: no test is named"));
+        }
+        for proof in proofs.iter().flat_map(|line| quoted(line)).filter(|proof| !exists(proof)) {
+            found.push(format!("`{title}`: there is no test {proof}"));
+        }
+    }
+    found
+}
+
+/// Absolute paths of the machine that somebody wrote this on.
+fn machine_paths(path: &str, text: &str) -> Vec<String> {
+    let places = [concat!("/", "work/"), concat!("/", "root/")];
+    let mut found = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        for place in places {
+            let absolute = |at: usize| {
+                let before = line[..at].chars().next_back();
+                before.is_none_or(|c| !(c.is_alphanumeric() || "}~/.*_-$".contains(c)))
+            };
+            if line.match_indices(place).any(|(at, _)| absolute(at)) {
+                found.push(format!("{path}:{}: {place}", number + 1));
+            }
+        }
+    }
+    found
+}
+
+fn targets(makefile: &str) -> BTreeSet<&str> {
+    let names = makefile.lines().filter(|line| line.contains("##") && !line.starts_with('\t'));
+    names.filter_map(|line| line.split_once(':').map(|(name, _)| name)).collect()
+}
+
+/// `make NAME` in a document, where the Makefile has no NAME.
+fn unmade(path: &str, text: &str, makefile: &str) -> Vec<String> {
+    let made = targets(makefile);
+    let words = text.split('`').skip(1).step_by(2).filter_map(|word| word.strip_prefix("make "));
+    let names = words.filter_map(|rest| rest.split_whitespace().next());
+    let strange = names.filter(|name| !made.contains(name) && !name.starts_with('-'));
+    strange.map(|name| format!("{path}: there is no `make {name}`")).collect()
+}
+
+/// Links of a document to files that are not there.
+fn dead_links(path: &str, text: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
+    let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let links = links.map(|link| link.split('#').next().unwrap_or_default());
+    let own = links.filter(|link| !link.is_empty() && !link.contains("://"));
+    own.filter(|link| !exists(link)).map(|link| format!("{path}: no {link}")).collect()
+}
+
+#[test]
+fn floors_point_down() {
+    let mut complaints = floors("bench", &read("bench/Cargo.toml"));
+    for entry in fs::read_dir(root().join("crates")).expect("crates").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        complaints.extend(floors(&name, &read(&format!("crates/{name}/Cargo.toml"))));
+    }
+    none("floors", complaints);
+}
+
+#[test]
+fn files_are_short() {
+    let all = rust();
+    none("too long", all.iter().flat_map(|(path, text)| lengths(path, text)).collect());
+    let long: Vec<&str> = all
+        .iter()
+        .filter(|(path, text)| code(path, text).len() > LINES_AIM)
+        .map(|(path, _)| path.as_str())
+        .collect();
+    assert!(
+        long.len() <= ABOVE_AIM_MAX,
+        "{} files have more than {LINES_AIM} lines of code; {ABOVE_AIM_MAX} had. Split one of:\n{}",
+        long.len(),
+        long.join("\n")
+    );
+}
+
+#[test]
+fn files_say_what_they_are() {
+    none("//!", rust().iter().flat_map(|(path, text)| first_lines(path, text)).collect());
+}
+
+#[test]
+fn nothing_is_left_unfinished() {
+    none("unfinished", rust().iter().flat_map(|(path, text)| unfinished(path, text)).collect());
+}
+
+#[test]
+fn tables_name_their_entries() {
+    let all = sources();
+    for (list, folder, defines, named) in TABLES {
+        let files: Vec<(String, String)> = all
+            .iter()
+            .filter_map(|(path, text)| {
+                let name = path.strip_prefix(folder)?.strip_prefix('/')?;
+                Some((name.strip_suffix(".rs")?.to_owned(), text.clone()))
+            })
+            .collect();
+        let entries = files.iter().filter(|(_, text)| text.contains(defines)).count();
+        assert!(entries > 1, "{folder}: no entry has `{defines}`");
+        none(list, unlisted(&read(list), &files, defines, named));
+    }
+    let readme = read("README.md");
+    let commands = read("crates/forebay/src/commands.rs");
+    let commands = commands.lines().filter_map(|l| l.strip_prefix("mod ")?.strip_suffix(';'));
+    let unnamed = commands.filter(|command| !readme.contains(&format!("`forebay {command}")));
+    none("README does not show", unnamed.map(str::to_owned).collect());
+}
+
+#[test]
+fn exit_codes_are_documented() {
+    let (exit, main) = (read("crates/forebay/src/exit.rs"), read("crates/forebay/src/main.rs"));
+    assert!(codes(&exit).len() > 3, "the codes of exit.rs are found");
+    none("exit codes", undocumented(&exit, &read("README.md"), &main));
+}
+
+#[test]
+fn promises_have_tests() {
+    let all = rust();
+    let exists = |proof: &str| {
+        if proof.contains('/') {
+            return root().join(proof).is_file();
+        }
+        all.iter().any(|(_, text)| {
+            text.split("#[test]").skip(1).any(|rest| {
+                let name = rest.split_once("fn ").map(|(_, rest)| rest).unwrap_or_default();
+                name.split('(').next() == Some(proof)
+            })
+        })
+    };
+    let semantics = read("SEMANTICS.md");
+    assert!(semantics.matches("\n### ").count() > 15, "the promises are found");
+    none("SEMANTICS.md", unproved(&semantics, exists));
+}
+
+#[test]
+fn no_paths_of_one_machine() {
+    none("paths", sources().iter().flat_map(|(path, text)| machine_paths(path, text)).collect());
+}
+
+#[test]
+fn doors_are_where_documents_say() {
+    let makefile = read("Makefile");
+    let missing = TARGETS.iter().filter(|target| !targets(&makefile).contains(**target));
+    none("Makefile has no", missing.map(|target| (*target).to_owned()).collect());
+    assert!(read(".ci/run").contains("make test"), ".ci/run runs what developers run");
+    let mut complaints = Vec::new();
+    for (path, text) in sources().iter().filter(|(path, _)| path.ends_with(".md")) {
+        let folder = root().join(path).parent().expect("a folder").to_owned();
+        complaints.extend(unmade(path, text, &makefile));
+        complaints.extend(dead_links(path, text, |link| folder.join(link).exists()));
+    }
+    none("documents", complaints);
+}
+
+#[test]
+fn every_rule_can_fail() {
+    let fails = |rule: &str, complaints: Vec<String>| {
+        assert!(!complaints.is_empty(), "{rule} finds nothing in a breach");
+    };
+    fails("floors", floors("model", "[dependencies]\nforebay-volume.workspace = true\n"));
+    fails("floors", floors("plan", "[dev-dependencies]\nforebay-volume = \"1\"\n"));
+    fails("lengths", lengths("crates/x/src/a.rs", &"let x = 1;\n".repeat(LINES_MAX + 1)));
+    none("lengths", lengths("crates/x/src/a.rs", &"// words\n\n".repeat(LINES_MAX + 1)));
+    fails("first lines", first_lines("a.rs", "use std::io;\n"));
+    let forgotten = concat!("fn f() {\n    x", ".unwrap();\n}\n");
+    fails("unfinished", unfinished("crates/x/src/a.rs", forgotten));
+    none("unfinished", unfinished("a.rs", &format!("#[cfg(test)]\nmod tests {{\n{forgotten}}}\n")));
+    let entry = [("ls".to_owned(), "struct Args".to_owned())];
+    fails("tables", unlisted("mod run;", &entry, "struct Args", "Args"));
+    fails("exit codes", undocumented("const LOST: i32 = 120;", "| 12 |", " 120 "));
+    fails("exit codes", undocumented("const LOST: i32 = 120;", "\n| 120 |", ""));
+    fails("proofs", unproved("\n### It works\nReally.\n", |_| true));
+    fails("proofs", unproved("\n### It works\nReally.\nProof: `no.sh`\n", |_| false));
+    fails("paths", machine_paths("a.md", concat!("see `/", "work/main`")));
+    none("paths", machine_paths("a.md", concat!("see `$PWD/", "work/ab` and ~/", "work/ab")));
+    fails("make", unmade("a.md", "run `make nothing`", "test: a ## all\n"));
+    fails("links", dead_links("a.md", "[a](b.md)", |_| false));
+}

@@ -1,0 +1,257 @@
+//! Random verbs on a covered directory, without a kernel, against the same steps made bare. If
+//! these failed, a pipeline's files would differ from what it would have left without us.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::Errno;
+
+use super::*;
+
+/// A small generator (Marsaglia's xorshift64, JSS 8(14), 2003): the seed replays a failure.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % sides
+    }
+}
+
+fn cover(dir: &Path) -> Native {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = openat(CWD, dir, flags, Mode::empty()).expect("a fresh directory");
+    Native::new(root, Settings::default(), Box::new(|_| Arc::from([]))).expect("statx works")
+}
+
+fn c(name: &str) -> CString {
+    CString::new(name).expect("no NUL in test names")
+}
+
+const PLAIN: Permissions = Permissions { mode: 0o644, umask: 0o022 };
+
+/// Finds the node of a path as the kernel would, name by name.
+fn walk(native: &Native, path: &str) -> Result<u64> {
+    let mut node = ROOT;
+    for name in path.split('/').filter(|name| !name.is_empty()) {
+        node = native.lookup(node, &c(name))?.0.node;
+    }
+    Ok(node)
+}
+
+fn parent(native: &Native, path: &str) -> Result<(u64, CString)> {
+    let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
+    Ok((walk(native, dir)?, c(name)))
+}
+
+fn write_file(native: &Native, path: &str, text: &[u8]) -> Result<()> {
+    let (dir, name) = parent(native, path)?;
+    let flags = (libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC) as u32;
+    let (created, _) = native.create(dir, &name, flags, PLAIN)?;
+    let handle = native.handle(created.opened.fh)?;
+    let done = native.write(&handle, text, 0).map(drop);
+    drop(handle);
+    native.release(created.opened.fh);
+    done
+}
+
+fn append_file(native: &Native, path: &str, text: &[u8]) -> Result<()> {
+    let flags = (libc::O_WRONLY | libc::O_APPEND) as u32;
+    let (opened, _) = native.open(walk(native, path)?, flags)?;
+    let handle = native.handle(opened.fh)?;
+    // The kernel's idea of the end may be stale: the offset must not matter.
+    let done = native.write(&handle, text, 0).map(drop);
+    drop(handle);
+    native.release(opened.fh);
+    done
+}
+
+fn bare<T>(result: std::io::Result<T>) -> Result<()> {
+    result.map(drop).map_err(|e| Errno::from_io_error(&e).expect("the system's own error"))
+}
+
+/// Path, mode, links and content of everything below.
+fn picture(dir: &Path) -> BTreeMap<String, (u32, u64, Vec<u8>)> {
+    fn add(dir: &Path, prefix: &str, all: &mut BTreeMap<String, (u32, u64, Vec<u8>)>) {
+        for entry in fs::read_dir(dir).expect("it is there") {
+            let entry = entry.expect("readable");
+            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            let meta = fs::symlink_metadata(entry.path()).expect("it is there");
+            let content = if meta.is_file() {
+                fs::read(entry.path()).expect("readable")
+            } else if meta.is_symlink() {
+                fs::read_link(entry.path()).expect("a link").to_string_lossy().into_owned().into()
+            } else {
+                Vec::new()
+            };
+            if meta.is_dir() {
+                add(&entry.path(), &format!("{name}/"), all);
+            }
+            let links = if meta.is_dir() { 0 } else { meta.nlink() };
+            all.insert(name, (meta.mode(), links, content));
+        }
+    }
+    let mut all = BTreeMap::new();
+    add(dir, "", &mut all);
+    all
+}
+
+#[test]
+fn random_verbs_leave_what_they_leave_bare() {
+    let seed = std::env::var("FOREBAY_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(20_261_121);
+    let covered = tempfile::tempdir().expect("a directory");
+    let twin = tempfile::tempdir().expect("a directory");
+    let native = cover(covered.path());
+    let mut dice = Dice(seed);
+    let names = ["a", "b", "c", "d", "d/a", "d/b", "d/e", "d/e/a", "d/e/b"];
+    for step in 0..6000 {
+        let one = names[dice.roll(names.len() as u64) as usize];
+        let two = names[dice.roll(names.len() as u64) as usize];
+        let (at, to) = (twin.path().join(one), twin.path().join(two));
+        let text = format!("{step};");
+        let (what, ours, theirs) = match dice.roll(10) {
+            0 | 1 => ("write", write_file(&native, one, text.as_bytes()), bare(fs::write(&at, &text))),
+            2 => {
+                let made = parent(&native, one).and_then(|(dir, name)| {
+                    native.mkdir(dir, &name, Permissions { mode: 0o755, umask: 0o022 }).map(drop)
+                });
+                ("mkdir", made, bare(fs::create_dir(&at)))
+            }
+            3 => {
+                let gone = parent(&native, one).and_then(|(dir, name)| native.unlink(dir, &name));
+                ("unlink", gone, bare(rustix::fs::unlinkat(CWD, &at, AtFlags::empty()).map_err(Into::into)))
+            }
+            4 => {
+                let gone = parent(&native, one).and_then(|(dir, name)| native.rmdir(dir, &name));
+                ("rmdir", gone, bare(fs::remove_dir(&at)))
+            }
+            5 | 6 => {
+                let moved = parent(&native, one).and_then(|(dir, name)| {
+                    let (new_dir, new_name) = parent(&native, two)?;
+                    native.rename(dir, &name, new_dir, &new_name, 0)
+                });
+                ("rename", moved, bare(fs::rename(&at, &to)))
+            }
+            7 => {
+                let linked = walk(&native, one).and_then(|node| {
+                    let (dir, name) = parent(&native, two)?;
+                    native.link(node, dir, &name).map(drop)
+                });
+                ("link", linked, bare(fs::hard_link(&at, &to)))
+            }
+            8 => {
+                let mode = 0o600 | (dice.roll(0o100) as u32) | 0o100;
+                let changed = walk(&native, one).and_then(|node| {
+                    native.setattr(node, Change { mode: Some(mode), ..Change::default() }).map(drop)
+                });
+                ("chmod", changed, bare(fs::set_permissions(&at, fs::Permissions::from_mode(mode))))
+            }
+            _ => {
+                let appended = fs::OpenOptions::new()
+                    .append(true)
+                    .open(&at)
+                    .and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
+                ("append", append_file(&native, one, text.as_bytes()), bare(appended))
+            }
+        };
+        assert_eq!(ours, theirs, "step {step}: {what} {one} {two} (seed {seed})");
+    }
+    assert_eq!(picture(covered.path()), picture(twin.path()), "seed {seed}");
+    assert!(picture(covered.path()).len() > 2, "the steps made something (seed {seed})");
+}
+
+#[test]
+fn an_unlinked_file_lives_as_long_as_it_is_held() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let native = cover(dir.path());
+    write_file(&native, "f", b"still here").expect("written");
+    let node = walk(&native, "f").expect("found");
+    native.unlink(ROOT, c"f").expect("removed");
+    let (stat, _) = native.getattr(node, None).expect("held by its number");
+    assert_eq!((stat.stx_size, stat.stx_nlink), (10, 0));
+    let (opened, _) = native.open(node, libc::O_RDONLY as u32).expect("opens by its number");
+    let mut text = [0; 10];
+    let handle = native.handle(opened.fh).expect("open");
+    assert_eq!(native.read(&handle, &mut text, 0), Ok(10));
+    assert_eq!(&text, b"still here");
+}
+
+#[test]
+fn a_file_replaced_outside_is_stale_not_mistaken() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let native = cover(dir.path());
+    fs::write(dir.path().join("f"), "old").expect("written");
+    let old = walk(&native, "f").expect("found");
+    fs::write(dir.path().join("g"), "new, longer").expect("written");
+    fs::rename(dir.path().join("g"), dir.path().join("f")).expect("replaced");
+    assert_eq!(native.getattr(old, None).err(), Some(Errno::STALE));
+    assert_eq!(native.open(old, 0).err(), Some(Errno::STALE));
+    let new = walk(&native, "f").expect("found");
+    assert_ne!(new, old);
+    assert_eq!(native.getattr(new, None).expect("there").0.stx_size, 11);
+}
+
+#[test]
+fn directories_are_found_again_after_their_descriptors_were_let_go() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let native = cover(dir.path());
+    fs::create_dir_all(dir.path().join("a/b/c")).expect("made");
+    fs::write(dir.path().join("a/b/c/f"), "x").expect("written");
+    let deep = walk(&native, "a/b/c").expect("found");
+    native.table.let_go();
+    let found = native.lookup(deep, c"f").expect("reopened by name");
+    assert_eq!(found.0.stat.stx_size, 1);
+    assert_eq!(native.path_of(&native.node(deep).expect("known")), b"a/b/c");
+}
+
+#[test]
+fn the_kernel_forgetting_frees_the_number() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let native = cover(dir.path());
+    fs::write(dir.path().join("f"), "x").expect("written");
+    let node = walk(&native, "f").expect("found");
+    assert_eq!(walk(&native, "f"), Ok(node), "looked up twice: two references");
+    native.forget(node, 1);
+    assert!(native.node(node).is_ok());
+    native.forget(node, 1);
+    assert_eq!(native.node(node).err(), Some(Errno::STALE));
+    assert_ne!(walk(&native, "f"), Ok(node), "numbers are never used again");
+}
+
+#[test]
+fn locks_hold_against_the_world_outside() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let native = cover(dir.path());
+    fs::write(dir.path().join("f"), "x").expect("written");
+    let (opened, _) = native.open(walk(&native, "f").expect("found"), libc::O_RDWR as u32).expect("opens");
+    let whole = |owner, kind| Lock { start: 0, end: u64::MAX, kind, pid: 7, owner, flock: false };
+    let set = |lock| match native.setlk(opened.fh, lock, false)? {
+        LockWait::Done => Ok(()),
+        LockWait::Later(waiting) => waiting.wait(None),
+    };
+    assert_eq!(set(whole(1, libc::F_WRLCK)), Ok(()));
+    // Another inside process, and one outside, are both refused; who holds it is told.
+    assert_eq!(set(whole(2, libc::F_RDLCK)), Err(Errno::AGAIN));
+    assert_eq!(native.getlk(opened.fh, whole(2, libc::F_WRLCK)).expect("asked").pid, 7);
+    let outside = fs::OpenOptions::new().write(true).open(dir.path().join("f")).expect("opens");
+    let refused = rustix::fs::fcntl_lock(&outside, rustix::fs::FlockOperation::NonBlockingLockExclusive);
+    // fcntl locks of this very process conflict with open-file-description locks too.
+    assert_eq!(refused.err(), Some(Errno::AGAIN));
+    native.flush(&native.handle(opened.fh).expect("open"), 1).expect("closed");
+    assert_eq!(set(whole(2, libc::F_RDLCK)), Ok(()));
+}
+
+#[test]
+fn a_name_that_is_absent_is_an_error_until_it_is_watched() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let native = cover(dir.path());
+    let absent: &CStr = c"nobody";
+    assert_eq!(native.lookup(ROOT, absent).err(), Some(Errno::NOENT));
+}
