@@ -126,7 +126,8 @@ fn first_lines(path: &str, text: &str) -> Vec<String> {
     let ok = text.starts_with("//!") || text.starts_with("#!/");
     // Tests in a file beside their module speak for it.
     let ok = ok || path.ends_with("/tests.rs") && text.lines().take(8).any(|l| l.starts_with("//"));
-    (!ok).then(|| format!("{path}: its first line does not say what it is (`//!`)"))
+    (!ok)
+        .then(|| format!("{path}: its first line does not say what it is (`//!`)"))
         .into_iter()
         .collect()
 }

@@ -16,6 +16,10 @@ use crate::recorder::Recorder;
 
 /// Between two looks for new processes.
 const LOOK: Duration = Duration::from_millis(250);
+/// On a machine full of processes looking takes long: at most one part in so many of one core.
+const SHARE: u32 = 100;
+/// But never less often than this.
+const LONGEST: Duration = Duration::from_secs(5);
 /// Looks for each full sample: one a second.
 const LOOKS_PER_SAMPLE: u32 = 4;
 
@@ -42,10 +46,14 @@ pub fn sample(
     let mut before = Before::default();
     let _ = take(&mut proc, &mut before);
     let mut looks = 0;
-    while let Err(RecvTimeoutError::Timeout) = stop.recv_timeout(LOOK) {
+    let mut pause = LOOK;
+    while let Err(RecvTimeoutError::Timeout) = stop.recv_timeout(pause) {
         looks += 1;
         let full = looks % LOOKS_PER_SAMPLE == 0;
+        let began = recorder.clock().nanos();
         processes.survey(full);
+        let took = Duration::from_nanos(recorder.clock().nanos() - began);
+        pause = LOOK.max(took * SHARE).min(LONGEST);
         if full {
             if let Some(mut sample) = take(&mut proc, &mut before) {
                 sample.at = recorder.clock().now();

@@ -17,7 +17,9 @@ fn the_commands_own_status() {
 #[test]
 fn the_commands_own_signal() {
     let Some(place) = Place::with_fuse() else { return };
-    for (name, signal) in [("TERM", libc::SIGTERM), ("SEGV", libc::SIGSEGV), ("KILL", libc::SIGKILL)] {
+    for (name, signal) in
+        [("TERM", libc::SIGTERM), ("SEGV", libc::SIGSEGV), ("KILL", libc::SIGKILL)]
+    {
         let end = done(&mut place.script(&["-q"], &format!("kill -{name} $$")));
         assert_eq!(end.status.signal(), Some(signal), "{}", end.stderr);
     }

@@ -19,7 +19,10 @@ fn leaves_the_file_and_a_run_that_sqlite_opens() {
     assert_eq!(record.number("SELECT value FROM header WHERE key = 'exit_status'"), 0);
     assert_eq!(record.number("SELECT count(*) FROM trees"), 1);
     assert_eq!(record.number("SELECT count(*) FROM tasks WHERE name = 'cat' AND kind = 'task'"), 1);
-    assert_eq!(record.number("SELECT count(*) FROM tasks WHERE name = 'sh' AND kind = 'driver'"), 1);
+    assert_eq!(
+        record.number("SELECT count(*) FROM tasks WHERE name = 'sh' AND kind = 'driver'"),
+        1
+    );
     let opens = "SELECT count(*) FROM opens JOIN files USING (file) WHERE path = 'a'";
     assert_eq!(record.number(&format!("{opens} AND write AND created AND size_at_close = 3")), 1);
     assert_eq!(record.number(&format!("{opens} AND NOT write AND closed_us >= opened_us")), 1);
@@ -36,12 +39,27 @@ fn leaves_the_file_and_a_run_that_sqlite_opens() {
 fn every_read_is_exact() {
     let Some(place) = Place::with_fuse() else { return };
     let script = "head -c 300000 /dev/zero > a; cat a | wc -c";
-    assert_eq!(done(&mut place.script(&["-q", "--trace", "every-read"], script)).text(), "300000\n");
+    assert_eq!(
+        done(&mut place.script(&["-q", "--trace", "every-read"], script)).text(),
+        "300000\n"
+    );
     let record = place.record();
     assert_eq!(record.number("SELECT count(*) FROM trees WHERE passthrough"), 0);
     assert_eq!(record.number("SELECT sum(written_bytes) FROM opens WHERE NOT hidden"), 300_000);
     assert_eq!(record.number("SELECT sum(read_bytes) FROM opens WHERE NOT hidden"), 300_000);
     assert_eq!(record.number("SELECT count(*) FROM opens WHERE hidden"), 0);
+    place.nothing_left();
+}
+
+#[test]
+fn a_renamed_file_is_one_file_with_its_last_name() {
+    let Some(place) = Place::with_fuse() else { return };
+    let script = "mkdir d; echo x > d/unfinished; mv d/unfinished d/made; mv d e; cat e/made";
+    done(&mut place.script(&["-q"], script)).code(0);
+    let record = place.record();
+    let opens = "SELECT count(*) FROM opens JOIN files USING (file) WHERE path = 'e/made'";
+    assert_eq!(record.number(&format!("{opens} AND NOT write")), 1, "who read it");
+    assert_eq!(record.number(&format!("{opens} AND write")), 1, "who wrote it");
     place.nothing_left();
 }
 

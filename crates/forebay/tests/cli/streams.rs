@@ -53,7 +53,8 @@ fn environment_umask_and_directory_are_kept() {
 #[test]
 fn a_small_limit_of_open_files_is_enough() {
     let Some(place) = Place::with_fuse() else { return };
-    let script = "ulimit -n; for i in $(seq 300); do echo $i > f$i; done; cat f* | wc -l; rm f*; ls";
+    let script =
+        "ulimit -n; for i in $(seq 300); do echo $i > f$i; done; cat f* | wc -l; rm f*; ls";
     let run = place.script(&["-q"], script);
     let end = done(&mut place.after("ulimit -n 64", &run));
     assert_eq!(end.code(0).text(), "64\n300\n", "{}", end.stderr);

@@ -26,10 +26,10 @@ fn a_tree_inside_another_is_covered_once() {
     let Some(place) = Place::with_fuse() else { return };
     std::fs::create_dir_all(place.project.join("sub/deep")).expect("made");
     let at = ["-q", "--at", ".", "--at", "sub", "--at", "sub/deep/", "--at", "sub/../sub"];
-    done(&mut place.script(&at, "echo x > sub/deep/f; mv sub/deep/f sub/g")).code(0);
+    done(&mut place.script(&at, "echo x > sub/deep/f")).code(0);
     let record = place.record();
     assert_eq!(record.number("SELECT count(*) FROM trees"), 1);
-    assert_eq!(record.number("SELECT count(*) FROM files WHERE path = 'sub/g'"), 1);
+    assert_eq!(record.number("SELECT count(*) FROM files WHERE path = 'sub/deep/f'"), 1);
     place.nothing_left();
 }
 
@@ -67,6 +67,6 @@ fn an_ordinary_user_gets_the_same() {
     let record = place.record();
     assert_eq!(record.number("SELECT value FROM header WHERE key = 'complete'"), 1);
     assert_eq!(record.number("SELECT count(*) FROM opens WHERE hidden"), 0);
-    assert_eq!(record.number("SELECT sum(read_bytes) FROM opens"), 3);
+    assert_eq!(record.number("SELECT sum(written_bytes) FROM opens"), 3);
     place.nothing_left();
 }

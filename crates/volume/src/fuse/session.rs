@@ -208,7 +208,13 @@ impl Session {
                 return Ok(());
             }
             self.requests.fetch_add(1, Relaxed);
-            self.sort(header, body, device, &mut scratch);
+            // A fault of ours must cost one request, not leave its caller waiting for ever.
+            let served = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                self.sort(header, body, device, &mut scratch);
+            }));
+            if served.is_err() {
+                device.refuse(header.unique, Errno::IO);
+            }
         }
         Ok(())
     }

@@ -104,8 +104,10 @@ fn picture(dir: &Path) -> BTreeMap<String, (u32, u64, Vec<u8>)> {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods)] // The seed of a failure comes from the environment.
 fn random_verbs_leave_what_they_leave_bare() {
-    let seed = std::env::var("FOREBAY_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(20_261_121);
+    let seed =
+        std::env::var("FOREBAY_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(20_261_121);
     let covered = tempfile::tempdir().expect("a directory");
     let twin = tempfile::tempdir().expect("a directory");
     let native = cover(covered.path());
@@ -117,7 +119,9 @@ fn random_verbs_leave_what_they_leave_bare() {
         let (at, to) = (twin.path().join(one), twin.path().join(two));
         let text = format!("{step};");
         let (what, ours, theirs) = match dice.roll(10) {
-            0 | 1 => ("write", write_file(&native, one, text.as_bytes()), bare(fs::write(&at, &text))),
+            0 | 1 => {
+                ("write", write_file(&native, one, text.as_bytes()), bare(fs::write(&at, &text)))
+            }
             2 => {
                 let made = parent(&native, one).and_then(|(dir, name)| {
                     native.mkdir(dir, &name, Permissions { mode: 0o755, umask: 0o022 }).map(drop)
@@ -126,7 +130,11 @@ fn random_verbs_leave_what_they_leave_bare() {
             }
             3 => {
                 let gone = parent(&native, one).and_then(|(dir, name)| native.unlink(dir, &name));
-                ("unlink", gone, bare(rustix::fs::unlinkat(CWD, &at, AtFlags::empty()).map_err(Into::into)))
+                (
+                    "unlink",
+                    gone,
+                    bare(rustix::fs::unlinkat(CWD, &at, AtFlags::empty()).map_err(Into::into)),
+                )
             }
             4 => {
                 let gone = parent(&native, one).and_then(|(dir, name)| native.rmdir(dir, &name));
@@ -230,7 +238,8 @@ fn locks_hold_against_the_world_outside() {
     let dir = tempfile::tempdir().expect("a directory");
     let native = cover(dir.path());
     fs::write(dir.path().join("f"), "x").expect("written");
-    let (opened, _) = native.open(walk(&native, "f").expect("found"), libc::O_RDWR as u32).expect("opens");
+    let (opened, _) =
+        native.open(walk(&native, "f").expect("found"), libc::O_RDWR as u32).expect("opens");
     let whole = |owner, kind| Lock { start: 0, end: u64::MAX, kind, pid: 7, owner, flock: false };
     let set = |lock| match native.setlk(opened.fh, lock, false)? {
         LockWait::Done => Ok(()),
@@ -241,7 +250,8 @@ fn locks_hold_against_the_world_outside() {
     assert_eq!(set(whole(2, libc::F_RDLCK)), Err(Errno::AGAIN));
     assert_eq!(native.getlk(opened.fh, whole(2, libc::F_WRLCK)).expect("asked").pid, 7);
     let outside = fs::OpenOptions::new().write(true).open(dir.path().join("f")).expect("opens");
-    let refused = rustix::fs::fcntl_lock(&outside, rustix::fs::FlockOperation::NonBlockingLockExclusive);
+    let refused =
+        rustix::fs::fcntl_lock(&outside, rustix::fs::FlockOperation::NonBlockingLockExclusive);
     // fcntl locks of this very process conflict with open-file-description locks too.
     assert_eq!(refused.err(), Some(Errno::AGAIN));
     native.flush(&native.handle(opened.fh).expect("open"), 1).expect("closed");

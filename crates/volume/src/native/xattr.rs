@@ -52,8 +52,11 @@ impl Native {
         // In a user namespace the kernel refuses to show access control lists (they may name users
         // that it can't); what can't be read is not listed either.
         let names = buffer[..length].split_inclusive(|byte| *byte == 0);
-        let kept: Vec<u8> =
-            names.filter(|name| !name.starts_with(b"system.posix_acl_")).flatten().copied().collect();
+        let kept: Vec<u8> = names
+            .filter(|name| !name.starts_with(b"system.posix_acl_"))
+            .flatten()
+            .copied()
+            .collect();
         buffer[..kept.len()].copy_from_slice(&kept);
         Ok(kept.len())
     }

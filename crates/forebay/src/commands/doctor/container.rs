@@ -40,7 +40,7 @@ const KINDS: [Kind; 6] = [
         files: &["/run/.containerenv"],
         variables: &[],
         words: &["libpod", "podman"],
-        pass: "podman run --device /dev/fuse --cap-add SYS_ADMIN ...",
+        pass: "podman run --device /dev/fuse --cap-add SYS_ADMIN",
     },
     Kind {
         name: "Docker",
@@ -48,7 +48,7 @@ const KINDS: [Kind; 6] = [
         variables: &[],
         words: &["docker"],
         pass: "docker run --device /dev/fuse --cap-add SYS_ADMIN \
-               --security-opt apparmor=unconfined ...",
+               --security-opt apparmor=unconfined",
     },
     Kind {
         name: "LXC",
@@ -62,7 +62,7 @@ const KINDS: [Kind; 6] = [
         files: &[],
         variables: &[],
         words: &["systemd-nspawn", "machine.slice"],
-        pass: "systemd-nspawn --bind /dev/fuse --property=DeviceAllow='/dev/fuse rwm' ...",
+        pass: "systemd-nspawn --bind /dev/fuse --property=DeviceAllow='/dev/fuse rwm'",
     },
 ];
 
@@ -74,7 +74,8 @@ pub(super) fn look(_: &Here) -> Finding {
         text("/run/systemd/container"),
         std::env::var("container").unwrap_or_default()
     );
-    let kind = find(|file| Path::new(file).exists(), |name| std::env::var_os(name).is_some(), &words);
+    let kind =
+        find(|file| Path::new(file).exists(), |name| std::env::var_os(name).is_some(), &words);
     let open = fuse::open_device().is_ok() && probe::private_mounts().is_ok();
     judge(kind, open)
 }
@@ -97,8 +98,9 @@ fn judge(kind: Option<&Kind>, open: bool) -> Finding {
         Some(kind) if open => {
             Finding::ok(format!("inside {}, with all that a run needs", kind.name))
         }
-        Some(kind) => Finding::limited(format!("inside {}, which keeps FUSE out", kind.name))
-            .you(kind.pass),
+        Some(kind) => {
+            Finding::limited(format!("inside {}, which keeps FUSE out", kind.name)).you(kind.pass)
+        }
     }
 }
 

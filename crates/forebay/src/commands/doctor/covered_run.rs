@@ -85,7 +85,10 @@ mod tests {
     #[test]
     fn fast_slow_and_failed() {
         let fast = judge(&Ok(Duration::from_millis(84)));
-        assert_eq!((fast.standing, fast.means.as_str()), (Standing::Ok, "`forebay run -- true` took 84 ms"));
+        assert_eq!(
+            (fast.standing, fast.means.as_str()),
+            (Standing::Ok, "`forebay run -- true` took 84 ms")
+        );
         assert_eq!(judge(&Ok(Duration::from_millis(2500))).standing, Standing::Limited);
         assert_eq!(judge(&Err("opening /dev/fuse failed".into())).standing, Standing::Missing);
     }

@@ -10,7 +10,7 @@ use super::finding::Finding;
 struct Facts {
     /// The kernel lists FUSE among its file systems.
     in_kernel: bool,
-    /// There is a node: mode bits; `None` when it is no character device.
+    /// There is a node: mode bits; `None` when it is another device, or none.
     node: Option<Option<u32>>,
     /// Opening it.
     open: Result<(), i32>,
@@ -22,9 +22,14 @@ pub(super) fn look(_: &Here) -> Finding {
     let open = forebay_volume::fuse::open_device();
     judge(&Facts {
         in_kernel: lists_fuse(&filesystems),
-        node: node.map(|node| node.file_type().is_char_device().then(|| node.mode() & 0o777)),
+        node: node.map(|node| is_fuse(&node).then(|| node.mode() & 0o777)),
         open: open.map(drop).map_err(|error| error.raw_os_error().unwrap_or(libc::EIO)),
     })
+}
+
+/// Character device 10:229 (the kernel's devices.txt).
+fn is_fuse(node: &std::fs::Metadata) -> bool {
+    node.file_type().is_char_device() && node.rdev() == libc::makedev(10, 229)
 }
 
 fn lists_fuse(filesystems: &str) -> bool {
@@ -34,7 +39,7 @@ fn lists_fuse(filesystems: &str) -> bool {
 fn judge(facts: &Facts) -> Finding {
     let why = |code: i32| io::Error::from_raw_os_error(code);
     match (facts.node, facts.open) {
-        (Some(None), _) => Finding::missing("/dev/fuse is not a device")
+        (Some(None), _) => Finding::missing("/dev/fuse is not the FUSE device (10:229)")
             .admin("rm /dev/fuse; mknod -m 666 /dev/fuse c 10 229"),
         (Some(_), Ok(())) if !facts.in_kernel => {
             Finding::missing("/dev/fuse opens, but the kernel lists no FUSE file system")

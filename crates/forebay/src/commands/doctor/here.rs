@@ -83,7 +83,7 @@ pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -107,6 +107,9 @@ mod tests {
     #[test]
     fn finds_programs() {
         assert_eq!(on_path(&["sh", "no-such-program-here"]), ["sh"]);
-        assert_eq!((grouped(7), grouped(1_000), grouped(1_234_567)), ("7".into(), "1,000".into(), "1,234,567".into()));
+        assert_eq!(
+            (grouped(7), grouped(1_000), grouped(1_234_567)),
+            ("7".into(), "1,000".into(), "1,234,567".into())
+        );
     }
 }

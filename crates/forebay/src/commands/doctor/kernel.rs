@@ -31,8 +31,10 @@ fn judge(release: &str, protocol: Option<Result<Protocol, Doorway>>) -> Finding 
             Finding::limited(format!("{linux}; its FUSE can't be asked: {} failed", closed.step))
                 .you("mend what is missing in this list, then ask again")
         }
-        None => Finding::limited(format!("{linux}; its FUSE was not asked, for want of a directory"))
-            .you("set TMPDIR to a directory that you may write"),
+        None => {
+            Finding::limited(format!("{linux}; its FUSE was not asked, for want of a directory"))
+                .you("set TMPDIR to a directory that you may write")
+        }
     }
 }
 

@@ -43,12 +43,17 @@ fn judge(facts: &Facts<'_>) -> Finding {
     };
     let sysctl = |line: &str| format!("sysctl -w {line} (and the same line in /etc/sysctl.d/)");
     if facts.root {
-        return Finding::missing(format!("root may not make them: {}: {}", closed.step, closed.error))
-            .you("in a container: start it with `--cap-add SYS_ADMIN`, or as an ordinary user");
+        return Finding::missing(format!(
+            "root may not make them: {}: {}",
+            closed.step, closed.error
+        ))
+        .you("in a container: start it with `--cap-add SYS_ADMIN`, or as an ordinary user");
     }
     if facts.clone == Some(0) {
-        return Finding::missing("user namespaces are closed: kernel.unprivileged_userns_clone is 0")
-            .admin(sysctl("kernel.unprivileged_userns_clone=1"));
+        return Finding::missing(
+            "user namespaces are closed: kernel.unprivileged_userns_clone is 0",
+        )
+        .admin(sysctl("kernel.unprivileged_userns_clone=1"));
     }
     if facts.most == Some(0) {
         return Finding::missing("user namespaces are closed: user.max_user_namespaces is 0")

@@ -66,13 +66,18 @@ fn judge(facts: &Facts<'_>) -> Finding {
                 .you("mend what is missing above, then ask again");
         }
         Ok(true) if facts.here.as_deref() == Some("fuse") => {
-            return Finding::limited(format!("it works on {}, but not in this directory, which is \
-                on FUSE itself: there {through}", facts.tried_on))
-                .you("work in a directory on local storage");
+            return Finding::limited(format!(
+                "it works on {}, but not in this directory, which is \
+                on FUSE itself: there {through}",
+                facts.tried_on
+            ))
+            .you("work in a directory on local storage");
         }
         Ok(true) => {
             let on = &facts.tried_on;
-            return Finding::ok(format!("reads and writes pass at the storage's own speed (on {on})"));
+            return Finding::ok(format!(
+                "reads and writes pass at the storage's own speed (on {on})"
+            ));
         }
         Ok(false) => {}
     }
@@ -119,11 +124,17 @@ mod tests {
     fn says_why_not() {
         let cases = [
             (Facts { hidden: Err("no".into()), ..facts() }, "not tried: no"),
-            (Facts { offered: Some(false), release: "6.8.0-45-generic", ..facts() }, "kernel has none"),
+            (
+                Facts { offered: Some(false), release: "6.8.0-45-generic", ..facts() },
+                "kernel has none",
+            ),
             (Facts { root: false, root_of_the_machine: false, ..facts() }, "root alone"),
             (Facts { root_of_the_machine: false, ..facts() }, "not root of the machine"),
             (Facts { tried_on: "fuse".into(), ..facts() }, "fuse can't lend"),
-            (Facts { hidden: Ok(true), here: Some("fuse".into()), ..facts() }, "not in this directory"),
+            (
+                Facts { hidden: Ok(true), here: Some("fuse".into()), ..facts() },
+                "not in this directory",
+            ),
         ];
         for (facts, reason) in cases {
             let found = judge(&facts);

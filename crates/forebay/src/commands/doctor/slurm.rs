@@ -11,11 +11,12 @@ pub(super) fn look(_: &Here) -> Finding {
 fn judge(present: bool, job: Option<&str>) -> Finding {
     match (present, job) {
         (_, Some(job)) => Finding::limited(format!(
-            "inside job {job}: tasks on this node are seen, those started with srun or sbatch are not"
+            "inside job {job}: tasks on this node are seen, those started with srun or sbatch are \
+             not"
         ))
-        .you("let the engine start tasks itself: `snakemake --cores N`, `process.executor = 'local'`"),
+        .you("let the engine start them: `snakemake --cores N`, `process.executor = 'local'`"),
         (true, None) => Finding::limited("tasks that an engine submits run where Forebay is not")
-            .you("in one allocation (salloc, or an sbatch script): `forebay run -- snakemake --cores N`"),
+            .you("inside salloc or an sbatch script: forebay run -- snakemake --cores N"),
         (false, None) => Finding::ok("not here: tasks stay on this machine"),
     }
 }

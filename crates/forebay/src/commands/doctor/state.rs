@@ -108,7 +108,10 @@ mod tests {
     fn room() {
         assert_eq!(judge(&facts()).standing, Standing::Ok);
         assert!(judge(&Facts { living: 1, ..facts() }).means.ends_with("; 1 run under way"));
-        assert_eq!(judge(&Facts { free: ByteCount(1 << 20), ..facts() }).standing, Standing::Limited);
+        assert_eq!(
+            judge(&Facts { free: ByteCount(1 << 20), ..facts() }).standing,
+            Standing::Limited
+        );
     }
 
     #[test]
@@ -118,7 +121,7 @@ mod tests {
         let conn = rusqlite::Connection::open(&path).expect("opened");
         conn.pragma_update(None, "journal_mode", "WAL").expect("a log");
         conn.execute_batch("CREATE TABLE t (x)").expect("written");
-        assert_eq!(runs_in(dir.path()), [path.clone()], "not its log and index");
+        assert_eq!(runs_in(dir.path()), std::slice::from_ref(&path), "not its log and index");
         // A process does not see its own locks, so somebody else has to look.
         // SAFETY: the child makes system calls and ends.
         let seen = unsafe {

@@ -32,7 +32,9 @@ pub(super) fn render(report: &Report, colour: bool) -> String {
     }
     out.push_str(match report.works {
         true => "\n`forebay run` works here.\n",
-        false => "\n`forebay run` does not work here: nothing is run where nothing can be traced.\n",
+        false => {
+            "\n`forebay run` does not work here: nothing is run where nothing can be traced.\n"
+        }
     });
     out
 }
