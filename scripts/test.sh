@@ -23,7 +23,8 @@ for step in "$@"; do
         exit 2
     }
 done
-[ $# -eq 0 ] || steps=("$@")
+what="make test"
+[ $# -eq 0 ] || { steps=("$@"); what="scripts/test.sh $*"; }
 
 lines=() failed=()
 for step in "${steps[@]}"; do
@@ -36,7 +37,7 @@ done
 printf '\n'
 printf '%s\n' "${lines[@]}"
 if [ ${#failed[@]} -gt 0 ]; then
-    echo "make test: FAILED (${failed[*]}) after $SECONDS s; again: scripts/test.sh ${failed[*]}"
+    echo "$what: FAILED (${failed[*]}) after $SECONDS s; again: scripts/test.sh ${failed[*]}"
     exit 1
 fi
-echo "make test: all passed in $SECONDS s"
+echo "$what: all passed in $SECONDS s"

@@ -86,7 +86,8 @@ fn serve(parts: Parts) -> io::Result<()> {
     let boot = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     let start_us = boot.tv_sec as u64 * 1_000_000 + boot.tv_nsec as u64 / 1000;
     let recorder = Arc::new(Recorder::new(clock));
-    let processes = Arc::new(Processes::new(Arc::clone(&recorder), start_us, front));
+    let processes =
+        Arc::new(Processes::new(Arc::clone(&recorder), start_us, front, header.command.clone()));
     processes.start()?;
     let trees: Vec<PathBuf> = plan.targets.iter().map(|target| target.path.clone()).collect();
     let mut keeper = match Keeper::start(&state, output, header, Arc::clone(&recorder)) {
@@ -95,12 +96,7 @@ fn serve(parts: Parts) -> io::Result<()> {
     };
 
     let (events, inbox) = channel();
-    let settings = Settings {
-        every_read,
-        shared: rustix::process::geteuid().is_root(),
-        remote: false,
-        foreign,
-    };
+    let settings = Settings { every_read, shared: rustix::process::geteuid().is_root(), foreign };
     let sessions = match doors(plan, &settings, &mounts, &recorder, &processes, &events) {
         Ok(sessions) => sessions,
         Err(error) => {
@@ -172,14 +168,13 @@ fn open_door(
     let id = TreeId(number as u16);
     let groups = Arc::clone(processes);
     let path = std::os::unix::ffi::OsStrExt::as_bytes(target.path.as_os_str()).to_vec();
-    let settings = Settings { remote: !target.fs.local, ..settings.clone() };
-    let (every_read, shared) = (settings.every_read, settings.shared);
-    let native = Native::new(target.root, settings, Box::new(move |pid| groups.groups(pid)))?;
+    let native =
+        Native::new(target.root, settings.clone(), Box::new(move |pid| groups.groups(pid)))?;
     let tree = fuse::Tree {
         id,
         native: Arc::new(native),
         stack_depth: if target.fs.stacked { 2 } else { 1 },
-        passthrough: !every_read && shared,
+        passthrough: !settings.every_read && settings.shared,
         local: target.fs.local,
     };
     let passthrough = tree.passthrough;

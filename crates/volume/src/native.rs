@@ -66,8 +66,6 @@ pub struct Settings {
     pub every_read: bool,
     /// Another user may reach the mount, so the kernel checks permissions too.
     pub shared: bool,
-    /// The backing file system is another machine's: closing may fail.
-    pub remote: bool,
     /// Files (device, inode) that somebody outside holds open for writing.
     pub foreign: Vec<(u64, u64)>,
 }
@@ -273,15 +271,20 @@ impl Native {
     }
 
     /// The path below the covered directory by which the record knows a node.
-    pub(crate) fn known(&self, node: &Arc<Node>, know: impl FnOnce(&[u8]) -> Known) -> Arc<Known> {
+    pub(crate) fn known(
+        &self,
+        node: &Arc<Node>,
+        know: impl FnOnce(&[u8], Option<&Known>) -> Known,
+    ) -> Arc<Known> {
         let epoch = self.renames.load(Relaxed);
-        if let Some((at, known)) = &*node.known.lock()
+        let mut kept = node.known.lock();
+        if let Some((at, known)) = &*kept
             && *at == epoch
         {
             return Arc::clone(known);
         }
-        let known = Arc::new(know(&self.path_of(node)));
-        *node.known.lock() = Some((epoch, Arc::clone(&known)));
+        let known = Arc::new(know(&self.path_of(node), kept.as_ref().map(|(_, old)| &**old)));
+        *kept = Some((epoch, Arc::clone(&known)));
         known
     }
 
@@ -337,6 +340,11 @@ impl Native {
             let _ = std::fs::File::from(file).take(most as u64).read_to_end(&mut content);
         }
         content
+    }
+
+    /// Ends byte-range locks of processes that are gone.
+    pub(crate) fn sweep_locks(&self) {
+        self.posix_locks.sweep();
     }
 
     fn fresh_handle(&self) -> u64 {

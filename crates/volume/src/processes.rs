@@ -7,13 +7,16 @@
 //! execve(2) holds one while it closes files (FLUSH), a page fault another (READ).
 
 use std::cell::RefCell;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use forebay_model::{ByteCount, Fact, Micros, Process, ProcessCounters, ProcessId, ProcessIo};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
+use rustix::event::epoll;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::creds::{Groups, Wardrobe};
 use crate::proc::{Proc, Stat};
@@ -44,6 +47,7 @@ struct Known {
     /// Its words are still its parent's: forked, not yet running its own program.
     forked: AtomicBool,
     ended: AtomicBool,
+    pidfd: Mutex<Option<OwnedFd>>,
     program: Mutex<Program>,
 }
 
@@ -65,8 +69,11 @@ pub struct Processes {
     groups: RwLock<FxHashMap<u32, (u64, Groups)>>,
     /// Where the search for parents ends: the process that started the command.
     front: u32,
+    command: Vec<Vec<u8>>,
     next: AtomicU32,
     adding: Mutex<()>,
+    /// Tells when a process ends (pidfd_open(2)).
+    ends: Option<OwnedFd>,
     later: Sender<Job>,
     jobs: Mutex<Option<Receiver<Job>>>,
 }
@@ -87,7 +94,13 @@ thread_local!(static PROC: RefCell<Proc> = RefCell::new(Proc::default()));
 impl Processes {
     /// Nobody is known yet. The run began `start_us` microseconds after boot.
     /// Descendants of `front` make up the run; nothing above it is looked at.
-    pub fn new(recorder: Arc<Recorder>, start_us: u64, front: u32) -> Processes {
+    /// The first of them becomes `command` at once, however early it is met.
+    pub fn new(
+        recorder: Arc<Recorder>,
+        start_us: u64,
+        front: u32,
+        command: Vec<Vec<u8>>,
+    ) -> Processes {
         let (later, jobs) = channel();
         Processes {
             recorder,
@@ -97,8 +110,10 @@ impl Processes {
             by_id: RwLock::default(),
             groups: RwLock::default(),
             front,
+            command,
             next: AtomicU32::new(0),
             adding: Mutex::default(),
+            ends: epoll::create(epoll::CreateFlags::CLOEXEC).ok(),
             later,
             jobs: Mutex::new(Some(jobs)),
         }
@@ -117,7 +132,49 @@ impl Processes {
                 all.do_later(job);
             }
         })?;
+        if self.ends.is_some() {
+            let all = Arc::downgrade(self);
+            std::thread::Builder::new()
+                .name("forebay-ends".into())
+                .spawn(move || while Processes::await_ends(&all) {})?;
+        }
         Ok(())
+    }
+
+    /// Waits for processes to end, and looks at what they have used before they are waited for.
+    /// False when nobody needs to know any more.
+    fn await_ends(all: &Weak<Processes>) -> bool {
+        let mut events = Vec::with_capacity(64);
+        let Some(this) = all.upgrade() else { return false };
+        let Some(ends) = &this.ends else { return false };
+        let patience = rustix::event::Timespec { tv_sec: 1, tv_nsec: 0 };
+        let spare = rustix::buffer::spare_capacity(&mut events);
+        match epoll::wait(ends, spare, Some(&patience)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return false,
+        }
+        for event in &events {
+            let id = event.data.u64() as usize;
+            let known = this.by_id.read().get(id).cloned();
+            if let Some(known) = known {
+                PROC.with_borrow_mut(|proc| this.read_counters(proc, &known));
+                this.end(&known);
+            }
+        }
+        true
+    }
+
+    fn await_end_of(&self, known: &Known) {
+        let Some(ends) = &self.ends else { return };
+        let Some(pid) = Pid::from_raw(known.pid as i32) else { return };
+        if let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) {
+            let what = epoll::EventFlags::IN;
+            if epoll::add(ends, &pidfd, epoll::EventData::new_u64(u64::from(known.id.0)), what)
+                .is_ok()
+            {
+                *known.pidfd.lock() = Some(pidfd);
+            }
+        }
     }
 
     fn do_later(&self, job: Job) {
@@ -141,14 +198,27 @@ impl Processes {
     ///
     /// Not for requests that the caller may make with its own locks held (see [`Self::recall`]).
     pub fn identify(&self, thread: u32) -> Option<ProcessId> {
-        if let Some(known) = self.recall(thread) {
-            return Some(known);
-        }
         if thread == 0 {
             return None;
         }
+        if let Some(known) = self.recall(thread) {
+            self.look_at_forked(known);
+            return Some(known);
+        }
         self.wardrobe.undress();
         PROC.with_borrow_mut(|proc| self.meet(proc, thread)).map(|known| known.id)
+    }
+
+    /// A process that has just forked may be another program by now, and gone soon: look at once.
+    fn look_at_forked(&self, id: ProcessId) {
+        let known = self.by_id.read().get(id.0 as usize).cloned();
+        let Some(known) = known.filter(|known| known.forked.load(Relaxed)) else { return };
+        self.wardrobe.undress();
+        PROC.with_borrow_mut(|proc| {
+            if let Ok(stat) = proc.stat(known.pid) {
+                self.look_for_exec(proc, &known, &stat);
+            }
+        });
     }
 
     /// The process of a thread if it was met before; never waits.
@@ -196,8 +266,11 @@ impl Processes {
         let status = proc.status(thread).ok()?;
         let stat = proc.stat(status.tgid).ok()?;
         let pid = status.tgid;
-        let argv = proc.words(pid).unwrap_or_default();
+        let mut argv = proc.words(pid).unwrap_or_default();
         let _one = self.adding.lock();
+        if stat.parent == self.front && self.by_id.read().is_empty() {
+            argv.clone_from(&self.command);
+        }
         let found = self.by_thread.read().get(&pid).cloned();
         if let Some(known) = found.filter(|known| known.started_us == stat.started_us) {
             self.by_thread.write().insert(thread, Arc::clone(&known));
@@ -216,6 +289,7 @@ impl Processes {
             checking: AtomicBool::new(false),
             forked: AtomicBool::new(forked),
             ended: AtomicBool::new(false),
+            pidfd: Mutex::default(),
             program: Mutex::new(Program { comm: stat.comm, argv: argv.clone() }),
         });
         self.by_id.write().push(Arc::clone(&known));
@@ -225,6 +299,7 @@ impl Processes {
             threads.insert(thread, Arc::clone(&known));
         }
         self.tell(proc, &known, argv);
+        self.await_end_of(&known);
         if known.parent.get().is_none() && stat.parent != self.front {
             let _ = self.later.send(Job::Parent(Arc::clone(&known)));
         }
@@ -360,7 +435,11 @@ impl Processes {
     }
 
     fn end(&self, known: &Known) {
-        known.ended.store(true, Relaxed);
+        // Closing the descriptor takes it out of the set.
+        drop(known.pidfd.lock().take());
+        if known.ended.swap(true, Relaxed) {
+            return;
+        }
         let at = self.recorder.clock().now();
         self.recorder.tell(Fact::ProcessEnded { id: known.id, at });
         self.by_thread.write().retain(|_, other| other.id != known.id);

@@ -138,9 +138,15 @@ impl Recorder {
         counts.entry((process, tree, class, key.index() as u8)).or_default().add(&count);
     }
 
-    /// What the record says of a path below a tree.
-    pub(crate) fn know(&self, path: &[u8]) -> Known {
-        Known { path: path.into(), class: self.class(path), file: OnceLock::new() }
+    /// What the record says of a path below a tree; a file that was opened under another name
+    /// keeps its number.
+    pub(crate) fn know(&self, tree: TreeId, path: &[u8], old: Option<&Known>) -> Known {
+        let known = Known { path: path.into(), class: self.class(path), file: OnceLock::new() };
+        if let Some(id) = old.and_then(|old| old.file.get().copied()) {
+            let _ = known.file.set(id);
+            self.tell(Fact::File(File { id, tree, path: path.to_vec(), class: known.class }));
+        }
+        known
     }
 
     /// The class of a path below a tree.
@@ -182,15 +188,15 @@ impl Recorder {
         })
     }
 
-    /// Ends the record of an open file; `closed` is false when it is still open at the end.
-    pub(crate) fn close(&self, record: &OpenRecord, size: Option<u64>, closed: bool) {
+    /// Ends the record of an open file.
+    pub(crate) fn close(&self, record: &OpenRecord, size: Option<u64>) {
         self.tell(Fact::Open(Open {
             process: record.process,
             file: record.file,
             write: record.write,
             created: record.created,
             opened: record.opened,
-            closed: closed.then(|| self.clock.now()),
+            closed: Some(self.clock.now()),
             read: record.reads_seen.then(|| record.read.io()),
             wrote: record.writes_seen.then(|| record.wrote.io()),
             size_at_open: Some(ByteCount(record.size_at_open)),

@@ -66,7 +66,10 @@ impl Watch {
                             device.invalidate_node(node, true);
                         }
                     }
-                    Err(RecvTimeoutError::Timeout) => refresh_mapped(&native, &mut seen),
+                    Err(RecvTimeoutError::Timeout) => {
+                        native.sweep_locks();
+                        refresh_mapped(&native, &mut seen);
+                    }
                     Err(RecvTimeoutError::Disconnected) => return,
                 }
             }

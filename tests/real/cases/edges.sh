@@ -4,6 +4,7 @@
 # ring: short
 # as: root,user
 # bare: no
+# limit: 60
 set -eu
 . "$REAL/lib.sh"
 

@@ -25,12 +25,13 @@ fn a_killed_daemon_means_errors_and_never_short_data() {
     let Some(place) = Place::with_fuse() else { return };
     let data = "0123456789abcdef\n".repeat(40_000);
     std::fs::write(place.project.join("data"), &data).expect("written");
-    let script = "exec 3< data; : > ready; read line; cat data; echo status $? >&2; cat <&3";
+    let script = "exec 3< data; : > ../ready; read line; cat data; echo status $? >&2; cat <&3";
     let child = start(&mut place.script(&["--trace", "every-read"], script));
     place.wait_for("ready");
     kill(daemon(&place.state));
     let end = go_on(child);
-    end.code(120).says("the daemon was gone").says("not connected").says("status 1");
+    // ENOTCONN, or ECONNABORTED to who asks while the kernel takes the mount down.
+    end.code(120).says("the daemon was gone").says("cat: data: ").says("status 1");
     assert!(end.stdout.is_empty() || end.text() == data, "{} bytes", end.stdout.len());
     place.nobody_left();
     assert_eq!(place.read("data"), data);
@@ -39,7 +40,7 @@ fn a_killed_daemon_means_errors_and_never_short_data() {
 #[test]
 fn a_killed_daemons_record_can_be_salvaged() {
     let Some(place) = Place::with_fuse() else { return };
-    let child = start(&mut place.script(&[], "echo x > made; : > ready; read line; exit 5"));
+    let child = start(&mut place.script(&[], "echo x > made; : > ../ready; read line; exit 5"));
     place.wait_for("ready");
     // The record is written once a second.
     std::thread::sleep(Duration::from_millis(1300));
@@ -60,9 +61,7 @@ fn a_killed_daemons_record_can_be_salvaged() {
     go_on(child).code(120);
     let told = doctor();
     assert!(told.contains(&format!("forebay doctor --salvage {state} -o")), "{told}");
-    let state = command.expect("the way to salvage it").1.split(' ').next().expect("a file");
-    let run = place.run.to_str().expect("a plain name");
-    done(&mut place.forebay(&["doctor", "--salvage", state, "-o", run])).code(0).says("salvaged");
+    done(&mut salvage).code(0).says("salvaged");
     let record = place.record();
     assert_eq!(record.number("SELECT count(*) FROM files WHERE path = 'made'"), 1);
     assert_eq!(record.number("SELECT value FROM header WHERE key = 'complete'"), 0);
@@ -74,7 +73,7 @@ fn a_killed_daemons_record_can_be_salvaged() {
 #[test]
 fn a_killed_front_takes_the_command_with_it() {
     let Some(place) = Place::with_fuse() else { return };
-    let child = start(&mut place.script(&[], ": > ready; exec sleep 100"));
+    let child = start(&mut place.script(&[], ": > ../ready; exec sleep 100"));
     place.wait_for("ready");
     kill(child.id() as i32);
     finish(child, PATIENCE);
@@ -85,7 +84,7 @@ fn a_killed_front_takes_the_command_with_it() {
 #[test]
 fn the_directory_is_removed_meanwhile() {
     let Some(place) = Place::with_fuse() else { return };
-    let child = start(&mut place.script(&["-q"], ": > ready; read line; echo x > new; exit 9"));
+    let child = start(&mut place.script(&["-q"], ": > ../ready; read line; echo x > new; exit 9"));
     place.wait_for("ready");
     std::fs::remove_dir_all(&place.project).expect("removed");
     let end = go_on(child);

@@ -84,7 +84,10 @@ impl Place {
     /// Gives all that is here to the ordinary user, and a copy of the binary that they can reach.
     pub(crate) fn give_to_user(&self) -> PathBuf {
         let binary = self.all.join("forebay");
-        std::fs::copy(FOREBAY, &binary).expect("copied");
+        // By another process: a child of a neighbouring test could inherit our descriptor for
+        // writing, and the kernel would call the program busy.
+        let copied = Command::new("cp").arg(FOREBAY).arg(&binary).status().expect("cp is there");
+        assert!(copied.success(), "cp failed");
         for path in [&self.all, &self.project, &self.state, &binary] {
             chown(path, Some(USER), Some(USER)).expect("given");
         }
@@ -167,10 +170,10 @@ impl Place {
         assert!(!mounts.contains(here), "left a mount behind");
     }
 
-    /// Waits until the project holds a file of this name.
+    /// Waits for a file beside the project, where no daemon takes part in making it.
     #[track_caller]
     pub(crate) fn wait_for(&self, name: &str) {
-        let (path, start) = (self.project.join(name), Instant::now());
+        let (path, start) = (self.all.join(name), Instant::now());
         while !path.exists() {
             assert!(start.elapsed() < PATIENCE, "{name} did not come");
             std::thread::sleep(Duration::from_millis(5));

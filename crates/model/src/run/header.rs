@@ -101,7 +101,8 @@ impl Header {
         set(c, "forebay", self.forebay.clone())?;
         set(c, "origin", origin.to_owned())?;
         set(c, "started_unix_us", int(self.started_unix.0))?;
-        set(c, key::COMMAND, words_to_json(self.command.iter().map(Vec::as_slice)))?;
+        let words = crate::privacy::mask_words(&self.command);
+        set(c, key::COMMAND, words_to_json(words.iter().map(|word| &**word)))?;
         set(c, key::DIRECTORY, text_value(self.directory.clone()))?;
         set(c, key::HOST, self.host.clone())?;
         set(c, key::USER, self.user.clone())?;

@@ -113,10 +113,11 @@ impl Session {
             scratch.resize(size, 0);
         }
         let count = self.tree.native.read(&handle, &mut scratch[..size], ask.offset)?;
-        request.reply(&[&scratch[..count]]);
+        // Before the answer: a close may follow it at once, on another thread.
         if let Some(record) = handle.record.get() {
             record.read(count as u64);
         }
+        request.reply(&[&scratch[..count]]);
         let pattern = pattern(&handle.read_end, ask.offset, count as u64);
         self.count_data(request, Op::Read, &handle, count as u64, pattern);
         Ok(())
@@ -133,10 +134,10 @@ impl Session {
         } else {
             native.write_mapped(&handle, data, ask.offset)?
         };
-        request.reply(&[abi::WriteOut { size: count as u32, padding: 0 }.as_bytes()]);
         if let Some(record) = handle.record.get() {
             record.wrote(count as u64);
         }
+        request.reply(&[abi::WriteOut { size: count as u32, padding: 0 }.as_bytes()]);
         let pattern = pattern(&handle.write_end, ask.offset, count as u64);
         self.count_data(request, Op::Write, &handle, count as u64, pattern);
         Ok(())
@@ -169,7 +170,7 @@ impl Session {
     fn record_close(&self, handle: &Handle) {
         let Some(record) = handle.record.get() else { return };
         let size = handle.writes.then(|| self.tree.native.size(handle)).flatten();
-        self.recorder.close(record, size, true);
+        self.recorder.close(record, size);
         self.processes.account(record.process);
         if handle.writes {
             let known = self.known(&handle.node);
@@ -213,13 +214,13 @@ impl Session {
         let native = &self.tree.native;
         let (from, to) = (native.handle(ask.fh_in)?, native.handle(ask.fh_out)?);
         let count = native.copy_range(&from, ask.off_in, &to, ask.off_out, ask.len)?;
-        request.reply(&[abi::WriteOut { size: count as u32, padding: 0 }.as_bytes()]);
         if let Some(record) = from.record.get() {
             record.read(count as u64);
         }
         if let Some(record) = to.record.get() {
             record.wrote(count as u64);
         }
+        request.reply(&[abi::WriteOut { size: count as u32, padding: 0 }.as_bytes()]);
         self.count_data(request, Op::CopyRange, &to, count as u64, Pattern::Sequential);
         Ok(())
     }

@@ -89,6 +89,13 @@ impl Waiters {
             .stack_size(64 << 10)
             .spawn(move || {
                 act();
+                // The daemon holds all signals back; this thread must hear the one that wakes it.
+                // SAFETY: a zeroed set is a valid one.
+                unsafe {
+                    let mut only: libc::sigset_t = std::mem::zeroed();
+                    libc::sigaddset(&mut only, WAKE);
+                    libc::pthread_sigmask(libc::SIG_UNBLOCK, &only, std::ptr::null_mut());
+                }
                 // SAFETY: asks for this thread's own handle.
                 let thread = unsafe { libc::pthread_self() };
                 let waiter = Arc::new(Waiter { thread, done: AtomicBool::new(false) });

@@ -185,7 +185,11 @@ impl Session {
         let (new, _) = name(rest)?;
         let done = self.tree.native.rename(request.node(), old, new_parent, new, flags);
         self.count(request, Op::Rename, self.class_of_name(new_parent, new), done.is_err());
-        request.done(done);
+        if let Ok(Some(moved)) = &done {
+            // The record follows files to their last name.
+            self.known(moved);
+        }
+        request.done(done.map(drop));
         Ok(())
     }
 

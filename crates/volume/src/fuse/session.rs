@@ -317,7 +317,7 @@ impl Session {
     }
 
     pub(super) fn known(&self, node: &Arc<Node>) -> Arc<crate::recorder::Known> {
-        self.tree.native.known(node, |path| self.recorder.know(path))
+        self.tree.native.known(node, |path, old| self.recorder.know(self.tree.id, path, old))
     }
 
     /// The class of a node by number; that of the tree's root when it is gone.
@@ -346,11 +346,12 @@ impl Session {
         self.requests.load(Relaxed)
     }
 
-    /// Ends the records of files that are still open.
+    /// Ends the records of files whose last close was not told: the mount went first.
     pub fn close_records(&self) {
         self.tree.native.each_handle(|handle| {
             if let Some(record) = handle.record.get() {
-                self.recorder.close(record, None, false);
+                let size = handle.writes.then(|| self.tree.native.size(handle)).flatten();
+                self.recorder.close(record, size);
             }
         });
     }

@@ -52,6 +52,14 @@ impl PosixLocks {
         drop(held);
     }
 
+    /// Ends the locks of processes that are gone without a close that was told.
+    pub(crate) fn sweep(&self) {
+        // SAFETY: signal 0 only asks whether the process is there.
+        let gone = |pid: u32| unsafe { libc::kill(pid as i32, 0) } != 0
+            && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH);
+        self.0.lock().retain(|_, held| held.pid == 0 || !gone(held.pid));
+    }
+
     fn file(&self, handle: &Handle, lock: &Lock) -> Result<Arc<OwnedFd>> {
         let key = (handle.node.id, lock.owner);
         if let Some(held) = self.0.lock().get(&key) {

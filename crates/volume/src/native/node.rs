@@ -107,8 +107,15 @@ impl Node {
                 }
                 place.names.insert(0, (parent, name.to_owned()));
                 drop(place);
-                *self.known.lock() = None;
+                self.rename_known();
             }
+        }
+    }
+
+    /// What the record knows holds another name: it is to be computed anew.
+    pub(crate) fn rename_known(&self) {
+        if let Some((epoch, _)) = &mut *self.known.lock() {
+            *epoch = u64::MAX;
         }
     }
 

@@ -113,9 +113,9 @@ impl Native {
         } else {
             open.fresh = None;
         }
-        // Byte-range locks end with a close, and network storage tells of failures then.
-        let told_late = self.settings.remote && wish.write;
-        let quiet_close = !told_late && !node.locked.load(Relaxed);
+        // Byte-range locks end with a close, and network storage tells of failures then. Who only
+        // reads seldom locks; locks that outlive such a process are swept (`PosixLocks::sweep`).
+        let quiet_close = !wish.write && !node.locked.load(Relaxed);
         let handle = Arc::new(Handle {
             node: Arc::clone(node),
             file,

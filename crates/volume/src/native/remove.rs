@@ -2,11 +2,12 @@
 
 use std::ffi::CStr;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use rustix::fs::{AtFlags, RenameFlags, renameat, renameat_with, unlinkat};
 
-use super::{Native, Result, stat_of};
+use super::{Native, Node, Result, stat_of};
 
 impl Native {
     /// Removes a name that is not a directory's.
@@ -35,18 +36,18 @@ impl Native {
         Ok(())
     }
 
-    /// Moves a name, over another if there is one, in one step.
+    /// Moves a name, over another if there is one, in one step. Tells what was moved, if known.
     ///
     /// # Errors
     /// EXDEV across file systems (also into a submount), EEXIST with `NOREPLACE`.
-    pub fn rename(
+    pub(crate) fn rename(
         &self,
         parent: u64,
         name: &CStr,
         new_parent: u64,
         new_name: &CStr,
         flags: u32,
-    ) -> Result<()> {
+    ) -> Result<Option<Arc<Node>>> {
         let from = self.dir_fd(parent)?;
         let to = self.dir_fd(new_parent)?;
         let moved = stat_of(from.as_fd(), name)
@@ -63,9 +64,10 @@ impl Native {
             node.gone_from(new_parent, new_name);
             if exchanged {
                 node.seen_at(parent, name, 2);
-                *node.known.lock() = None;
+                node.rename_known();
             }
         }
+        let mut known = None;
         if let Some((node, stat)) = moved {
             // Renaming one hard link over another of the same file leaves both in place.
             if replaced.as_ref().is_none_or(|other| other.id != node.id) {
@@ -75,10 +77,11 @@ impl Native {
             if node.is_dir() {
                 self.renames.fetch_add(1, Relaxed);
             }
+            known = Some(node);
         }
         if replaced.is_some_and(|node| node.is_dir()) && exchanged {
             self.renames.fetch_add(1, Relaxed);
         }
-        Ok(())
+        Ok(known)
     }
 }
