@@ -8,7 +8,6 @@ use rustix::io::Errno;
 use zerocopy::IntoBytes;
 
 use super::abi::{self, op};
-use super::meta::unnamed;
 use super::reply::open_out;
 use super::session::{MOST_BYTES, Request, Session, name};
 use crate::native::{Handle, IoState, Node, Opened, Permissions, Result};
@@ -70,7 +69,7 @@ impl Session {
         match made {
             Ok((created, node)) => {
                 self.record_open(request.process, &node, &created.opened, ask.flags, true);
-                let entry = unnamed(self, &created.entry);
+                let entry = self.entry_out(&created.entry);
                 request.reply(&[entry.as_bytes(), open_out(&created.opened).as_bytes()]);
                 self.count(request, Op::Create, self.class_of(&node), false);
                 Ok(())

@@ -7,7 +7,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use super::abi::{self, EntryOut, fattr, op};
 use super::reply::{add_dirent, statfs_out};
 use super::session::{Request, Session, name};
-use crate::native::{Change, Entry, Permissions, Result, When, stat_of};
+use crate::native::{Change, Permissions, Result, When, stat_of};
 
 impl Session {
     /// Serves a request about names and attributes; `None` when it is of another kind.
@@ -270,9 +270,4 @@ impl Session {
         }
         Ok(())
     }
-}
-
-/// An entry with no name of its own, as `O_TMPFILE` answers it.
-pub(super) fn unnamed(session: &Session, entry: &Entry) -> EntryOut {
-    session.entry_out(entry)
 }

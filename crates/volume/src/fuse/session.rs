@@ -3,7 +3,6 @@
 use std::ffi::CStr;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use forebay_model::{ClassId, Op, OpCount, OpKey, Pattern, ProcessId, TreeId};
 use rustix::io::Errno;
@@ -46,8 +45,6 @@ pub struct Session {
     pub(super) recorder: Arc<Recorder>,
     pub(super) processes: Arc<Processes>,
     pub(super) waiters: Waiters,
-    /// Requests served, for the curious.
-    requests: AtomicU64,
 }
 
 /// One request, as far as all kinds have it in common.
@@ -166,8 +163,7 @@ impl Session {
             tree.native.watch_with(watch);
         }
         let waiters = Waiters::default();
-        let requests = AtomicU64::new(0);
-        Ok(Arc::new(Session { tree, device, recorder, processes, waiters, requests }))
+        Ok(Arc::new(Session { tree, device, recorder, processes, waiters }))
     }
 
     /// Serves until the mount is gone, on `threads` threads; returns when all have ended.
@@ -207,7 +203,6 @@ impl Session {
                 device.answer(header.unique, &[]);
                 return Ok(());
             }
-            self.requests.fetch_add(1, Relaxed);
             // A fault of ours must cost one request, not leave its caller waiting for ever.
             let served = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 self.sort(header, body, device, &mut scratch);
@@ -339,11 +334,6 @@ impl Session {
         }
         path.extend_from_slice(name.to_bytes());
         self.recorder.class(&path)
-    }
-
-    /// Requests served so far.
-    pub fn requests(&self) -> u64 {
-        self.requests.load(Relaxed)
     }
 
     /// Ends the records of files whose last close was not told: the mount went first.

@@ -66,7 +66,6 @@ impl Native {
         let held = self.hold(&node)?;
         let fd = held.as_fd();
         if change.uid.is_some() || change.gid.is_some() {
-            // SAFETY-free: ids are plain numbers; -1 (leave as is) is expressed by None.
             let uid = change.uid.map(Uid::from_raw);
             let gid = change.gid.map(Gid::from_raw);
             chownat(fd, c"", uid, gid, AtFlags::EMPTY_PATH)?;
