@@ -1,6 +1,7 @@
 //! The subcommands: one file each, one line here.
 
 mod doctor;
+mod restore;
 mod run;
 mod summary;
 
@@ -13,6 +14,8 @@ pub(crate) enum Command {
     Run(run::Args),
     /// Print the summary of a run again
     Summary(summary::Args),
+    /// Bring files that rules sent to other tiers back in place
+    Restore(restore::Args),
     /// Say what works on this machine, and how to mend what does not
     Doctor(doctor::Args),
 }
@@ -23,6 +26,7 @@ impl Command {
         match self {
             Command::Run(args) => run::run(args),
             Command::Summary(args) => summary::run(&args),
+            Command::Restore(args) => restore::run(&args),
             Command::Doctor(args) => doctor::run(&args),
         }
     }

@@ -146,7 +146,11 @@ impl Page {
         ]);
         for tier in &s.tiers {
             table.row(vec![
-                format!("{} ({})", clean(&tier.path), clean(&tier.fs_type)),
+                match &tier.tier {
+                    // The path of its room is long and nobody's business.
+                    Some(name) => format!("tier {} ({})", clean(name), clean(&tier.fs_type)),
+                    None => format!("{} ({})", clean(&tier.path), clean(&tier.fs_type)),
+                },
                 grouped(tier.files),
                 grouped(tier.operations),
                 short(tier.time_us),

@@ -25,5 +25,7 @@ mod privacy;
 mod record;
 #[path = "cli/streams.rs"]
 mod streams;
+#[path = "cli/tiers.rs"]
+mod tiers;
 #[path = "cli/trees.rs"]
 mod trees;

@@ -82,7 +82,13 @@ fn counters(n: u32) -> Fact {
 
 fn file(n: u32) -> Fact {
     let path = format!("work/3f/0123456789abcdef0123456789abcd/part_{n}.sorted.bam");
-    Fact::File(File { id: FileId(n), tree: TreeId(0), path: path.into(), class: ClassId(n % 50) })
+    Fact::File(File {
+        id: FileId(n),
+        tree: TreeId(0),
+        path: path.into(),
+        class: ClassId(n % 50),
+        home: None,
+    })
 }
 
 fn open(n: u32) -> Fact {

@@ -72,7 +72,7 @@ pub enum Fact {
     Ended(Ended),
 }
 
-/// A covered directory.
+/// A covered directory, or a directory on a tier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
     /// Its number.
@@ -85,6 +85,8 @@ pub struct Tree {
     pub passthrough: bool,
     /// The device or export below, such as `/dev/vda1` or `filer:/home`, if known.
     pub device: Option<String>,
+    /// For a directory on a tier to which rules send files: the tier's name.
+    pub tier: Option<String>,
 }
 
 /// A process, as it was when it was met (or after its latest `exec`).
@@ -149,6 +151,8 @@ pub struct File {
     pub path: Vec<u8>,
     /// The class of that path.
     pub class: ClassId,
+    /// The tier that holds its bytes, when a rule sent it there.
+    pub home: Option<TreeId>,
 }
 
 /// Bytes moved and calls made through one open file.

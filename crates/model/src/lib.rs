@@ -1,4 +1,4 @@
-//! The nouns of Forebay: units, the facts that a run is made of, and the run file.
+//! The nouns of Forebay: units, the facts that a run is made of, the run file, sites and rules.
 //!
 //! This crate is the ground floor: it knows no kernel, no clock and no terminal. The volume writes
 //! [`Fact`]s through a [`RunWriter`]; everything else reads a [`Run`]. What it is not: it measures
@@ -9,13 +9,17 @@ pub mod classes;
 pub mod error;
 pub mod event;
 pub mod privacy;
+pub mod rules;
 #[allow(clippy::disallowed_methods)]
 // The run file: the one thing that this floor reads and writes.
 pub mod run;
+pub mod site;
 pub mod summary;
 pub mod tasks;
+mod toml;
 pub mod units;
 
+pub use self::toml::Flaw;
 pub use error::{Error, Kind, Result};
 pub use event::{
     ClassId, Cpu, Device, Ended, EngineFile, Exit, Fact, File, FileId, Io, Memory, Op, OpCount,
@@ -23,6 +27,8 @@ pub use event::{
     ProcessIo, Sample, SizeClass, Tree, TreeId,
 };
 pub use privacy::{Commands, Privacy, Salt};
+pub use rules::{After, Fsync, Full, Home, Placement, Rules};
 pub use run::{Header, Origin, Run, RunWriter};
+pub use site::{Reach, Site, Tier, TierId};
 pub use summary::Summary;
-pub use units::{ByteCount, Micros};
+pub use units::{ByteCount, Micros, NotBytes};

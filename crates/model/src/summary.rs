@@ -96,11 +96,13 @@ pub struct TaskSummary {
     pub operations: u64,
 }
 
-/// A covered tree.
+/// A covered tree, or the directory on a tier to which rules sent files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TierSummary {
     /// Absolute path.
     pub path: String,
+    /// The tier's name; `None` for a covered tree.
+    pub tier: Option<String>,
     /// Type of the file system below.
     pub fs_type: String,
     /// Bytes may go past Forebay.

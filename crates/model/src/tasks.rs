@@ -5,6 +5,7 @@
 //! What it is not: it reads no file and knows no kernel; [`run`](crate::run) feeds it.
 
 mod accounts;
+mod elsewhere;
 mod nextflow;
 mod not_seen;
 mod processes;
@@ -14,6 +15,7 @@ mod snakemake;
 mod trinity;
 
 pub(crate) use accounts::{Used, used};
+pub use elsewhere::elsewhere;
 pub(crate) use not_seen::not_seen;
 pub(crate) use program::{base_name, program as program_name};
 pub(crate) use seen::{Claims, Note, Seen, Value};

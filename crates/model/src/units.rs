@@ -1,5 +1,9 @@
 //! Amounts with their unit in the type: bytes and microseconds, printed for people.
 
+mod parse;
+
+pub use parse::NotBytes;
+
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::iter::Sum;
@@ -7,6 +11,8 @@ use std::ops::{Add, AddAssign, Sub};
 use std::time::Duration;
 
 /// A number of bytes. Prints as `0 B`, `4.0 KiB`, `1.3 GiB`; in JSON it is a plain number of bytes.
+/// Reads `4096`, `200 GiB` (1024s), `1.5TB` (1000s), in capitals or not; what is less than a byte
+/// is cut off.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]

@@ -30,6 +30,8 @@ pub struct Target {
     pub fs: FsKind,
     /// Device or export, as the mount table has it.
     pub source: Option<String>,
+    /// It was asked for; else it is a mount below one that was.
+    pub asked: bool,
 }
 
 /// What has to be mounted, in this order.
@@ -77,7 +79,7 @@ pub fn plan(directories: &[PathBuf]) -> Result<Plan, Refusal> {
     let mut submounts = 0;
     for root in roots {
         let refuse = |error| Refusal { path: root.clone(), error };
-        plan.targets.push(target(&root, &all).map_err(refuse)?);
+        plan.targets.push(Target { asked: true, ..target(&root, &all).map_err(refuse)? });
         let mut below: Vec<&Mount> =
             all.iter().filter(|m| m.point != root && m.point.starts_with(&root)).collect();
         below.sort_by(|a, b| a.point.cmp(&b.point));
@@ -112,5 +114,6 @@ fn target(path: &Path, all: &[Mount]) -> io::Result<Target> {
     if let Some(mount) = mount {
         fs.name = mount.kind.clone();
     }
-    Ok(Target { path: path.to_owned(), root, fs, source: mount.map(|m| m.source.clone()) })
+    let source = mount.map(|m| m.source.clone());
+    Ok(Target { path: path.to_owned(), root, fs, source, asked: false })
 }

@@ -6,7 +6,7 @@ mod record;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -17,10 +17,11 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::clock::{Clock, SystemClock};
 use crate::cover::{Handover, Plan, Target, receive_mount};
 use crate::fuse::{self, Device, Session};
-use crate::launch::{Channel, ToDaemon, ToFront};
+use crate::launch::{Channel, HomecomingTold, ToDaemon, ToFront};
 use crate::native::{Native, Settings};
 use crate::processes::Processes;
 use crate::recorder::Recorder;
+use crate::tiers::{Tiers, Which, bring_home};
 use record::Keeper;
 
 /// How long the end of a run waits for the mounts to go before others are said to linger.
@@ -32,6 +33,8 @@ const LAST_WORD: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) plan: Plan,
+    /// For each target, if files of it lie, or may come to lie, on other tiers.
+    pub(crate) tiers: Vec<Option<Tiers>>,
     pub(crate) every_read: bool,
     pub(crate) header: Header,
     pub(crate) state: PathBuf,
@@ -77,7 +80,8 @@ fn detach() {
 }
 
 fn serve(parts: Parts) -> io::Result<()> {
-    let Parts { plan, every_read, header, state, output, front, mounts, control, foreign } = parts;
+    let Parts { plan, tiers, every_read, header, state, output, front, mounts, control, foreign } =
+        parts;
     let give_up = |why: String| {
         control.say(&ToFront::Failed { why: why.clone() });
         Err(io::Error::other(why))
@@ -97,7 +101,14 @@ fn serve(parts: Parts) -> io::Result<()> {
 
     let (events, inbox) = channel();
     let settings = Settings { every_read, shared: rustix::process::geteuid().is_root(), foreign };
-    let sessions = match doors(plan, &settings, &mounts, &recorder, &processes, &events) {
+    let volumes: Vec<Volume> = plan
+        .targets
+        .iter()
+        .zip(tiers)
+        .map(|(target, tiers)| (target.path.clone(), tiers.map(Arc::new)))
+        .collect();
+    let house = House { settings, volumes, recorder, processes };
+    let sessions = match house.doors(plan, &mounts, &events) {
         Ok(sessions) => sessions,
         Err(error) => {
             keeper.abandon();
@@ -108,13 +119,22 @@ fn serve(parts: Parts) -> io::Result<()> {
     let _ = rustix::io::write(&mounts, &[1]);
     drop(mounts);
     let (stop_sampling, stopped) = channel();
+    let House { volumes, recorder, processes, .. } = house;
     let sampler = std::thread::Builder::new().name("forebay-sample".into()).spawn({
         let (recorder, processes) = (Arc::clone(&recorder), Arc::clone(&processes));
         move || crate::sampler::sample(&recorder, &processes, &trees, &stopped)
     });
     listen(&control, events)?;
-    let mut run =
-        Run { recorder, processes, keeper, control, sessions, ended: None, not_run: false };
+    let mut run = Run {
+        recorder,
+        processes,
+        keeper,
+        control,
+        sessions,
+        volumes,
+        ended: None,
+        not_run: false,
+    };
     run.follow(&inbox, || {
         drop(stop_sampling);
         if let Ok(sampler) = sampler {
@@ -124,70 +144,101 @@ fn serve(parts: Parts) -> io::Result<()> {
     Ok(())
 }
 
-/// Serves each mount as it is made: the next may lie below it and can't be reached before.
-fn doors(
-    plan: Plan,
-    settings: &Settings,
-    mounts: &OwnedFd,
-    recorder: &Arc<Recorder>,
-    processes: &Arc<Processes>,
-    events: &Sender<Event>,
-) -> io::Result<Vec<Arc<Session>>> {
-    let mut targets: HashMap<usize, Target> = plan.targets.into_iter().enumerate().collect();
-    let mut sessions = Vec::new();
-    loop {
-        let (number, fd) = match receive_mount(mounts.as_fd())? {
-            Handover::Complete => return Ok(sessions),
-            Handover::Gone => return Err(io::Error::other("the command's side went away")),
-            Handover::Mounted(number, fd) => (number, fd),
-        };
-        let target = targets.remove(&number).ok_or_else(|| io::Error::other("an unknown mount"))?;
-        let session = open_door(number, target, fd, settings, recorder, processes)?;
-        let threads = std::thread::available_parallelism().map_or(4, usize::from).clamp(4, 16);
-        std::thread::Builder::new().name("forebay-mount".into()).spawn({
-            let (session, events) = (Arc::clone(&session), events.clone());
-            move || {
-                if let Err(error) = session.serve(threads) {
-                    log::error!("a mount ended badly: {error}");
+/// A covered directory, and its tiers.
+type Volume = (PathBuf, Option<Arc<Tiers>>);
+
+/// What all mounts of a run share.
+struct House {
+    settings: Settings,
+    /// In the order of the targets.
+    volumes: Vec<Volume>,
+    recorder: Arc<Recorder>,
+    processes: Arc<Processes>,
+}
+
+impl House {
+    /// Serves each mount as it is made: the next may lie below it and can't be reached before.
+    fn doors(
+        &self,
+        plan: Plan,
+        mounts: &OwnedFd,
+        events: &Sender<Event>,
+    ) -> io::Result<Vec<Arc<Session>>> {
+        let mut targets: HashMap<usize, Target> = plan.targets.into_iter().enumerate().collect();
+        let mut sessions = Vec::new();
+        loop {
+            let (number, fd) = match receive_mount(mounts.as_fd())? {
+                Handover::Complete => return Ok(sessions),
+                Handover::Gone => return Err(io::Error::other("the command's side went away")),
+                Handover::Mounted(number, fd) => (number, fd),
+            };
+            let target =
+                targets.remove(&number).ok_or_else(|| io::Error::other("an unknown mount"))?;
+            let session = self.open_door(number, target, fd)?;
+            let threads = std::thread::available_parallelism().map_or(4, usize::from).clamp(4, 16);
+            std::thread::Builder::new().name("forebay-mount".into()).spawn({
+                let (session, events) = (Arc::clone(&session), events.clone());
+                move || {
+                    if let Err(error) = session.serve(threads) {
+                        log::error!("a mount ended badly: {error}");
+                    }
+                    let _ = events.send(Event::MountGone);
                 }
-                let _ = events.send(Event::MountGone);
-            }
-        })?;
-        sessions.push(session);
+            })?;
+            sessions.push(session);
+        }
+    }
+
+    fn open_door(&self, number: usize, target: Target, fd: OwnedFd) -> io::Result<Arc<Session>> {
+        let id = TreeId(number as u16);
+        let groups = Arc::clone(&self.processes);
+        let path = std::os::unix::ffi::OsStrExt::as_bytes(target.path.as_os_str()).to_vec();
+        let tiers = self.volumes.get(number).and_then(|(_, tiers)| tiers.clone());
+        let asks = Box::new(move |pid| groups.groups(pid));
+        let native =
+            Native::new(target.root, self.settings.clone(), asks)?.with_tiers(tiers.clone());
+        let tree = fuse::Tree {
+            id,
+            native: Arc::new(native),
+            stack_depth: if target.fs.stacked { 2 } else { 1 },
+            passthrough: !self.settings.every_read && self.settings.shared,
+            local: target.fs.local,
+        };
+        let passthrough = tree.passthrough;
+        let (recorder, processes) = (&self.recorder, &self.processes);
+        let session =
+            Session::begin(tree, Device::new(fd), Arc::clone(recorder), Arc::clone(processes))?;
+        recorder.tell(Fact::Tree(Tree {
+            id,
+            path,
+            fs_type: target.fs.name,
+            passthrough,
+            device: target.source,
+            tier: None,
+        }));
+        for room in tiers.iter().flat_map(|tiers| tiers.rooms()) {
+            let (fs_type, device) = kind_of(&room.path);
+            recorder.tell(Fact::Tree(Tree {
+                id: room.tree,
+                path: std::os::unix::ffi::OsStrExt::as_bytes(room.path.as_os_str()).to_vec(),
+                fs_type,
+                passthrough,
+                device,
+                tier: Some(room.tier.to_string()),
+            }));
+        }
+        Ok(session)
     }
 }
 
-fn open_door(
-    number: usize,
-    target: Target,
-    fd: OwnedFd,
-    settings: &Settings,
-    recorder: &Arc<Recorder>,
-    processes: &Arc<Processes>,
-) -> io::Result<Arc<Session>> {
-    let id = TreeId(number as u16);
-    let groups = Arc::clone(processes);
-    let path = std::os::unix::ffi::OsStrExt::as_bytes(target.path.as_os_str()).to_vec();
-    let native =
-        Native::new(target.root, settings.clone(), Box::new(move |pid| groups.groups(pid)))?;
-    let tree = fuse::Tree {
-        id,
-        native: Arc::new(native),
-        stack_depth: if target.fs.stacked { 2 } else { 1 },
-        passthrough: !settings.every_read && settings.shared,
-        local: target.fs.local,
-    };
-    let passthrough = tree.passthrough;
-    let session =
-        Session::begin(tree, Device::new(fd), Arc::clone(recorder), Arc::clone(processes))?;
-    recorder.tell(Fact::Tree(Tree {
-        id,
-        path,
-        fs_type: target.fs.name,
-        passthrough,
-        device: target.source,
-    }));
-    Ok(session)
+/// Type and source of the file system that holds a directory, as the mount table has them.
+fn kind_of(path: &Path) -> (String, Option<String>) {
+    let all = crate::cover::mounts().unwrap_or_default();
+    let below = all.into_iter().filter(|mount| path.starts_with(&mount.point));
+    match below.max_by_key(|mount| mount.point.as_os_str().len()) {
+        Some(mount) => (mount.kind, Some(mount.source)),
+        None => ("unknown".to_owned(), None),
+    }
 }
 
 /// Turns what the front says into events.
@@ -208,6 +259,7 @@ struct Run {
     keeper: Keeper,
     control: Channel,
     sessions: Vec<Arc<Session>>,
+    volumes: Vec<Volume>,
     ended: Option<Ended>,
     not_run: bool,
 }
@@ -246,12 +298,15 @@ impl Run {
         }
         stop_sampling();
         if self.not_run {
+            self.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.close());
             return self.keeper.abandon();
         }
         self.sessions.iter().for_each(|session| session.close_records());
+        // Nobody is left who could see a file between its tier and its home.
+        let homecomings = self.bring_home();
         let ended = self.end(true);
         let (run, warnings) = self.keeper.finish(ended);
-        self.over(run, None, warnings);
+        self.over(run, None, warnings, homecomings);
     }
 
     /// Takes in what the front says; true when the command has ended.
@@ -289,16 +344,37 @@ impl Run {
         Ended { complete: complete && self.ended.is_some(), ..self.ended.unwrap_or(unknown) }
     }
 
+    /// Brings files home from their tiers, as the rules say.
+    fn bring_home(&self) -> Vec<HomecomingTold> {
+        let ruled = self.volumes.iter().filter_map(|(directory, tiers)| {
+            Some((directory, tiers.as_ref().filter(|tiers| tiers.is_ruled())?))
+        });
+        ruled
+            .map(|(directory, tiers)| {
+                let home = bring_home(directory, tiers, Which::Ruled);
+                let mut told = home.told(directory);
+                told.spilled = tiers.spilled();
+                told
+            })
+            .collect()
+    }
+
     /// Somebody still works in the covered directories: the front goes, with what is known so far.
     fn go_on_alone(&mut self) {
         self.processes.survey(true);
         let lingering = self.processes.living().into_iter().map(|(_, pid)| pid).collect();
         let (run, warnings) = self.keeper.provisional(self.end(false));
-        self.over(run, Some(lingering), warnings);
+        self.over(run, Some(lingering), warnings, Vec::new());
     }
 
-    fn over(&self, run: Option<PathBuf>, lingering: Option<Vec<u32>>, warnings: Vec<String>) {
+    fn over(
+        &self,
+        run: Option<PathBuf>,
+        lingering: Option<Vec<u32>>,
+        warnings: Vec<String>,
+        homecomings: Vec<HomecomingTold>,
+    ) {
         let run = run.map(|path| path.to_string_lossy().into_owned());
-        self.control.say(&ToFront::Over { run, lingering, warnings });
+        self.control.say(&ToFront::Over { run, lingering, warnings, homecomings });
     }
 }

@@ -21,6 +21,8 @@ use rustix::process::{Pid, Signal};
 
 use crate::cover::{self, Refusal};
 use crate::daemon;
+use crate::tiers::{Purpose, Tiers, Trouble, Wanted};
+pub use talk::HomecomingTold;
 pub(crate) use talk::{Channel, ToDaemon, ToFront};
 
 /// What to run, and how to record it.
@@ -34,6 +36,8 @@ pub struct Launch {
     pub cover: Vec<PathBuf>,
     /// Let no read or write bypass the daemon.
     pub every_read: bool,
+    /// Where files go; `None`: all stay in place.
+    pub placement: Option<Wanted>,
     /// What the run file says of the start.
     pub header: Header,
     /// Where the run file is written while the run lasts; a local directory.
@@ -64,6 +68,8 @@ pub struct Outcome {
     pub warnings: Vec<String>,
     /// The daemon was gone before the command: programs got I/O errors.
     pub daemon_lost: bool,
+    /// What became of the files on other tiers, one entry for each covered directory that had some.
+    pub homecomings: Vec<HomecomingTold>,
 }
 
 /// Why nothing was run.
@@ -71,6 +77,8 @@ pub struct Outcome {
 pub enum Failure {
     /// A tree can't be covered.
     Refused(Refusal),
+    /// A tier can't be used.
+    Tier(Trouble),
     /// FUSE or the namespaces are not to be had; the step and the system's word.
     Closed(String, io::Error),
     /// The command is not there.
@@ -106,6 +114,8 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
     // Before the fork, so that the message comes from the place that failed.
     drop(crate::fuse::open_device().map_err(|e| Failure::Closed("opening /dev/fuse".into(), e))?);
     let plan = cover::plan(&launch.cover).map_err(Failure::Refused)?;
+    let tiers = open_tiers(&plan, launch.placement.as_ref()).map_err(Failure::Tier)?;
+    let missing: Vec<String> = tiers.iter().flatten().flat_map(|tiers| tiers.missing()).collect();
     let (mounts_out, mounts_in) = pair()?;
     let (front_side, daemon_side) = pair()?;
     let signals = front::block_signals();
@@ -117,6 +127,7 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
             drop((mounts_out, front_side));
             daemon::main(daemon::Parts {
                 plan,
+                tiers,
                 every_read: launch.every_read,
                 header: launch.header,
                 state: launch.state,
@@ -140,12 +151,32 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
         }
         Some(pid) => pid,
     };
-    drop((mounts_out, news_out, plan));
+    // The daemon has the volumes now; it must be able to have them for itself alone.
+    drop((mounts_out, news_out, plan, tiers));
     let front = front::Front { daemon, command, control: Channel::new(front_side), signals };
     if let Some(failure) = child::news(news_in, &launch.command) {
         return Err(front.give_up(failure));
     }
-    Ok(front.watch())
+    let mut outcome = front.watch();
+    outcome.warnings.extend(missing);
+    Ok(outcome)
+}
+
+/// The tiers of each covered directory, in the order of the targets.
+fn open_tiers(plan: &cover::Plan, wanted: Option<&Wanted>) -> Result<Vec<Option<Tiers>>, Trouble> {
+    let mut numbers = plan.targets.len() as u16;
+    let open = |target: &cover::Target| {
+        if !target.asked {
+            return Ok(None);
+        }
+        let purpose = wanted.map_or(Purpose::Show, Purpose::Place);
+        let mut tiers = Tiers::open(&target.path, purpose)?;
+        if let Some(tiers) = &mut tiers {
+            numbers += tiers.number(numbers);
+        }
+        Ok(tiers)
+    };
+    plan.targets.iter().map(open).collect()
 }
 
 unsafe fn fork() -> io::Result<Option<Pid>> {

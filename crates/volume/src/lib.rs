@@ -1,6 +1,7 @@
-//! The file system over tiers, as far as it stands: directories covered in place, and the record
-//! of what every process did to them. Kernel, threads and descriptors live on this floor and
-//! nowhere else; it prints nothing and decides nothing about placement yet.
+//! The file system over tiers, as far as it stands: directories covered in place, files sent to
+//! other tiers by rules, and the record of what every process did to them. Kernel, threads and
+//! descriptors live on this floor and nowhere else; it prints nothing, and where a file goes is
+//! decided by `forebay_model::Rules`.
 
 pub mod clock;
 pub mod cover;
@@ -14,4 +15,5 @@ pub mod proc;
 pub mod processes;
 pub mod recorder;
 pub mod sampler;
+pub mod tiers;
 mod watch;

@@ -12,6 +12,8 @@ mod locks;
 mod lookup;
 mod node;
 mod open;
+mod placed;
+mod placing;
 mod remove;
 mod table;
 #[cfg(test)]
@@ -22,7 +24,7 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -39,10 +41,12 @@ pub use iostate::IoState;
 pub use locks::{Lock, LockWait, LockWaiting};
 pub(crate) use node::{Identity, Node, ROOT, device_of};
 pub use open::Opened;
+pub(crate) use placed::Seen;
 
 use crate::creds::{Caller, Groups, Wardrobe};
 use crate::fuse::Device;
 use crate::recorder::Known;
+use crate::tiers::Tiers;
 use crate::watch::Watch;
 use table::Table;
 
@@ -102,11 +106,15 @@ pub struct Native {
     /// File systems (by device) that refuse passthrough.
     refused: Mutex<FxHashSet<u64>>,
     /// The kernel agreed to passthrough at all.
-    passthrough: std::sync::atomic::AtomicBool,
+    passthrough: AtomicBool,
+    /// The backing file system is on this machine: closing a file tells nothing.
+    local: AtomicBool,
     me: (u32, u32),
     my_groups: Vec<u32>,
     /// One thread at a time may wait for the kernel's directory locks (see `fuse::Device`).
     expelling: Mutex<()>,
+    /// Where rules send files.
+    tiers: Option<Arc<Tiers>>,
 }
 
 impl std::fmt::Debug for Native {
@@ -144,16 +152,20 @@ impl Native {
             watch: OnceLock::new(),
             renames: AtomicU64::new(0),
             refused: Mutex::default(),
-            passthrough: std::sync::atomic::AtomicBool::new(false),
+            passthrough: AtomicBool::new(false),
+            local: AtomicBool::new(false),
             me: (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()),
             my_groups,
             expelling: Mutex::new(()),
+            tiers: None,
         })
     }
 
     /// Tells the connection, once the kernel and we agreed on it.
-    pub(crate) fn connect(&self, device: Device, passthrough: bool) {
+    /// `local`: every change of the directory is made on this machine.
+    pub(crate) fn connect(&self, device: Device, passthrough: bool, local: bool) {
         self.passthrough.store(passthrough, Relaxed);
+        self.local.store(local, Relaxed);
         let _ = self.device.set(device);
     }
 
@@ -221,6 +233,9 @@ impl Native {
         if let Some(handle) = node.open.lock().handles.last() {
             return Ok(Held::Open(Arc::clone(handle)));
         }
+        if let Some(placed) = node.placed.get() {
+            return self.hold_placed(placed);
+        }
         let (parent, name) = node.name().ok_or(Errno::STALE)?;
         let dir = self.dir_fd(parent)?;
         self.open_path(dir.as_fd(), &name, node).map(Held::Fresh)
@@ -230,11 +245,14 @@ impl Native {
     pub(crate) fn stat(&self, node: &Arc<Node>) -> Result<Statx> {
         let pin = node.place.lock().pin.clone();
         if let Some(fd) = pin {
-            return stat_of(fd.as_fd(), c"");
+            return Ok(self.shown(node, stat_of(fd.as_fd(), c"")?));
         }
         let handle = node.open.lock().handles.last().cloned();
         if let Some(handle) = handle {
-            return stat_of(handle.file.as_fd(), c"");
+            return Ok(self.shown(node, stat_of(handle.file.as_fd(), c"")?));
+        }
+        if let Some(placed) = node.placed.get() {
+            return self.stat_placed(node, placed);
         }
         let (parent, name) = node.name().ok_or(Errno::STALE)?;
         let dir = self.dir_fd(parent)?;
@@ -264,7 +282,10 @@ impl Native {
         let is_open = node.open.lock().shared.is_open();
         let last = node.is_dir() || stat.stx_nlink < 2;
         if last && !is_open && node.place.lock().pin.is_none() {
-            let fd = self.open_path(dir, name, &node).ok()?;
+            let fd = match node.placed.get() {
+                Some(placed) => self.tiers.as_ref()?.reach(placed, OFlags::PATH).ok()?,
+                None => self.open_path(dir, name, &node).ok()?,
+            };
             node.place.lock().pin = Some(Arc::new(fd));
         }
         Some(node)

@@ -22,6 +22,8 @@ use crate::clock::Clock;
 pub(crate) struct Known {
     pub(crate) path: Box<[u8]>,
     pub(crate) class: ClassId,
+    /// The tier that has the bytes, when they are not in place.
+    home: Option<TreeId>,
     file: OnceLock<FileId>,
 }
 
@@ -140,11 +142,18 @@ impl Recorder {
 
     /// What the record says of a path below a tree; a file that was opened under another name
     /// keeps its number.
-    pub(crate) fn know(&self, tree: TreeId, path: &[u8], old: Option<&Known>) -> Known {
-        let known = Known { path: path.into(), class: self.class(path), file: OnceLock::new() };
+    pub(crate) fn know(
+        &self,
+        tree: TreeId,
+        home: Option<TreeId>,
+        path: &[u8],
+        old: Option<&Known>,
+    ) -> Known {
+        let (class, file) = (self.class(path), OnceLock::new());
+        let known = Known { path: path.into(), class, home, file };
         if let Some(id) = old.and_then(|old| old.file.get().copied()) {
             let _ = known.file.set(id);
-            self.tell(Fact::File(File { id, tree, path: path.to_vec(), class: known.class }));
+            self.tell(Fact::File(File { id, tree, path: path.to_vec(), class, home }));
         }
         known
     }
@@ -166,7 +175,7 @@ impl Recorder {
         *known.file.get_or_init(|| {
             let id = FileId(self.next_file.fetch_add(1, Relaxed));
             let path = known.path.to_vec();
-            self.tell(Fact::File(File { id, tree, path, class: known.class }));
+            self.tell(Fact::File(File { id, tree, path, class: known.class, home: known.home }));
             id
         })
     }

@@ -68,6 +68,8 @@ impl Watch {
                     }
                     Err(RecvTimeoutError::Timeout) => {
                         native.sweep_locks();
+                        native.each_handle(|handle| native.charge(handle));
+                        native.remove_retired();
                         refresh_mapped(&native, &mut seen);
                     }
                     Err(RecvTimeoutError::Disconnected) => return,

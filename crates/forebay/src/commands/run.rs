@@ -8,8 +8,8 @@ use forebay_model::{ByteCount, Commands, Header, Micros, Privacy, Salt};
 use forebay_volume::launch::{self, Exit, Failure, Launch, Outcome};
 
 use super::summary;
-use crate::exit::{DAEMON_LOST, NOT_EXECUTABLE, NOT_FOUND, NOTHING_RUN, Stop};
-use crate::{say, summary_text};
+use crate::exit::{DAEMON_LOST, FILES_AWAY, NOT_EXECUTABLE, NOT_FOUND, NOTHING_RUN, Stop};
+use crate::{placement, say, summary_text};
 
 /// How much is traced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -23,6 +23,7 @@ pub(crate) enum Trace {
 /// Options of `forebay run`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  forebay run -- snakemake --cores 8\n  \
+    forebay run --site site.toml --rules rules.toml -- make\n  \
     forebay run --at /scratch/me -o day1.run -- nextflow run main.nf\n\n\
     The command's exit status is its own. The run file is .forebay/runs/TIME.run unless -o says \
     otherwise; it is one SQLite file (FORMATS.md).")]
@@ -30,6 +31,12 @@ pub(crate) struct Args {
     /// Cover this directory too (repeatable); default: the current directory alone
     #[arg(long, value_name = "DIR")]
     at: Vec<PathBuf>,
+    /// Where the tiers are; default: .forebay/site.toml, ~/.config/forebay/site.toml
+    #[arg(long, value_name = "FILE")]
+    site: Option<PathBuf>,
+    /// Which files go to which tier; without rules all stay in place
+    #[arg(long, value_name = "FILE")]
+    rules: Option<PathBuf>,
     /// How much to trace
     #[arg(long, value_enum, default_value = "files")]
     trace: Trace,
@@ -69,12 +76,17 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
     if cover.is_empty() {
         cover.push(directory.clone());
     }
+    let placement = placement::load(args.site.as_deref(), args.rules.as_deref())?;
+    if let Some(wanted) = &placement {
+        placement::check_command(wanted, &args.command)?;
+    }
     let header = header(&args, &directory);
     let outcome = launch::launch(Launch {
         command: args.command.clone(),
         directory: directory.clone(),
         cover,
         every_read: args.trace == Trace::EveryRead,
+        placement,
         header,
         state,
         output,
@@ -109,8 +121,9 @@ fn finish(args: &Args, directory: &Path, outcome: &Outcome) -> Result<i32, Stop>
         let some: Vec<String> = pids.iter().take(8).map(u32::to_string).collect();
         say::note(&format!(
             "processes of the run live on (pid {}): files stay covered for them, and the run file \
-             is completed when they end",
-            if some.is_empty() { "unknown".to_owned() } else { some.join(", ") }
+             is completed{} when they end",
+            if some.is_empty() { "unknown".to_owned() } else { some.join(", ") },
+            if args.rules.is_some() { ", and files come home from their tiers," } else { "" }
         ));
     }
     if outcome.daemon_lost {
@@ -121,7 +134,9 @@ fn finish(args: &Args, directory: &Path, outcome: &Outcome) -> Result<i32, Stop>
             "run it again; if it was killed for memory, `dmesg` says so",
         ));
     }
+    let at_home = outcome.homecomings.iter().map(placement::tell).fold(true, |all, one| all & one);
     match outcome.exit {
+        Exit::Code(0) if !at_home => Ok(FILES_AWAY),
         Exit::Code(code) => Ok(code),
         signal @ Exit::Signal(_) => launch::end_like(signal),
     }
@@ -283,6 +298,7 @@ fn explain(failure: Failure) -> Stop {
             format!("{} can't be executed: {error}", program.to_string_lossy()),
             "check its permissions (chmod +x) and its first line; nothing was run",
         ),
+        Failure::Tier(trouble) => placement::trouble(&trouble),
         Failure::Refused(refusal) => Stop::new(
             NOTHING_RUN,
             format!("{} can't be covered: {}", refusal.path.display(), refusal.error),

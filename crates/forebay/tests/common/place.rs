@@ -247,3 +247,13 @@ fn gather(mut from: impl Read + Send + 'static) -> std::thread::JoinHandle<Vec<u
         bytes
     })
 }
+
+/// Waits until something is so.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < PATIENCE, "it never came to be that {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -62,8 +62,8 @@ fn wal_exists(path: &Path) -> bool {
     Path::new(&wal).exists()
 }
 
-/// Is it ours, and of a version that we know?
-pub(super) fn schema(conn: &Connection, path: &Path) -> Result<()> {
+/// Is it ours, and of a version that we know? Tells the version.
+pub(super) fn schema(conn: &Connection, path: &Path) -> Result<i32> {
     let pragma = |name| {
         conn.pragma_query_value(None, name, |row| row.get::<_, i32>(0))
             .map_err(|e| error(path, "open", e))
@@ -84,5 +84,5 @@ pub(super) fn schema(conn: &Connection, path: &Path) -> Result<()> {
         );
         return Err(Error::new(Kind::NewerSchema, message));
     }
-    Ok(())
+    Ok(version)
 }

@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 pub struct Run {
     conn: Connection,
     path: PathBuf,
+    /// `PRAGMA user_version` of the file.
+    format: i32,
 }
 
 /// A task, as folded when the run ended.
@@ -119,8 +121,8 @@ impl Run {
         check::file(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let conn = Connection::open_with_flags(path, flags).map_err(|e| error(path, "open", e))?;
-        check::schema(&conn, path)?;
-        Ok(Self { conn, path: path.to_owned() })
+        let format = check::schema(&conn, path)?;
+        Ok(Self { conn, path: path.to_owned(), format })
     }
 
     /// Makes a readable run of a state file whose writer was killed: recomputes the tasks from what
@@ -131,6 +133,11 @@ impl Run {
     /// As [`open`](Run::open), and [`Kind::Full`]; [`Kind::Busy`] while the writer lives.
     pub fn salvage(state: &Path, dest: &Path, salt: Salt) -> Result<()> {
         copy::salvage(state, dest, salt)
+    }
+
+    /// A column that files of an older format lack, where it is NULL.
+    fn since(&self, format: i32, column: &'static str) -> &'static str {
+        if self.format < format { "NULL" } else { column }
     }
 
     /// Where the file is.
@@ -159,13 +166,18 @@ impl Run {
 
     /// Covered trees.
     pub fn trees(&self) -> Result<Vec<Tree>> {
-        self.rows("SELECT tree, path, fs_type, passthrough, device FROM trees ORDER BY tree", |r| {
+        let tier = self.since(2, "tier");
+        let query = format!(
+            "SELECT tree, path, fs_type, passthrough, device, {tier} FROM trees ORDER BY 1"
+        );
+        self.rows(&query, |r| {
             Ok(Tree {
                 id: TreeId(r.get(0)?),
                 path: bytes(r.get_ref(1)?).unwrap_or_default(),
                 fs_type: r.get(2)?,
                 passthrough: r.get(3)?,
                 device: r.get(4)?,
+                tier: r.get(5)?,
             })
         })
     }
@@ -212,12 +224,15 @@ impl Run {
 
     /// Files, by number.
     pub fn files(&self) -> Result<Vec<File>> {
-        self.rows("SELECT file, tree, path, class FROM files ORDER BY file", |r| {
+        let home = self.since(2, "home");
+        let query = format!("SELECT file, tree, path, class, {home} FROM files ORDER BY file");
+        self.rows(&query, |r| {
             Ok(File {
                 id: FileId(r.get(0)?),
                 tree: TreeId(r.get(1)?),
                 path: bytes(r.get_ref(2)?).unwrap_or_default(),
                 class: ClassId(r.get(3)?),
+                home: r.get::<_, Option<u16>>(4)?.map(TreeId),
             })
         })
     }

@@ -1,6 +1,6 @@
 -- The run file of Forebay, version 1: one SQLite file for one run.
 --
--- PRAGMA application_id = 0x4642524E ("FBRN"); PRAGMA user_version = 1.
+-- PRAGMA application_id = 0x4642524E ("FBRN"); PRAGMA user_version = 2.
 --
 -- Conventions: NULL means "not seen" or "not known", never 0. Names end in their unit: _us are
 -- microseconds, _bytes are bytes. Times are counted from the start of the run (header.started_unix_us).
@@ -19,7 +19,8 @@ CREATE TABLE trees (
   path        NOT NULL,            -- absolute
   fs_type     TEXT NOT NULL,       -- ext4, nfs4, lustre, ...
   passthrough INTEGER NOT NULL,    -- 1: bytes may go past Forebay and are then NULL in `opens`
-  device                           -- device or export below; NULL if not known
+  device,                          -- device or export below; NULL if not known
+  tier                             -- a directory on a tier: the tier's name; NULL: a covered tree
 );
 
 -- What the work consisted of. Written when the run ends, or when a broken file is salvaged.
@@ -73,7 +74,8 @@ CREATE TABLE files (
   file  INTEGER PRIMARY KEY,
   tree  INTEGER NOT NULL,          -- trees.tree
   path  NOT NULL,                  -- relative to the tree
-  class INTEGER NOT NULL           -- classes.class
+  class INTEGER NOT NULL,          -- classes.class
+  home  INTEGER                    -- trees.tree of the tier that holds its bytes; NULL: in place
 );
 
 -- One row for each open file from open to close.

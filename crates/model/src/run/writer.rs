@@ -158,8 +158,8 @@ fn run(c: &Connection, sql: &str, values: impl rusqlite::Params) -> rusqlite::Re
 fn write_tree(c: &Connection, t: &Tree) -> rusqlite::Result<()> {
     run(
         c,
-        "INSERT OR REPLACE INTO trees VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![t.id.0, Text(&t.path), t.fs_type, t.passthrough, t.device],
+        "INSERT OR REPLACE INTO trees VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        params![t.id.0, Text(&t.path), t.fs_type, t.passthrough, t.device, t.tier],
     )
 }
 
@@ -218,8 +218,8 @@ fn write_counters(c: &Connection, p: &ProcessCounters) -> rusqlite::Result<()> {
 fn write_file(c: &Connection, f: &File) -> rusqlite::Result<()> {
     run(
         c,
-        "INSERT OR REPLACE INTO files VALUES (?1, ?2, ?3, ?4)",
-        params![f.id.0, f.tree.0, Text(&f.path), f.class.0],
+        "INSERT OR REPLACE INTO files VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![f.id.0, f.tree.0, Text(&f.path), f.class.0, f.home.map(|home| home.0)],
     )
 }
 

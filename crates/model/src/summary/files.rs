@@ -119,7 +119,7 @@ impl Opened {
     pub(super) fn of_tree(&self, tree: TreeId) -> Sum {
         let mut sum = (Adding::default(), Adding::default(), 0);
         for (id, file) in &self.by_file {
-            if self.places.get(id).is_some_and(|place| place.tree == tree) {
+            if self.places.get(id).is_some_and(|place| place.home.unwrap_or(place.tree) == tree) {
                 sum.0.add((!file.read.hidden).then_some(file.read.at_least), file.read.at_least);
                 let written = file.written;
                 sum.1.add((!written.hidden).then_some(written.at_least), written.at_least);

@@ -145,6 +145,7 @@ mod tests {
             fs_type: "ext4".into(),
             passthrough: false,
             device: None,
+            tier: None,
         }]
     }
 

@@ -73,6 +73,7 @@ pub(super) fn tiers(trees: &[Tree], ops: &[OpRow], opened: &Opened) -> Vec<TierS
             let here = || ops.iter().filter(|row| row.tree == tree.id);
             TierSummary {
                 path: String::from_utf8_lossy(&tree.path).into_owned(),
+                tier: tree.tier.clone(),
                 fs_type: tree.fs_type.clone(),
                 passthrough: tree.passthrough,
                 read: io.read,

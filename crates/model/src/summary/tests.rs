@@ -50,7 +50,13 @@ fn open(process: u32, file: u32, read: Option<u64>, wrote: Option<u64>, hidden: 
 }
 
 fn file(id: u32, path: &str) -> Fact {
-    Fact::File(File { id: FileId(id), tree: TreeId(0), path: path.into(), class: ClassId(0) })
+    Fact::File(File {
+        id: FileId(id),
+        tree: TreeId(0),
+        path: path.into(),
+        class: ClassId(0),
+        home: None,
+    })
 }
 
 fn ops(process: u32, key: OpKey, count: u64, ms: u64) -> Fact {
@@ -70,6 +76,7 @@ fn summary(more: Vec<Fact>) -> Summary {
             fs_type: "ext4".into(),
             passthrough: true,
             device: None,
+            tier: None,
         }),
         Fact::Class { id: ClassId(0), pattern: "map/#.sam".into() },
         file(1, "map/1.sam"),

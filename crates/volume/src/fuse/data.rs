@@ -47,7 +47,7 @@ impl Session {
             Ok((opened, node)) => {
                 self.record_open(request.process, &node, &opened, ask.flags, false);
                 request.reply(&[open_out(&opened).as_bytes()]);
-                self.count(request, Op::Open, self.class_of(&node), false);
+                self.count_file(request, Op::Open, &node);
                 Ok(())
             }
             Err(error) => {
@@ -71,7 +71,7 @@ impl Session {
                 self.record_open(request.process, &node, &created.opened, ask.flags, true);
                 let entry = self.entry_out(&created.entry);
                 request.reply(&[entry.as_bytes(), open_out(&created.opened).as_bytes()]);
-                self.count(request, Op::Create, self.class_of(&node), false);
+                self.count_file(request, Op::Create, &node);
                 Ok(())
             }
             Err(error) => {

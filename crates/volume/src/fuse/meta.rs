@@ -7,7 +7,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use super::abi::{self, EntryOut, fattr, op};
 use super::reply::{add_dirent, statfs_out};
 use super::session::{Request, Session, name};
-use crate::native::{Change, Permissions, Result, When, stat_of};
+use crate::native::{Change, Permissions, Result, When};
 
 impl Session {
     /// Serves a request about names and attributes; `None` when it is of another kind.
@@ -211,8 +211,10 @@ impl Session {
         let watched = native.arm(&handle.node);
         let mut reader = handle.reader.lock();
         reader.from(ask.offset, |found| {
+            let dir = std::os::fd::AsFd::as_fd(&*fd);
+            let kind = native.kind_of(dir, &found.name, found.kind);
             if !plus {
-                return add_dirent(out, room, found, None);
+                return add_dirent(out, room, found, kind, None);
             }
             let dots = matches!(found.name.to_bytes(), b"." | b"..");
             // Room first: an entry that is sent counts as looked up, one that is not must not.
@@ -221,15 +223,15 @@ impl Session {
             if out.len() + size > room {
                 return false;
             }
-            let entry = match (dots, stat_of(std::os::fd::AsFd::as_fd(&*fd), &found.name)) {
-                (false, Ok(stat)) => {
-                    let (entry, _) = native.entry(handle.node.id, &found.name, stat, watched);
+            let entry = match (dots, native.look(dir, &found.name)) {
+                (false, Ok(seen)) => {
+                    let (entry, _) = native.entry(handle.node.id, &found.name, seen, watched);
                     self.entry_out(&entry)
                 }
                 // A number of 0 tells the kernel to look it up when it needs to.
                 _ => EntryOut::default(),
             };
-            add_dirent(out, room, found, Some(&entry))
+            add_dirent(out, room, found, kind, Some(&entry))
         })?;
         request.reply(&[out]);
         self.count(request, Op::Readdir, self.class_of(&handle.node), false);

@@ -126,6 +126,7 @@ pub(super) fn add_dirent(
     buffer: &mut Vec<u8>,
     room: usize,
     entry: &DirEntry,
+    kind: u32,
     plus: Option<&EntryOut>,
 ) -> bool {
     let name = entry.name.to_bytes();
@@ -138,8 +139,7 @@ pub(super) fn add_dirent(
     if let Some(plus) = plus {
         buffer.extend_from_slice(plus.as_bytes());
     }
-    let head =
-        Dirent { ino: entry.inode, off: entry.next, namelen: name.len() as u32, kind: entry.kind };
+    let head = Dirent { ino: entry.inode, off: entry.next, namelen: name.len() as u32, kind };
     buffer.extend_from_slice(head.as_bytes());
     buffer.extend_from_slice(name);
     buffer.resize(end, 0);

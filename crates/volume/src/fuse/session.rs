@@ -132,6 +132,8 @@ impl Session {
             | init::ASYNC_DIO
             | init::PARALLEL_DIROPS
             | init::MAX_PAGES
+            // A link's target is its own for life; another target is another inode.
+            | init::CACHE_SYMLINKS
             | init::HANDLE_KILLPRIV_V2
             | init::INIT_EXT
             | init::DIRECT_IO_ALLOW_MMAP;
@@ -158,7 +160,7 @@ impl Session {
             ..Default::default()
         };
         device.answer(header.unique, &[answer.as_bytes()]);
-        tree.native.connect(device.clone(), passthrough);
+        tree.native.connect(device.clone(), passthrough, tree.local);
         if let Ok(watch) = Watch::start(&tree.native, tree.local) {
             tree.native.watch_with(watch);
         }
@@ -262,7 +264,14 @@ impl Session {
 
     /// Counts an answered request.
     pub(super) fn count(&self, request: &Request<'_>, kind: Op, class: ClassId, failed: bool) {
-        self.count_as(request, request.process, OpKey::plain(kind), class, 0, failed);
+        let tree = self.tree.id;
+        self.count_as(request, request.process, tree, OpKey::plain(kind), class, 0, failed);
+    }
+
+    /// Counts an answered request about a file, where its bytes are.
+    pub(super) fn count_file(&self, request: &Request<'_>, kind: Op, node: &Arc<Node>) {
+        let (tree, class) = (self.home_of(node).unwrap_or(self.tree.id), self.class_of(node));
+        self.count_as(request, request.process, tree, OpKey::plain(kind), class, 0, false);
     }
 
     /// Counts an answered request about an open file; its opener answers for a caller unknown.
@@ -275,7 +284,8 @@ impl Session {
     ) {
         let key = OpKey::plain(kind);
         let process = request.process.or(handle.record.get().map(|record| record.process));
-        self.count_as(request, process, key, self.class_of(&handle.node), 0, failed);
+        let tree = self.home_of(&handle.node).unwrap_or(self.tree.id);
+        self.count_as(request, process, tree, key, self.class_of(&handle.node), 0, failed);
     }
 
     /// Counts an answered request that moved bytes.
@@ -289,13 +299,16 @@ impl Session {
     ) {
         let key = OpKey::data(kind, bytes, pattern);
         let process = request.process.or(handle.record.get().map(|record| record.process));
-        self.count_as(request, process, key, self.class_of(&handle.node), bytes, false);
+        let tree = self.home_of(&handle.node).unwrap_or(self.tree.id);
+        self.count_as(request, process, tree, key, self.class_of(&handle.node), bytes, false);
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn count_as(
         &self,
         request: &Request<'_>,
         process: Option<ProcessId>,
+        tree: TreeId,
         key: OpKey,
         class: ClassId,
         bytes: u64,
@@ -303,7 +316,7 @@ impl Session {
     ) {
         let nanos = self.recorder.clock().nanos().saturating_sub(request.began);
         let count = OpCount { count: 1, nanos, bytes, failed: u64::from(failed) };
-        self.recorder.count(process, self.tree.id, class, key, count);
+        self.recorder.count(process, tree, class, key, count);
     }
 
     /// The class of a node's path.
@@ -312,7 +325,14 @@ impl Session {
     }
 
     pub(super) fn known(&self, node: &Arc<Node>) -> Arc<crate::recorder::Known> {
-        self.tree.native.known(node, |path, old| self.recorder.know(self.tree.id, path, old))
+        let (tree, home) = (self.tree.id, self.home_of(node));
+        self.tree.native.known(node, |path, old| self.recorder.know(tree, home, path, old))
+    }
+
+    /// The number of the tier that has a file's bytes, when a rule sent them there.
+    fn home_of(&self, node: &Node) -> Option<TreeId> {
+        let (placed, tiers) = (node.placed.get()?, self.tree.native.tiers()?);
+        Some(tiers.room(placed).tree)
     }
 
     /// The class of a node by number; that of the tree's root when it is gone.

@@ -109,9 +109,11 @@ impl Front {
             lingering: None,
             warnings: Vec::new(),
             daemon_lost,
+            homecomings: Vec::new(),
         };
         match self.control.hear::<ToFront>() {
-            Some(ToFront::Over { run, lingering, warnings }) => {
+            Some(ToFront::Over { run, lingering, warnings, homecomings }) => {
+                outcome.homecomings = homecomings;
                 outcome.run = run.map(PathBuf::from);
                 outcome.lingering = lingering;
                 outcome.warnings = warnings;

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use serde::de::DeserializeOwned;
@@ -25,7 +26,31 @@ pub(crate) enum ToFront {
     Failed { why: String },
     /// All is over, or goes on without the front.
     /// `lingering` has the processes of a run that goes on, as far as they are known.
-    Over { run: Option<String>, lingering: Option<Vec<u32>>, warnings: Vec<String> },
+    Over {
+        run: Option<String>,
+        lingering: Option<Vec<u32>>,
+        warnings: Vec<String>,
+        homecomings: Vec<HomecomingTold>,
+    },
+}
+
+/// What became of the files of one covered directory that lay on other tiers.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct HomecomingTold {
+    /// The directory.
+    pub directory: PathBuf,
+    /// Files, and their bytes, that are plain files in place again.
+    pub brought: (u64, u64),
+    /// Files, and their bytes, that a rule discarded.
+    pub discarded: (u64, u64),
+    /// Files, and their bytes, that a rule keeps on their tier.
+    pub kept: (u64, u64),
+    /// Files that could not be brought home: how many, and why the first could not.
+    pub left: (u64, String),
+    /// Bodies on tiers to which no link leads.
+    pub nameless: u64,
+    /// Files that stayed in place because their tier was full or refused them, and why.
+    pub spilled: (u64, String),
 }
 
 /// One side of the conversation.

@@ -48,7 +48,7 @@ impl Native {
     pub fn getattr(&self, id: u64, fh: Option<u64>) -> Result<(Statx, std::time::Duration)> {
         let node = self.node(id)?;
         let stat = match fh.and_then(|fh| self.handle(fh).ok()) {
-            Some(handle) => stat_of(handle.file.as_fd(), c"")?,
+            Some(handle) => self.shown(&node, stat_of(handle.file.as_fd(), c"")?),
             None => self.stat(&node)?,
         };
         Ok((stat, super::lookup::attr_trust(&node)))
@@ -65,10 +65,12 @@ impl Native {
         }
         let held = self.hold(&node)?;
         let fd = held.as_fd();
+        let mut given = None;
         if change.uid.is_some() || change.gid.is_some() {
             let uid = change.uid.map(Uid::from_raw);
             let gid = change.gid.map(Gid::from_raw);
             chownat(fd, c"", uid, gid, AtFlags::EMPTY_PATH)?;
+            given = Some((uid, gid));
         }
         if let Some(mode) = change.mode {
             chmodat(CWD, proc_path(fd), Mode::from_raw_mode(mode & 0o7777), AtFlags::empty())?;
@@ -88,7 +90,10 @@ impl Native {
                 other => other?,
             }
         }
-        let stat = stat_of(fd, c"")?;
+        if let Some((uid, gid)) = given {
+            self.give_link(&node, uid, gid);
+        }
+        let stat = self.shown(&node, stat_of(fd, c"")?);
         let attr_trust = super::lookup::attr_trust(&node);
         Ok(Entry { node: id, stat, name_trust: attr_trust, attr_trust })
     }

@@ -9,7 +9,7 @@ use rustix::fs::{
 };
 
 use super::open::backing_flags;
-use super::{Entry, Native, Node, Opened, Result, proc_path, stat_of};
+use super::{Entry, Native, Node, Opened, Result, Seen, proc_path, stat_of};
 use crate::creds::set_umask;
 
 /// A new file, open.
@@ -43,6 +43,9 @@ impl Native {
         permissions: Permissions,
     ) -> Result<(Created, Arc<Node>)> {
         let dir = self.node(parent)?;
+        if let Some(made) = self.create_placed(&dir, name, flags, permissions)? {
+            return Ok(made);
+        }
         let fd = self.dir_fd_of(&dir)?;
         set_umask(permissions.umask);
         let mode = Mode::from_raw_mode(permissions.mode & 0o7777);
@@ -52,7 +55,7 @@ impl Native {
             | OFlags::from_bits_retain(flags & (libc::O_EXCL | libc::O_TRUNC) as u32);
         let file = self.with_room(|| openat(&fd, name, how, mode))?;
         let stat = stat_of(file.as_fd(), c"")?;
-        let (entry, node) = self.entry(parent, name, stat, dir.is_watched());
+        let (entry, node) = self.entry(parent, name, Seen::plain(stat), dir.is_watched());
         let opened = self.opened(&node, file, flags, &stat);
         Ok((Created { entry, opened }, node))
     }
@@ -133,8 +136,9 @@ impl Native {
         let fd = self.dir_fd_of(&dir)?;
         set_umask(umask);
         make(fd.as_fd())?;
-        let stat = stat_of(fd.as_fd(), name)?;
-        Ok(self.entry(parent, name, stat, dir.is_watched()).0)
+        // A link that a program makes is a link, wherever it leads.
+        let seen = Seen::plain(stat_of(fd.as_fd(), name)?);
+        Ok(self.entry(parent, name, seen, dir.is_watched()).0)
     }
 
     /// Gives a file one more name.
@@ -159,8 +163,8 @@ impl Native {
                 linkat(CWD, proc_path(held.as_fd()), &fd, name, AtFlags::SYMLINK_FOLLOW)?;
             }
         }
-        let stat = stat_of(fd.as_fd(), name)?;
-        Ok(self.entry(parent, name, stat, dir.is_watched()).0)
+        let seen = self.look(fd.as_fd(), name)?;
+        Ok(self.entry(parent, name, seen, dir.is_watched()).0)
     }
 }
 

@@ -9,10 +9,10 @@ use std::time::Duration;
 use rustix::fs::Statx;
 use rustix::io::Errno;
 
+use super::Seen;
 use super::{
     Entry, Native, Node, Result, SEARCHES_BEFORE_WATCH, TRUST, TRUST_ABSENT, TRUST_WATCHED,
 };
-use super::{device_of, stat_of};
 
 impl Native {
     /// Looks `name` up in directory `parent`.
@@ -24,9 +24,9 @@ impl Native {
         let fd = self.dir_fd_of(&dir)?;
         // The watch comes first: a change after this look is then told.
         let watched = self.arm(&dir);
-        match stat_of(fd.as_fd(), name) {
-            Ok(stat) => {
-                let (entry, node) = self.entry(parent, name, stat, watched);
+        match self.look(fd.as_fd(), name) {
+            Ok(seen) => {
+                let (entry, node) = self.entry(parent, name, seen, watched);
                 Ok((entry, Some(node)))
             }
             Err(Errno::NOENT) if watched => {
@@ -44,12 +44,25 @@ impl Native {
         &self,
         parent: u64,
         name: &CStr,
-        stat: Statx,
+        seen: Seen,
         watched: bool,
     ) -> (Entry, Arc<Node>) {
-        let node = self.table.take(&stat);
+        let Seen { stat, placed, body } = seen;
+        let mut node = self.table.take(&stat);
+        if let Some(placed) = placed {
+            let mine = node.placed.get_or_init(|| Arc::clone(&placed));
+            if mine.key != placed.key || mine.room != placed.room {
+                // The link's inode number was used again, and the file system tells no births.
+                self.table.part(&node);
+                self.table.forget(node.id, 1);
+                node = self.table.take(&stat);
+                let _ = node.placed.set(Arc::clone(&placed));
+            } else {
+                mine.links.store(placed.links.load(Relaxed), Relaxed);
+            }
+        }
         node.seen_at(parent, name, stat.stx_nlink);
-        if self.foreign.contains(&(device_of(&stat), stat.stx_ino)) {
+        if self.foreign.contains(&body) {
             node.foreign.store(true, Relaxed);
         }
         let name_trust = if watched { TRUST_WATCHED } else { TRUST };

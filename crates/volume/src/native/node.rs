@@ -3,14 +3,15 @@
 
 use std::ffi::{CStr, CString};
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use rustix::fs::Statx;
 
 use super::iostate::OpenFile;
 use crate::recorder::Known;
+use crate::tiers::Placed;
 
 /// The kernel's number for the root of a mount (`FUSE_ROOT_ID`).
 pub(crate) const ROOT: u64 = 1;
@@ -62,6 +63,8 @@ pub(crate) struct Node {
     pub(crate) foreign: AtomicBool,
     /// A byte-range lock was asked for at some time: closes must be told from now on.
     pub(crate) locked: AtomicBool,
+    /// Its body is on a tier.
+    pub(crate) placed: OnceLock<Arc<Placed>>,
 }
 
 /// Where a node was last seen.
@@ -87,6 +90,7 @@ impl Node {
             searched: AtomicU64::new(0),
             foreign: AtomicBool::new(false),
             locked: AtomicBool::new(false),
+            placed: OnceLock::new(),
         }
     }
 

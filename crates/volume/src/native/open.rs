@@ -57,6 +57,9 @@ impl Native {
         if let Some(pin) = node.place.lock().pin.clone() {
             return self.with_room(|| reopen(pin.as_fd(), flags));
         }
+        if let Some(placed) = node.placed.get() {
+            return self.open_placed(node, placed, flags);
+        }
         if let Some((parent, name)) = node.name() {
             let dir = self.dir_fd(parent)?;
             let how = flags | OFlags::NOFOLLOW;
@@ -114,8 +117,13 @@ impl Native {
             open.fresh = None;
         }
         // Byte-range locks end with a close, and network storage tells of failures then. Who only
-        // reads seldom locks; locks that outlive such a process are swept (`PosixLocks::sweep`).
-        let quiet_close = !wish.write && !node.locked.load(Relaxed);
+        // reads, or only writes, seldom locks; locks that outlive such a process are swept
+        // (`PosixLocks::sweep`). An output that many short processes inherit is closed by each.
+        let one_way = match flags & libc::O_ACCMODE as u32 {
+            mode if mode == libc::O_RDONLY as u32 => true,
+            mode => mode == libc::O_WRONLY as u32 && self.is_local(node),
+        };
+        let quiet_close = one_way && !node.locked.load(Relaxed);
         let handle = Arc::new(Handle {
             node: Arc::clone(node),
             file,
@@ -136,6 +144,13 @@ impl Native {
         let fh = self.fresh_handle();
         self.handles.lock().insert(fh, handle);
         Opened { fh, state, backing_id, keep_cache, quiet_close, size: stat.stx_size }
+    }
+
+    fn is_local(&self, node: &Node) -> bool {
+        match (node.placed.get(), self.tiers()) {
+            (Some(placed), Some(tiers)) => tiers.room(placed).local,
+            _ => self.local.load(Relaxed),
+        }
     }
 
     fn may_pass(&self, stat: &Statx) -> bool {
@@ -272,6 +287,7 @@ impl Native {
         for owner in handle.lockers.lock().drain(..) {
             self.posix_locks.drop_owner(node.id, owner);
         }
+        self.charge(&handle);
         let mut open = node.open.lock();
         open.handles.retain(|other| !Arc::ptr_eq(other, &handle));
         if open.shared.leave() {
@@ -286,6 +302,9 @@ impl Native {
     /// # Errors
     /// EIO and the like, once, as fsync(2) says.
     pub(crate) fn fsync(&self, handle: &Handle, data_only: bool) -> Result<()> {
+        if !self.fsync_placed(handle)? {
+            return Ok(());
+        }
         if data_only {
             rustix::fs::fdatasync(&handle.file)
         } else {

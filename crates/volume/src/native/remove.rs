@@ -29,9 +29,13 @@ impl Native {
     fn remove(&self, parent: u64, name: &CStr, flags: AtFlags) -> Result<()> {
         let dir = self.dir_fd(parent)?;
         let node = self.pin_before_loss(dir.as_fd(), name);
+        let body = self.placed_before_loss(dir.as_fd(), name, node.as_ref());
         unlinkat(dir.as_fd(), name, flags)?;
         if let Some(node) = node {
             node.gone_from(parent, name);
+        }
+        if let Some(body) = body {
+            self.drop_body(&body, false);
         }
         Ok(())
     }
@@ -54,12 +58,19 @@ impl Native {
             .ok()
             .and_then(|stat| self.table.find(super::Identity::of(&stat)).map(|node| (node, stat)));
         let replaced = self.pin_before_loss(to.as_fd(), new_name);
+        let exchanged = flags & RenameFlags::EXCHANGE.bits() != 0;
+        let body = match exchanged {
+            true => None,
+            false => self.placed_before_loss(to.as_fd(), new_name, replaced.as_ref()),
+        };
         if flags == 0 {
             renameat(&from, name, &to, new_name)?;
         } else {
             renameat_with(&from, name, &to, new_name, RenameFlags::from_bits_retain(flags))?;
         }
-        let exchanged = flags & RenameFlags::EXCHANGE.bits() != 0;
+        if let Some(body) = body {
+            self.drop_body(&body, true);
+        }
         if let Some(node) = &replaced {
             node.gone_from(new_parent, new_name);
             if exchanged {

@@ -26,6 +26,7 @@ pub(crate) struct Table {
     /// Directories whose descriptor is kept, oldest first.
     pinned: Mutex<VecDeque<u64>>,
     most_pinned: usize,
+    device: u64,
 }
 
 impl Table {
@@ -44,6 +45,7 @@ impl Table {
             next: AtomicU64::new(ROOT + 1),
             pinned: Mutex::default(),
             most_pinned,
+            device: super::device_of(stat),
         }
     }
 
@@ -77,6 +79,20 @@ impl Table {
                 maps.by_id.insert(node.id, Arc::clone(&node));
                 node
             }
+        }
+    }
+
+    /// The device of the covered directory itself.
+    pub(crate) fn device(&self) -> u64 {
+        self.device
+    }
+
+    /// Parts a node from its identity, which another file has now.
+    pub(crate) fn part(&self, node: &Node) {
+        let mut maps = self.maps.write();
+        let key = key(node.identity);
+        if maps.by_identity.get(&key).is_some_and(|other| other.id == node.id) {
+            maps.by_identity.remove(&key);
         }
     }
 

@@ -1,0 +1,172 @@
+//! The rules: which file lives where, decided by its path alone.
+//!
+//! They are read from a TOML file that people write (FORMATS.md). What it is not: it moves nothing
+//! and knows no file; whoever places files asks [`Rules::place`].
+
+mod glob;
+
+use crate::site::{HERE, Site, TierId};
+use crate::toml::{Document, Entry, Flaw, Table};
+use globset::{Candidate, GlobSet};
+use std::collections::BTreeSet;
+
+const FULLS: [(&str, Full); 2] = [("spill", Full::Spill), ("fail", Full::Fail)];
+const FSYNCS: [(&str, Fsync); 2] = [("durable", Fsync::Durable), ("scratch", Fsync::Scratch)];
+const AFTERS: [(&str, After); 3] =
+    [("restore", After::Restore), ("keep", After::Keep), ("discard", After::Discard)];
+
+/// Where a file lives while the run lasts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// In place, as without Forebay.
+    Here,
+    /// On this tier or pool.
+    Tier(TierId),
+}
+
+/// What happens when the tier is full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Full {
+    /// The file stays in place.
+    #[default]
+    Spill,
+    /// The write fails with ENOSPC.
+    Fail,
+}
+
+/// What an fsync of a file on a tier does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fsync {
+    /// What fsync always does.
+    #[default]
+    Durable,
+    /// It returns at once: a power failure may take the file.
+    Scratch,
+}
+
+/// What becomes of a file on a tier when the run ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum After {
+    /// It becomes a plain file in place.
+    #[default]
+    Restore,
+    /// It stays on the tier, and a link leads there.
+    Keep,
+    /// It is deleted.
+    Discard,
+}
+
+/// What the rules say of one path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// Where the file lives.
+    pub home: Home,
+    /// What happens when the tier is full.
+    pub full: Full,
+    /// What an fsync does.
+    pub fsync: Fsync,
+    /// What becomes of it in the end.
+    pub after: After,
+    /// The number of the rule that said so, from 1; `None`: no rule matched, so it stays in place.
+    pub rule: Option<usize>,
+}
+
+/// What the built-in last rule says.
+static IN_PLACE: Placement = Placement {
+    home: Home::Here,
+    full: Full::Spill,
+    fsync: Fsync::Durable,
+    after: After::Restore,
+    rule: None,
+};
+
+/// The rules of a run, in their order.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    globs: GlobSet,
+    /// For each glob the index of its placement. It never falls, so the first glob that matches
+    /// is one of the first rule that matches.
+    rule_of: Vec<usize>,
+    placements: Vec<Placement>,
+}
+
+impl Rules {
+    /// No rules: everything stays in place.
+    pub fn none() -> Self {
+        Self { globs: GlobSet::empty(), rule_of: Vec::new(), placements: Vec::new() }
+    }
+
+    /// Reads the text of a rules file; `source` is its name in flaws, and its homes are tiers of
+    /// `site`.
+    pub fn parse(text: &str, source: &str, site: &Site) -> Result<Self, Flaw> {
+        let document = Document { source, text };
+        let entries = document.parse()?;
+        let root = document.root(&entries);
+        root.only(&["rule"])?;
+        let Some(rules) = root.get("rule") else { return Ok(Self::none()) };
+        let items = rules.items().ok_or_else(|| rules.not("a list of tables, [[rule]]"))?;
+        let (mut globs, mut rule_of, mut placements) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, item) in items.into_iter().enumerate() {
+            let table = item.table()?;
+            table.only(&["match", "home", "full", "fsync", "after"])?;
+            globs.extend(glob::all(table.need("match")?)?);
+            rule_of.resize(globs.len(), index);
+            placements.push(placement(table, index + 1, site)?);
+        }
+        // Each is right by itself; together they may still be too large for one automaton.
+        let globs = GlobSet::new(globs).map_err(|error| root.flaw(error.to_string()))?;
+        Ok(Self { globs, rule_of, placements })
+    }
+
+    /// Where the file of this path lives: what the first rule that matches says. The path is
+    /// relative to the covered directory and need not be valid UTF-8.
+    pub fn place(&self, path: &[u8]) -> &Placement {
+        let matching = self.globs.matches_candidate(&Candidate::from_bytes(path));
+        // The numbers of the globs come in ascending order.
+        matching.first().map_or(&IN_PLACE, |glob| &self.placements[self.rule_of[*glob]])
+    }
+
+    /// The tiers and pools that some rule names.
+    pub fn tiers(&self) -> BTreeSet<&TierId> {
+        let homes = self.placements.iter().map(|placement| &placement.home);
+        homes.filter_map(|home| if let Home::Tier(id) = home { Some(id) } else { None }).collect()
+    }
+}
+
+fn placement(table: Table<'_>, number: usize, site: &Site) -> Result<Placement, Flaw> {
+    let home = home(table.need("home")?, site)?;
+    if home == Home::Here {
+        let unused = ["full", "fsync", "after"].into_iter().find_map(|key| table.get(key));
+        if let Some(entry) = unused {
+            let message = format!("{} is for files on a tier, but home is \"here\"", entry.key);
+            return Err(entry.key_flaw(message));
+        }
+    }
+    Ok(Placement {
+        home,
+        full: choice(table, "full", &FULLS)?,
+        fsync: choice(table, "fsync", &FSYNCS)?,
+        after: choice(table, "after", &AFTERS)?,
+        rule: Some(number),
+    })
+}
+
+fn choice<T: Copy + Default>(table: Table<'_>, key: &str, of: &[(&str, T)]) -> Result<T, Flaw> {
+    table.get(key).map_or(Ok(T::default()), |entry| entry.word(of))
+}
+
+fn home(entry: Entry<'_>, site: &Site) -> Result<Home, Flaw> {
+    let name = entry.text()?;
+    let id = TierId(name.to_owned());
+    if name == HERE {
+        Ok(Home::Here)
+    } else if site.tier(&id).is_some() {
+        Ok(Home::Tier(id))
+    } else {
+        let known: Vec<&str> = site.tiers().map(|tier| tier.id.as_str()).chain([HERE]).collect();
+        Err(entry.unknown("tier", name, &known))
+    }
+}
+
+#[cfg(test)]
+mod tests;

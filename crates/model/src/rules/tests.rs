@@ -1,0 +1,218 @@
+//! If these fail, files go to another place than the rules say, are lost when they should be kept,
+//! or a misspelt rule is silently no rule.
+
+use super::*;
+use crate::site::Site;
+
+const LAPTOP: &str = include_str!("../../../../sites/laptop.toml");
+const INTERMEDIATES: &str = include_str!("../../../../examples/rules/intermediates.toml");
+
+fn site() -> Site {
+    Site::parse(LAPTOP, "laptop.toml", &|_| Some("/home/ada".to_owned())).expect("the example")
+}
+
+fn parse(text: &str) -> Result<Rules, Flaw> {
+    Rules::parse(text, "rules.toml", &site())
+}
+
+/// One rule for each line of globs (TOML values).
+fn rules(matches: &[&str]) -> Rules {
+    let rule = |globs| format!("[[rule]]\nmatch = {globs}\nhome = 'scratch'\n");
+    let text: String = matches.iter().map(rule).collect();
+    parse(&text).unwrap_or_else(|flaw| panic!("{flaw}\n{text}"))
+}
+
+fn tier(name: &str) -> Home {
+    Home::Tier(TierId(name.to_owned()))
+}
+
+#[test]
+fn the_example_says_what_its_comments_say() {
+    let rules = parse(INTERMEDIATES).expect("the example is right");
+    let (spill, durable) = (Full::Spill, Fsync::Durable);
+    let at = |rule, home: &str, full, fsync, after| {
+        let home = if home == "here" { Home::Here } else { tier(home) };
+        Placement { home, full, fsync, after, rule }
+    };
+    let here = |rule| at(rule, "here", spill, durable, After::Restore);
+    let temp = || at(Some(2), "scratch.temp", spill, Fsync::Scratch, After::Discard);
+    let sam = || at(Some(3), "scratch.temp", Full::Fail, durable, After::Restore);
+    let cache = || at(Some(4), "scratch.cache", spill, durable, After::Keep);
+    let bam = || at(Some(5), "scratch", spill, durable, After::Restore);
+    for (path, expected) in [
+        ("a.log", here(Some(1))),
+        ("work/1f/a.html", here(Some(1))),
+        ("logs/bwa/a.sam", here(Some(1))),
+        ("work/1f/a.tmp.0003.bam", temp()),
+        ("work/1f/tmp/x/y", temp()),
+        ("work/1f/a.sam", sam()),
+        ("work/a.sam", sam()),
+        ("a.sam", here(None)),
+        ("reference/hg38.fa.bwt", cache()),
+        ("reference/hg38/hg38.fa.bwt", here(None)),
+        ("work/1f/a.bam", bam()),
+        ("work/1f/a.bam.bai", bam()),
+        ("work/1f/a.vcf", here(None)),
+    ] {
+        assert_eq!(*rules.place(path.as_bytes()), expected, "{path}");
+    }
+    let tiers: Vec<&str> = rules.tiers().into_iter().map(TierId::as_str).collect();
+    assert_eq!(tiers, ["scratch", "scratch.cache", "scratch.temp"]);
+}
+
+#[test]
+fn without_rules_everything_stays_in_place() {
+    for rules in [Rules::none(), parse("").expect("no rules"), parse("rule = []").expect("none")] {
+        let placement = rules.place(b"work/a.sam");
+        assert_eq!(placement.home, Home::Here);
+        assert_eq!(placement.rule, None);
+        assert!(rules.tiers().is_empty());
+    }
+}
+
+#[test]
+fn the_first_rule_that_matches_wins_whatever_its_globs_look_like() {
+    // Each kind of glob takes another way through the set: names, endings, beginnings, the rest.
+    let kinds =
+        ["'a.sam'", "'*.sam'", "'work/**'", "'work/a.sam'", "'work/[a-c].sam'", "'**/?.s*'"];
+    for first in 0..kinds.len() {
+        let mut turned = kinds;
+        turned.rotate_left(first);
+        let rules = rules(&turned);
+        assert_eq!(rules.place(b"work/a.sam").rule, Some(1), "{turned:?}");
+        assert_eq!(rules.place(b"b").rule, None);
+    }
+    let rules = rules(&["['x', '*.no', 'y']", "['*.bam', '*.sam']", "'**'"]);
+    for (path, rule) in [("y", 1), ("a.sam", 2), ("d/e.bam", 2), ("d/z", 3)] {
+        assert_eq!(rules.place(path.as_bytes()).rule, Some(rule), "{path}");
+    }
+}
+
+#[test]
+fn globs_mean_what_the_document_says() {
+    for (glob, matching, others) in [
+        // Without a slash: the name, in any directory.
+        ("*.sam", &["a.sam", "w/a.sam", "w/x/.sam"][..], &["a.sam/x", "a.sam.gz", "A.SAM"][..]),
+        ("core", &["core", "a/b/core"], &["core/a", "score", "a/core.1"]),
+        ("a?c", &["abc", "x/a.c"], &["ac", "a/c", "abbc"]),
+        ("**", &["a", "a/b", ".a/.b"], &[]),
+        ("t**p", &["tp", "temp", "x/tmp"], &["t/p"]),
+        // With one: from the covered directory on; `*` does not cross it, `**` does.
+        ("work/*.sam", &["work/a.sam"], &["work/x/a.sam", "x/work/a.sam", "a.sam"]),
+        ("work/**/*.sam", &["work/a.sam", "work/x/y/a.sam"], &["x/work/a.sam", "work.sam"]),
+        ("work/**", &["work/a", "work/x/a"], &["work", "works/a", "x/work/a"]),
+        ("**/work/*", &["work/a", "x/y/work/a"], &["work/x/a", "rework/a"]),
+        ("*/a", &["x/a"], &["a", "x/y/a"]),
+        // The rest.
+        ("[a-c]*/x[!0-9]", &["c/xx", "bob/x."], &["d/xx", "c/x1", "c/x"]),
+        ("*.{fa,fq}{,.gz}", &["a.fa", "x/a.fq.gz"], &["a.gz", "a.fasta"]),
+        (r"a\*b", &["a*b", "x/a*b"], &["aab", r"a\*b"]),
+        ("[[]x[]]", &["[x]"], &["x"]),
+        ("*", &["a.", ".hidden", "a\nb", "x/y"], &[]),
+        ("größe/*", &["größe/é"], &["grösse/e"]),
+    ] {
+        let rules = rules(&[&format!("'{glob}'")]);
+        for (path, rule) in
+            matching.iter().map(|path| (path, Some(1))).chain(others.iter().map(|p| (p, None)))
+        {
+            assert_eq!(rules.place(path.as_bytes()).rule, rule, "{glob} on {path:?}");
+        }
+    }
+}
+
+#[test]
+fn paths_are_bytes() {
+    let rules = rules(&["'*.sam'", "'w/**/x'", "'w/?'", "'w/a*'", "'tmp'"]);
+    for (path, rule) in [
+        (&b"\xff\xfe/\x80.sam"[..], Some(1)),
+        (b"w/\xff/x", Some(2)),
+        (b"w/\xff", Some(3)),
+        (b"w/a\xff\n", Some(4)),
+        (b"\xff/tmp", Some(5)),
+        (b"w/\xff\xff", None),
+        (b"", None),
+    ] {
+        assert_eq!(rules.place(path).rule, rule, "{path:?}");
+    }
+}
+
+#[test]
+fn flaws_name_the_line_the_column_and_what_was_meant() {
+    const RULE: &str = "# x\n[[rule]]\nmatch = '*.sam'\n";
+    for (rest, flaw) in [
+        ("home = 'scrach'\n", r#"4:8: there is no tier "scrach"; did you mean "scratch"?"#),
+        (
+            "home = 'scratch.tmp'",
+            r#"4:8: there is no tier "scratch.tmp"; did you mean "scratch.temp"?"#,
+        ),
+        ("home = 'hre'\n", r#"4:8: there is no tier "hre"; did you mean "here"?"#),
+        (
+            "home = 'tape'\n",
+            concat!(
+                r#"4:8: there is no tier "tape"; it can be "#,
+                r#""scratch", "scratch.cache", "scratch.temp" or "here""#
+            ),
+        ),
+        ("home = 1\n", "4:8: home must be a text in quotes, but is a number"),
+        ("", r#"2:1: the key "home" is missing here"#),
+        ("hoem = 'here'\n", r#"4:1: there is no key "hoem"; did you mean "home"?"#),
+        (
+            "size = '1'\n",
+            r#"4:1: there is no key "size"; it can be "match", "home", "full", "fsync" or "after""#,
+        ),
+        (
+            "home = 'scratch'\nfull = 'spil'\n",
+            r#"5:8: full must be "spill" or "fail", not "spil"; did you mean "spill"?"#,
+        ),
+        (
+            "home = 'scratch'\nfsync = 'never'\n",
+            r#"5:9: fsync must be "durable" or "scratch", not "never""#,
+        ),
+        (
+            "home = 'scratch'\nafter = 'delete'\n",
+            r#"5:9: after must be "restore", "keep" or "discard", not "delete""#,
+        ),
+        (
+            "home = 'scratch'\nafter = true\n",
+            "5:9: after must be a text in quotes, but is true or false",
+        ),
+        (
+            "home = 'here'\nafter = 'discard'\n",
+            r#"5:1: after is for files on a tier, but home is "here""#,
+        ),
+        ("home = 'scratch'\n[rules]\n", r#"5:2: there is no key "rules"; did you mean "rule"?"#),
+    ] {
+        let flawed = parse(&format!("{RULE}{rest}")).expect_err(rest);
+        assert_eq!(flawed.to_string(), format!("rules.toml:{flaw}"));
+    }
+    for (text, flaw) in [
+        ("[rule]\nmatch = 'a'\n", "1:1: rule must be a list of tables, [[rule]], but is a table"),
+        ("rule = ['a']\n", "1:9: rule must be a table, but is a text"),
+        ("[[rule]]\nhome = 'here'\n", r#"1:1: the key "match" is missing here"#),
+    ] {
+        assert_eq!(parse(text).expect_err(text).to_string(), format!("rules.toml:{flaw}"));
+    }
+}
+
+#[test]
+fn globs_that_match_nothing_are_refused_at_their_place() {
+    for (globs, flaw) in [
+        ("''", "2:9: an empty glob matches nothing"),
+        ("[]", "2:9: this list is empty, so the rule matches nothing"),
+        ("['a', '']", "2:15: an empty glob matches nothing"),
+        ("['a',\n  3]", "3:3: match must be a glob in quotes, or a list of globs, but is a number"),
+        ("7", "2:9: match must be a glob in quotes, or a list of globs, but is a number"),
+        ("'/tmp/*'", "2:9: a glob is relative to the covered directory: it can't begin with /"),
+        ("'../x'", r#"2:9: a glob can't leave the covered directory by "..""#),
+        ("'a/../b'", r#"2:9: a glob can't leave the covered directory by "..""#),
+        ("'..'", r#"2:9: a glob can't leave the covered directory by "..""#),
+        ("'a/b/'", r#"2:9: a glob matches files: for all files below, write "a/b/**""#),
+        ("'./a'", r#"2:9: no path has an empty or "." part, so this glob matches nothing"#),
+        ("'a//b'", r#"2:9: no path has an empty or "." part, so this glob matches nothing"#),
+        ("'a[b'", r#"2:9: "a[b" is no glob: unclosed character class; missing ']'"#),
+        ("'[z-a]'", r#"2:9: "[z-a]" is no glob: invalid range; 'z' > 'a'"#),
+    ] {
+        let text = format!("[[rule]]\nmatch = {globs}\nhome = 'here'\n");
+        assert_eq!(parse(&text).expect_err(globs).to_string(), format!("rules.toml:{flaw}"));
+    }
+}

@@ -1,0 +1,167 @@
+//! The site: which tiers a machine or a cluster has, where they are, and how much they take.
+//!
+//! It is read from a TOML file that people write (FORMATS.md). What it is not: it looks at no
+//! directory and at no environment; whether a path exists is for those to find out who use it.
+
+mod path;
+
+use crate::ByteCount;
+use crate::toml::{Document, Entry, Flaw};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+/// What a rule says for "in place": no tier may be called so.
+pub(crate) const HERE: &str = "here";
+
+const REACHES: [(&str, Reach); 3] =
+    [("node", Reach::Node), ("shared", Reach::Shared), ("world", Reach::World)];
+
+/// Where a variable of the environment comes from: this floor does not look it up.
+pub type Variables<'v> = &'v dyn Fn(&str) -> Option<String>;
+
+/// The name of a tier (`scratch`) or of a pool of one (`scratch.temp`).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TierId(pub String);
+
+impl TierId {
+    /// The plain name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for TierId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// Who can read a tier directly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reach {
+    /// This node only.
+    Node,
+    /// All nodes of the cluster.
+    Shared,
+    /// Machines outside too.
+    World,
+}
+
+/// A directory where files can live instead of their place, or a pool of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tier {
+    /// The name by which rules call it.
+    pub id: TierId,
+    /// The directory, absolute. A pool has that of its tier.
+    pub path: PathBuf,
+    /// Who can read it directly.
+    pub reach: Reach,
+    /// The hard bound of what Forebay keeps there; for a tier with pools, of what it keeps outside
+    /// of them. `None`: as much as fits.
+    pub capacity: Option<ByteCount>,
+    /// The tier that this is a pool of.
+    pub pool_of: Option<TierId>,
+}
+
+/// The tiers of a machine or a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    tiers: BTreeMap<TierId, Tier>,
+}
+
+impl Site {
+    /// Reads the text of a site file; `source` is its name in flaws, `variable` gives the values
+    /// that stand for `$NAME` (and `$HOME` for `~`) in paths.
+    pub fn parse(text: &str, source: &str, variable: Variables<'_>) -> Result<Self, Flaw> {
+        let document = Document { source, text };
+        let entries = document.parse()?;
+        let root = document.root(&entries);
+        root.only(&["tier"])?;
+        let mut site = Self { tiers: BTreeMap::new() };
+        if let Some(tiers) = root.get("tier") {
+            for tier in tiers.table()?.entries() {
+                site.read(tier, variable)?;
+            }
+        }
+        if site.tiers.is_empty() {
+            return Err(root.flaw("there is no tier: a site has a table [tier.NAME] for each"));
+        }
+        Ok(site)
+    }
+
+    /// The tier or pool of this name.
+    pub fn tier(&self, id: &TierId) -> Option<&Tier> {
+        self.tiers.get(id)
+    }
+
+    /// All tiers and pools, by name.
+    pub fn tiers(&self) -> impl Iterator<Item = &Tier> {
+        self.tiers.values()
+    }
+
+    fn read(&mut self, entry: Entry<'_>, variable: Variables<'_>) -> Result<(), Flaw> {
+        let id = TierId(name(entry)?.to_owned());
+        let table = entry.table()?;
+        table.only(&["path", "reach", "capacity", "pools"])?;
+        let mut tier = Tier {
+            id,
+            path: path::directory(table.need("path")?, variable)?,
+            reach: table.need("reach")?.word(&REACHES)?,
+            capacity: table.get("capacity").map(amount).transpose()?,
+            pool_of: None,
+        };
+        if let Some(pools) = table.get("pools") {
+            self.split(&mut tier, pools)?;
+        }
+        self.tiers.insert(tier.id.clone(), tier);
+        Ok(())
+    }
+
+    /// Gives each pool its part of the capacity; what is left stays with the tier.
+    fn split(&mut self, tier: &mut Tier, pools: Entry<'_>) -> Result<(), Flaw> {
+        let table = pools.table()?;
+        let Some(whole) = tier.capacity else {
+            let message = format!("pools split a capacity, and tier {:?} has none", tier.id.0);
+            return Err(table.flaw(message));
+        };
+        let mut taken = ByteCount::ZERO;
+        for pool in table.entries() {
+            let id = TierId(format!("{}.{}", tier.id, name(pool)?));
+            let capacity = amount(pool)?;
+            taken += capacity;
+            let pool_of = Some(tier.id.clone());
+            let pool = Tier { id, capacity: Some(capacity), pool_of, ..tier.clone() };
+            self.tiers.insert(pool.id.clone(), pool);
+        }
+        if taken > whole {
+            let (taken, whole) = (taken.get(), whole.get());
+            let message = format!("the pools take {taken} bytes, but the capacity is {whole}");
+            return Err(table.flaw(message));
+        }
+        tier.capacity = Some(whole - taken);
+        Ok(())
+    }
+}
+
+/// The key of a tier or a pool as its name.
+fn name(entry: Entry<'_>) -> Result<&str, Flaw> {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-');
+    let name = entry.key;
+    if name == HERE {
+        return Err(entry.key_flaw("\"here\" means in place: a tier needs another name"));
+    }
+    if name.is_empty() || !name.chars().all(fits) {
+        let message = format!("a tier can't be called {name:?}: names are of a-z, 0-9, _ and -");
+        return Err(entry.key_flaw(message));
+    }
+    Ok(name)
+}
+
+fn amount(entry: Entry<'_>) -> Result<ByteCount, Flaw> {
+    let text = entry.text().map_err(|_| entry.not("an amount in quotes, like \"200 GiB\""))?;
+    text.parse().map_err(|error: crate::NotBytes| entry.flaw(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests;

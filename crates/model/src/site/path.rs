@@ -1,0 +1,50 @@
+//! The path of a tier as people write it: with variables, and with `~` for the home directory.
+
+use super::Variables;
+use crate::toml::{Entry, Flaw};
+use std::path::PathBuf;
+
+/// An absolute directory.
+pub(super) fn directory(entry: Entry<'_>, variable: Variables<'_>) -> Result<PathBuf, Flaw> {
+    let path = replaced(entry.text()?, variable).map_err(|message| entry.flaw(message))?;
+    if !path.starts_with('/') {
+        return Err(entry.flaw(format!("{} must begin with /, but is {path:?}", entry.key)));
+    }
+    Ok(PathBuf::from(path))
+}
+
+/// The text with values in place of names; values are taken as they are, whatever they contain.
+fn replaced(text: &str, variable: Variables<'_>) -> Result<String, String> {
+    // An empty value is a forgotten one: `/scratch/$PROJECT` must not become all of `/scratch`.
+    let value = |name: &str| {
+        let value = variable(name).filter(|value| !value.is_empty());
+        value.ok_or_else(|| format!("the variable {name} is not set, or is empty"))
+    };
+    let mut done = String::new();
+    let mut rest = text;
+    if let Some(below) = text.strip_prefix('~') {
+        if !(below.is_empty() || below.starts_with('/')) {
+            return Err("~ stands for your own home directory only: write ~/".to_owned());
+        }
+        done.push_str(&value("HOME")?);
+        rest = below;
+    }
+    while let Some((before, after)) = rest.split_once('$') {
+        let (name, behind) = match after.strip_prefix('{') {
+            Some(inner) => inner.split_once('}').ok_or("there is a ${ without its }")?,
+            None => after.split_at(after.find(|c: char| !in_name(c)).unwrap_or(after.len())),
+        };
+        if name.is_empty() || !name.chars().all(in_name) {
+            return Err("a $ needs the name of a variable, as in $USER or ${USER}".to_owned());
+        }
+        done.push_str(before);
+        done.push_str(&value(name)?);
+        rest = behind;
+    }
+    done.push_str(rest);
+    Ok(done)
+}
+
+fn in_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}

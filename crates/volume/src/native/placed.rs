@@ -1,0 +1,232 @@
+//! Files whose body a rule sent to another tier, shown as the plain files that programs think they
+//! are: the link in place gives identity and names, the body all the rest (see `tiers`).
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use forebay_model::Fsync;
+use rustix::fs::{AtFlags, Gid, OFlags, Statx, Uid, chownat};
+use rustix::io::Errno;
+
+use super::{Handle, Held, Identity, Native, Node, Result, device_of, stat_of};
+use crate::tiers::{Placed, Tiers, merged, ours};
+
+/// What a name leads to.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    /// Attributes to show.
+    pub(crate) stat: Statx,
+    /// Set when the body is on a tier.
+    pub(crate) placed: Option<Arc<Placed>>,
+    /// Device and inode of what holds the bytes.
+    pub(crate) body: (u64, u64),
+}
+
+impl Seen {
+    pub(crate) fn plain(stat: Statx) -> Seen {
+        Seen { stat, placed: None, body: place_of(&stat) }
+    }
+}
+
+pub(super) fn place_of(stat: &Statx) -> (u64, u64) {
+    (device_of(stat), stat.stx_ino)
+}
+
+fn is_link(stat: &Statx) -> bool {
+    u32::from(stat.stx_mode) & libc::S_IFMT == libc::S_IFLNK
+}
+
+impl Native {
+    /// Gives the tiers to which rules send files of this directory.
+    #[must_use]
+    pub fn with_tiers(mut self, tiers: Option<Arc<Tiers>>) -> Native {
+        self.tiers = tiers;
+        self
+    }
+
+    pub(crate) fn tiers(&self) -> Option<&Arc<Tiers>> {
+        self.tiers.as_ref()
+    }
+
+    /// What `name` leads to, a placed file as the plain file that it stands for.
+    pub(crate) fn look(&self, dir: BorrowedFd<'_>, name: &CStr) -> Result<Seen> {
+        let stat = stat_of(dir, name)?;
+        let Some(tiers) = self.tiers.as_ref().filter(|_| is_link(&stat)) else {
+            return Ok(Seen::plain(stat));
+        };
+        let Some(placed) = tiers.recognise(dir, name) else { return Ok(Seen::plain(stat)) };
+        // A body that is gone leaves a link that leads nowhere, and that is what is shown.
+        let Ok(body) = tiers.stat(&placed) else { return Ok(Seen::plain(stat)) };
+        if !ours(&stat, &body) {
+            return Ok(Seen::plain(stat));
+        }
+        placed.charged.store(body.stx_blocks * 512, Relaxed);
+        placed.links.store(u64::from(stat.stx_nlink), Relaxed);
+        let (body, stat) = (place_of(&body), merged(&stat, &body));
+        Ok(Seen { stat, placed: Some(Arc::new(placed)), body })
+    }
+
+    /// The file type to show for a name in a directory listing.
+    pub(crate) fn kind_of(&self, dir: BorrowedFd<'_>, name: &CStr, kind: u32) -> u32 {
+        let link = kind == libc::S_IFLNK >> 12;
+        match self.tiers.as_ref().filter(|_| link).and_then(|tiers| tiers.recognise(dir, name)) {
+            Some(_) => libc::S_IFREG >> 12,
+            None => kind,
+        }
+    }
+
+    /// Attributes of a node as they are to be shown, given those of whatever holds its bytes.
+    pub(crate) fn shown(&self, node: &Node, body: Statx) -> Statx {
+        let Some(placed) = node.placed.get() else { return body };
+        if let Ok(link) = self.check_link(node, placed) {
+            return merged(&link, &body);
+        }
+        // It has no name any more.
+        let mut link = body;
+        link.stx_ino = node.identity.inode;
+        link.stx_dev_major = rustix::fs::major(node.identity.device);
+        link.stx_dev_minor = rustix::fs::minor(node.identity.device);
+        link.stx_nlink = placed.links.load(Relaxed) as u32;
+        merged(&link, &body)
+    }
+
+    /// Attributes of a placed file that nobody has open, if its name still leads to it.
+    pub(super) fn stat_placed(&self, node: &Arc<Node>, placed: &Placed) -> Result<Statx> {
+        let tiers = self.tiers.as_ref().ok_or(Errno::STALE)?;
+        let link = self.check_link(node, placed)?;
+        Ok(merged(&link, &tiers.stat(placed)?))
+    }
+
+    /// The link of a placed file, if its newest name still leads to it.
+    fn check_link(&self, node: &Node, placed: &Placed) -> Result<Statx> {
+        let (parent, name) = node.name().ok_or(Errno::STALE)?;
+        let dir = self.dir_fd(parent)?;
+        match stat_of(dir.as_fd(), &name) {
+            Ok(link) if Identity::of(&link) == node.identity => {
+                placed.links.store(u64::from(link.stx_nlink), Relaxed);
+                Ok(link)
+            }
+            Ok(_) | Err(Errno::NOENT) => Err(Errno::STALE),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Opens the body of a placed file, as the caller.
+    pub(super) fn open_placed(
+        &self,
+        node: &Arc<Node>,
+        placed: &Placed,
+        flags: OFlags,
+    ) -> Result<OwnedFd> {
+        let tiers = self.tiers.as_ref().ok_or(Errno::STALE)?;
+        match self.check_link(node, placed) {
+            Ok(_) => self.with_room(|| tiers.reach(placed, flags)),
+            Err(Errno::STALE) => {
+                let handle = node.open.lock().handles.last().cloned().ok_or(Errno::STALE)?;
+                self.with_room(|| super::reopen(handle.file.as_fd(), flags))
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    /// A descriptor of a body, without rights.
+    pub(super) fn hold_placed(&self, placed: &Placed) -> Result<Held> {
+        let tiers = self.tiers.as_ref().ok_or(Errno::STALE)?;
+        self.with_room(|| tiers.reach(placed, OFlags::PATH)).map(Held::Fresh)
+    }
+
+    /// The placed file that is about to lose its last name at `name`.
+    pub(super) fn placed_before_loss(
+        &self,
+        dir: BorrowedFd<'_>,
+        name: &CStr,
+        node: Option<&Arc<Node>>,
+    ) -> Option<Arc<Placed>> {
+        let tiers = self.tiers.as_ref()?;
+        let link = stat_of(dir, name).ok().filter(is_link)?;
+        let found = tiers.recognise(dir, name)?;
+        let body = tiers.stat(&found).ok()?;
+        if link.stx_nlink > 1 || !ours(&link, &body) {
+            return None;
+        }
+        match node.and_then(|node| node.placed.get()).filter(|placed| placed.key == found.key) {
+            Some(placed) => Some(Arc::clone(placed)),
+            None => {
+                found.charged.store(body.stx_blocks * 512, Relaxed);
+                Some(Arc::new(found))
+            }
+        }
+    }
+
+    /// Takes the body of a file away whose last name has just gone; `replaced` by another file.
+    pub(super) fn drop_body(&self, placed: &Placed, replaced: bool) {
+        if let Some(tiers) = &self.tiers {
+            // The body is its owner's, who need not be the caller.
+            self.wardrobe.undress();
+            match replaced {
+                true => tiers.retire(placed, boot_nanos()),
+                false => tiers.remove(placed),
+            }
+        }
+    }
+
+    /// Removes bodies that were replaced long enough ago.
+    pub(crate) fn remove_retired(&self) {
+        if let Some(tiers) = &self.tiers {
+            tiers.remove_retired(boot_nanos());
+        }
+    }
+
+    /// Gives the link to whom the body was given: who owns a file may rename and remove it in a
+    /// directory with the sticky bit.
+    pub(super) fn give_link(&self, node: &Node, uid: Option<Uid>, gid: Option<Gid>) {
+        let Some(placed) = node.placed.get() else { return };
+        if self.check_link(node, placed).is_ok()
+            && let Some((parent, name)) = node.name()
+            && let Ok(dir) = self.dir_fd(parent)
+        {
+            self.wardrobe.undress();
+            let _ = chownat(&dir, &name, uid, gid, AtFlags::SYMLINK_NOFOLLOW);
+        }
+    }
+
+    /// Counts what open placed files take, against the capacity of their tiers.
+    pub(crate) fn charge(&self, handle: &Handle) {
+        if let (Some(tiers), Some(placed)) = (&self.tiers, handle.node.placed.get())
+            && handle.writes
+            && let Ok(body) = stat_of(handle.file.as_fd(), c"")
+        {
+            tiers.charge(placed, body.stx_blocks * 512);
+        }
+    }
+
+    /// What fsync(2) has to do beside the body: once, make its names safe. `false`: nothing at
+    /// all, as the rule asked.
+    pub(super) fn fsync_placed(&self, handle: &Handle) -> Result<bool> {
+        let (Some(tiers), Some(placed)) = (&self.tiers, handle.node.placed.get()) else {
+            return Ok(true);
+        };
+        let path = self.path_of(&handle.node);
+        if tiers.rule(&path).is_some_and(|rule| rule.fsync == Fsync::Scratch) {
+            return Ok(false);
+        }
+        if !placed.named.load(Relaxed) {
+            // The caller may write the file without being allowed to read its directory.
+            self.wardrobe.undress();
+            rustix::fs::fsync(tiers.room(placed).root())?;
+            if let Some((parent, _)) = handle.node.name() {
+                let dir = self.dir_fd(parent)?;
+                rustix::fs::fsync(super::reopen(dir.as_fd(), OFlags::RDONLY | OFlags::DIRECTORY)?)?;
+            }
+            placed.named.store(true, Relaxed);
+        }
+        Ok(true)
+    }
+}
+
+fn boot_nanos() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}

@@ -1,0 +1,102 @@
+//! Making a file where its rule sends it.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+use rustix::fs::{Mode, symlinkat};
+use rustix::io::Errno;
+
+use super::create::Created;
+use super::open::backing_flags;
+use super::placed::place_of;
+use super::{Native, Node, Permissions, Result, Seen, device_of, proc_path, stat_of};
+use crate::creds::set_umask;
+use crate::tiers::{Placed, merged};
+
+impl Native {
+    /// Makes a file where its rule sends it; `None` when it belongs in place, or has to stay there.
+    ///
+    /// The body comes first, then the link: a kill between the two leaves a body without a name,
+    /// which `forebay restore` finds.
+    pub(super) fn create_placed(
+        &self,
+        dir: &Arc<Node>,
+        name: &CStr,
+        flags: u32,
+        permissions: Permissions,
+    ) -> Result<Option<(Created, Arc<Node>)>> {
+        let Some(tiers) = &self.tiers else { return Ok(None) };
+        let mut path = self.path_of(dir);
+        if !path.is_empty() {
+            path.push(b'/');
+        }
+        path.extend_from_slice(name.to_bytes());
+        let Some((number, rule)) = tiers.spot(&path)? else { return Ok(None) };
+        let up = self.dir_fd_of(dir)?;
+        if inherits_list(up.as_fd()) {
+            // Only the file system in place knows what the new file would inherit.
+            return Ok(None);
+        }
+        let directory = stat_of(up.as_fd(), c"")?;
+        if device_of(&directory) != self.table.device() {
+            // A part of the file system with a device number of its own, which the way home does
+            // not enter.
+            return Ok(None);
+        }
+        let room = tiers.numbered(number);
+        set_umask(permissions.umask);
+        let mode = Mode::from_raw_mode(permissions.mode & 0o7777);
+        let how = backing_flags(flags);
+        let (file, key) = match self.with_room(|| room.make(name, how, mode)) {
+            Ok(made) => made,
+            Err(
+                error @ (Errno::NOSPC | Errno::DQUOT | Errno::ROFS | Errno::ACCESS | Errno::NOENT),
+            ) => {
+                let why = || format!("tier {} refuses new files: {error}", room.tier);
+                return tiers.spill(rule, why);
+            }
+            Err(other) => return Err(other),
+        };
+        let body = stat_of(file.as_fd(), c"")?;
+        let inherits_group = u32::from(directory.stx_mode) & libc::S_ISGID != 0;
+        if inherits_group && directory.stx_gid != body.stx_gid {
+            let _ = room.remove(&key);
+            return Ok(None);
+        }
+        match symlinkat(room.target(&key), &up, name) {
+            Ok(()) => {}
+            Err(error) => {
+                let _ = room.remove(&key);
+                return match error {
+                    // Somebody was faster, from outside: the kernel is to look again.
+                    Errno::EXIST if self.look(up.as_fd(), name)?.placed.is_some() => {
+                        Err(Errno::STALE)
+                    }
+                    Errno::EXIST => Ok(None),
+                    // A file system without links.
+                    Errno::PERM | Errno::OPNOTSUPP => {
+                        tiers.spill(rule, || format!("links can't be made in place: {error}"))
+                    }
+                    other => Err(other),
+                };
+            }
+        }
+        let link = stat_of(up.as_fd(), name)?;
+        let placed = Arc::new(Placed::new(number, key));
+        let seen = Seen { stat: merged(&link, &body), placed: Some(placed), body: place_of(&body) };
+        let (entry, node) = self.entry(dir.id, name, seen, dir.is_watched());
+        let opened = self.opened(&node, file, flags, &body);
+        Ok(Some((Created { entry, opened }, node)))
+    }
+}
+
+/// Whether new files in a directory get an access control list from it (acl(5)).
+fn inherits_list(dir: BorrowedFd<'_>) -> bool {
+    let path = proc_path(dir);
+    // SAFETY: two strings that live across the call; no buffer, so nothing is written.
+    let length = unsafe {
+        libc::getxattr(path.as_ptr(), c"system.posix_acl_default".as_ptr(), std::ptr::null_mut(), 0)
+    };
+    length > 0
+}

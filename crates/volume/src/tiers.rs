@@ -1,0 +1,204 @@
+//! Where files live that a rule sent to another tier. The *body* lies in a directory of the
+//! volume's own on the tier (a *room*); in place there is a symbolic link that leads to it. So the
+//! names stay where they were, a rename or a crash is the directory's own business, and whoever
+//! looks from outside reads the right bytes. Inside, link and body are shown as one plain file
+//! (`native::placed`).
+//!
+//! It decides nothing: rules do. It knows no kernel and no numbers of nodes.
+
+mod arrivals;
+mod book;
+mod folder;
+mod home;
+mod opening;
+mod placed;
+mod room;
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use forebay_model::{Full, Home as HomeTier, Placement, Rules, TreeId};
+use parking_lot::Mutex;
+use rustix::fs::{Statx, readlinkat};
+use rustix::io::Errno;
+
+use book::{Book, Entry};
+pub use home::{Homecoming, Left, Which, bring_home};
+pub use opening::{Purpose, Trouble, Wanted};
+pub(crate) use placed::{Placed, merged, ours};
+pub(crate) use room::Room;
+
+/// The directory, in a covered one, that holds what is Forebay's own.
+pub const OWN: &str = ".forebay";
+
+/// How long a body that was replaced is kept: until the file system in place has surely committed
+/// the replacement (ext4 and XFS within 30 s), so that a power failure leaves the old or the new.
+const RETIRED_NANOS: u64 = 60_000_000_000;
+
+/// The tiers of one covered directory.
+#[derive(Debug)]
+pub struct Tiers {
+    /// `None`: nothing new is placed, what was placed before is shown as it should be.
+    rules: Option<Rules>,
+    rooms: Vec<Room>,
+    /// Rooms that had files and are not there now.
+    missing: Vec<Entry>,
+    book: Book,
+    /// Bodies that were replaced, with the time (ns of the run) and their name now.
+    retired: Mutex<Vec<(u64, usize, CString)>>,
+    /// Files that stayed in place because their tier was full or refused.
+    spilled: AtomicU64,
+    why_spilled: OnceLock<String>,
+}
+
+impl Tiers {
+    /// Tiers that had files and are not there now, in words.
+    pub fn missing(&self) -> impl Iterator<Item = String> {
+        self.missing.iter().map(|entry| {
+            format!(
+                "{}, where tier {} has files of this directory, is not there: their names lead \
+                 nowhere until it is back",
+                entry.path.display(),
+                entry.tier
+            )
+        })
+    }
+
+    /// The directories on tiers.
+    pub(crate) fn rooms(&self) -> &[Room] {
+        &self.rooms
+    }
+
+    /// Gives the rooms their numbers in the record, from `first` on; tells how many there are.
+    pub(crate) fn number(&mut self, first: u16) -> u16 {
+        for (room, number) in self.rooms.iter_mut().zip(first..) {
+            room.tree = TreeId(number);
+        }
+        self.rooms.len() as u16
+    }
+
+    /// How many files stayed in place against their rule, and why the first did.
+    pub(crate) fn spilled(&self) -> (u64, String) {
+        (self.spilled.load(Relaxed), self.why_spilled.get().cloned().unwrap_or_default())
+    }
+
+    /// Files are brought home when the run ends.
+    pub(crate) fn is_ruled(&self) -> bool {
+        self.rules.is_some()
+    }
+
+    pub(crate) fn room(&self, placed: &Placed) -> &Room {
+        &self.rooms[placed.room]
+    }
+
+    pub(crate) fn numbered(&self, number: usize) -> &Room {
+        &self.rooms[number]
+    }
+
+    /// What the rules say of a path below the covered directory.
+    pub(crate) fn rule(&self, path: &[u8]) -> Option<&Placement> {
+        let own = path
+            .strip_prefix(OWN.as_bytes())
+            .is_some_and(|rest| rest.first().is_none_or(|next| *next == b'/'));
+        if own { None } else { self.rules.as_ref().map(|rules| rules.place(path)) }
+    }
+
+    /// The room in which a new file is to be made; `None` in place.
+    ///
+    /// # Errors
+    /// ENOSPC when its tier is full and the rule says so.
+    pub(crate) fn spot(&self, path: &[u8]) -> Result<Option<(usize, &Placement)>, Errno> {
+        let Some(placement) = self.rule(path) else { return Ok(None) };
+        let HomeTier::Tier(tier) = &placement.home else { return Ok(None) };
+        let Some(number) = self.rooms.iter().position(|room| room.tier == *tier && room.writable)
+        else {
+            return self.spill(placement, || format!("tier {tier} is not there"));
+        };
+        if self.rooms[number].is_full() {
+            return self.spill(placement, || format!("tier {tier} is full"));
+        }
+        Ok(Some((number, placement)))
+    }
+
+    /// Leaves a file in place, or refuses it, as its rule says.
+    pub(crate) fn spill<T>(
+        &self,
+        placement: &Placement,
+        why: impl FnOnce() -> String,
+    ) -> Result<Option<T>, Errno> {
+        if placement.full == Full::Fail {
+            return Err(Errno::NOSPC);
+        }
+        self.spilled.fetch_add(1, Relaxed);
+        self.why_spilled.get_or_init(why);
+        Ok(None)
+    }
+
+    /// The placed file that the symbolic link `name` stands for, if it is one of ours. Whether the
+    /// body belongs to whom the link belongs is for `ours` to say.
+    pub(crate) fn recognise(&self, dir: BorrowedFd<'_>, name: &CStr) -> Option<Placed> {
+        let target = readlinkat(dir, name, Vec::with_capacity(256)).ok()?;
+        let (room, key) = self
+            .rooms
+            .iter()
+            .enumerate()
+            .find_map(|(number, room)| Some((number, room.key_of(target.to_bytes())?)))?;
+        Some(Placed::new(room, key))
+    }
+
+    /// Attributes of a body.
+    pub(crate) fn stat(&self, placed: &Placed) -> Result<Statx, Errno> {
+        self.room(placed).stat(&placed.key)
+    }
+
+    /// Opens a body.
+    pub(crate) fn reach(
+        &self,
+        placed: &Placed,
+        flags: rustix::fs::OFlags,
+    ) -> Result<OwnedFd, Errno> {
+        self.room(placed).reach(&placed.key, flags)
+    }
+
+    /// Notes how many bytes a body takes.
+    pub(crate) fn charge(&self, placed: &Placed, bytes: u64) {
+        if !placed.gone.load(Relaxed) {
+            let before = placed.charged.swap(bytes, Relaxed);
+            self.room(placed).charge(before, bytes);
+        }
+    }
+
+    /// Takes a body away; its last name is gone.
+    pub(crate) fn remove(&self, placed: &Placed) {
+        let _ = self.room(placed).remove(&placed.key);
+        if !placed.gone.swap(true, Relaxed) {
+            self.room(placed).charge(placed.charged.load(Relaxed), 0);
+        }
+    }
+
+    /// Takes a body out of use that another file has replaced. It is removed later: the tier could
+    /// be faster than the directory to make its change last, and a power failure between the two
+    /// would leave the old name without bytes.
+    pub(crate) fn retire(&self, placed: &Placed, now: u64) {
+        match self.room(placed).retire(&placed.key) {
+            Ok(name) => self.retired.lock().push((now, placed.room, name)),
+            Err(_) => return self.remove(placed),
+        }
+        if !placed.gone.swap(true, Relaxed) {
+            self.room(placed).charge(placed.charged.load(Relaxed), 0);
+        }
+    }
+
+    /// Removes bodies that were replaced long ago.
+    pub(crate) fn remove_retired(&self, now: u64) {
+        self.retired.lock().retain(|(then, room, name)| {
+            let keep = now.saturating_sub(*then) < RETIRED_NANOS;
+            if !keep {
+                let _ = self.rooms[*room].remove(name);
+            }
+            keep
+        });
+    }
+}

@@ -1,0 +1,85 @@
+//! The list of files on their way home: what a killed homecoming may have left behind, a copy beside
+//! its link or a body whose link was replaced already, is found by it and taken away. Losing the
+//! list leaves litter and loses nothing.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// One file on its way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Arrival {
+    /// Its body.
+    pub(super) body: PathBuf,
+    /// Its link, below the covered directory.
+    pub(super) link: PathBuf,
+}
+
+/// The list: each entry two paths, each ended by a NUL.
+#[derive(Debug)]
+pub(super) struct Arrivals {
+    path: PathBuf,
+    file: Option<File>,
+    /// Those of an earlier homecoming.
+    pub(super) old: Vec<Arrival>,
+}
+
+impl Arrivals {
+    pub(super) fn open(path: PathBuf) -> Arrivals {
+        let old = fs::read(&path).map(|text| parse(&text)).unwrap_or_default();
+        Arrivals { path, file: None, old }
+    }
+
+    /// Notes a file before its copy is begun.
+    pub(super) fn note(&mut self, body: &Path, link: &Path) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            empty => empty.insert(File::options().append(true).create(true).open(&self.path)?),
+        };
+        let mut line = body.as_os_str().as_bytes().to_vec();
+        line.push(0);
+        line.extend_from_slice(link.as_os_str().as_bytes());
+        line.push(0);
+        file.write_all(&line)
+    }
+
+    /// All have arrived.
+    pub(super) fn close(self) {
+        let _ = fs::remove_file(self.path);
+    }
+}
+
+/// An entry that a kill cut short is left out: its copy was not begun.
+fn parse(text: &[u8]) -> Vec<Arrival> {
+    let whole = text.iter().rposition(|byte| *byte == 0).map_or(&[][..], |end| &text[..end]);
+    let parts: Vec<&[u8]> = whole.split(|byte| *byte == 0).collect();
+    let path = |bytes| PathBuf::from(OsStr::from_bytes(bytes));
+    parts.chunks_exact(2).map(|two| Arrival { body: path(two[0]), link: path(two[1]) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_kill_cut_short_is_left_out() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("arrivals");
+        let mut list = Arrivals::open(path.clone());
+        assert_eq!(list.old, []);
+        list.note(Path::new("/t/1.a"), Path::new("d/a")).expect("noted");
+        list.note(Path::new("/t/2.b"), Path::new("b\n")).expect("noted");
+        let text = fs::read(&path).expect("written");
+        let all = Arrivals::open(path.clone()).old;
+        assert_eq!(all.len(), 2);
+        assert_eq!(all[1], Arrival { body: "/t/2.b".into(), link: "b\n".into() });
+        for cut in 0..text.len() {
+            let found = parse(&text[..cut]);
+            assert!(found.len() < 2 && all.starts_with(&found), "cut at {cut}: {found:?}");
+        }
+        list.close();
+        assert!(!path.exists());
+    }
+}

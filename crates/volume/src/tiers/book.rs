@@ -1,0 +1,195 @@
+//! The book of a volume: `.forebay/volume.json` in a covered directory says on which tiers files of
+//! it may lie, so that a later run, or `forebay restore`, finds them. One process tree at a time
+//! uses it: whoever has it open holds a lock on the folder. It says nothing of single files: links
+//! and bodies do.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use forebay_model::{Tier, TierId};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+use super::folder::{Locked, check_mine, fresh_name, lock, make, make_own};
+use super::{OWN, Purpose, Trouble};
+
+/// The format that this program writes; it reads no newer one.
+const FORMAT: u32 = 1;
+const NAME: &str = "volume.json";
+/// A run that was killed a moment ago takes a moment to be gone.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Pages {
+    /// See FORMATS.md.
+    format: u32,
+    rooms: Vec<Line>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Line {
+    tier: String,
+    path: PathBuf,
+}
+
+/// One room, as the book has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) tier: TierId,
+    pub(super) path: PathBuf,
+}
+
+/// The book of one covered directory.
+#[derive(Debug)]
+pub(super) struct Book {
+    own: PathBuf,
+    entries: Mutex<Vec<Entry>>,
+    /// Held as long as the book is open; processes that inherit it hold it too.
+    _lock: OwnedFd,
+}
+
+/// What came of opening a book.
+pub(super) enum Opened {
+    /// Here it is.
+    Book(Book),
+    /// There is none.
+    None,
+    /// Another run has it.
+    Busy,
+    /// It is not this user's, who must not trust it.
+    Foreign,
+}
+
+impl Book {
+    /// Opens the book in `directory`; makes one for a run that places files.
+    ///
+    /// # Errors
+    /// A book that can't be read, or is of a newer format.
+    pub(super) fn open(directory: &Path, purpose: Purpose<'_>) -> Result<Opened, Trouble> {
+        let needed = matches!(purpose, Purpose::Place(_));
+        let own = directory.join(OWN);
+        let file = own.join(NAME);
+        if !needed && fs::symlink_metadata(&file).is_err() {
+            return Ok(Opened::None);
+        }
+        if needed {
+            make_own(&own).map_err(Trouble::at(&own, "making"))?;
+        }
+        let patience = if matches!(purpose, Purpose::Show) { Duration::ZERO } else { PATIENCE };
+        let lock = match lock(&own, patience).map_err(Trouble::at(&own, "opening"))? {
+            Locked::Mine(lock) => lock,
+            Locked::Busy => return Ok(Opened::Busy),
+            Locked::Foreign => return Ok(Opened::Foreign),
+        };
+        let entries = match fs::read(&file) {
+            Ok(text) => parse(&text).map_err(Trouble::at(&file, "reading"))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(Trouble::at(&file, "reading")(error)),
+        };
+        Ok(Opened::Book(Book { own, entries: Mutex::new(entries), _lock: lock }))
+    }
+
+    pub(super) fn entries(&self) -> Vec<Entry> {
+        self.entries.lock().clone()
+    }
+
+    /// Finds the room of a tier, or makes one, and tells its entry. Where a room that the book
+    /// names is gone, another is made: old links must never lead to new files.
+    ///
+    /// # Errors
+    /// The tier's directory is missing or closed, lies below the covered directory, or holds
+    /// somebody else's `forebay-UID`.
+    pub(super) fn add(&self, directory: &Path, tier: &Tier) -> Result<Entry, Trouble> {
+        let base = tier.path.canonicalize().map_err(Trouble::at(&tier.path, "finding tier"))?;
+        if base.starts_with(directory) {
+            let error = io::Error::other("it lies below the covered directory");
+            return Err(Trouble::at(&base, "using tier")(error));
+        }
+        // Nobody else may look into this; a room lets those whom a root daemon acts as make files
+        // of their own in it.
+        let mine = base.join(format!("forebay-{}", rustix::process::geteuid().as_raw()));
+        make(&mine, 0o700).map_err(Trouble::at(&mine, "making"))?;
+        check_mine(&mine).map_err(Trouble::at(&mine, "using"))?;
+        let mut entries = self.entries.lock();
+        let known = entries.iter().find(|entry| {
+            entry.tier == tier.id && entry.path.parent() == Some(&mine) && entry.path.is_dir()
+        });
+        if let Some(entry) = known {
+            return Ok(entry.clone());
+        }
+        // A room for each pool, which has a capacity of its own.
+        let path = mine.join(format!("{}-{}", fresh_name(), tier.id));
+        make(&path, 0o1733).map_err(Trouble::at(&path, "making"))?;
+        let entry = Entry { tier: tier.id.clone(), path };
+        entries.push(entry.clone());
+        Ok(entry)
+    }
+
+    /// Writes the book, before the first file is placed.
+    ///
+    /// # Errors
+    /// No room or no right in the covered directory.
+    pub(super) fn save(&self) -> Result<(), Trouble> {
+        let rooms = self
+            .entries()
+            .into_iter()
+            .map(|entry| Line { tier: entry.tier.to_string(), path: entry.path })
+            .collect();
+        let text = serde_json::to_vec_pretty(&Pages { format: FORMAT, rooms });
+        let text = text.expect("plain data has a JSON form");
+        let (file, fresh) = (self.own.join(NAME), self.own.join("volume.json.new"));
+        let write = || {
+            let _ = fs::remove_file(&fresh);
+            let mut out = File::create_new(&fresh)?;
+            out.write_all(&text)?;
+            out.write_all(b"\n")?;
+            out.sync_all()?;
+            fs::rename(&fresh, &file)
+        };
+        write().map_err(|error| {
+            let _ = fs::remove_file(&fresh);
+            Trouble { path: file.clone(), step: "writing", error }
+        })
+    }
+
+    /// Where the list of files on their way home is kept.
+    pub(super) fn arrivals(&self) -> PathBuf {
+        self.own.join("volume.arrivals")
+    }
+
+    /// Takes away what is empty: rooms, and the book when none is left. A room that is not there
+    /// counts as empty only if no link leads to it (`all_home`): its tier may not be mounted.
+    pub(super) fn close_rooms(&self, all_home: bool) {
+        self.entries.lock().retain(|entry| match fs::remove_dir(&entry.path) {
+            Ok(()) => {
+                drop(entry.path.parent().map(fs::remove_dir));
+                false
+            }
+            Err(error) => error.kind() != io::ErrorKind::NotFound || !all_home,
+        });
+        if !self.entries.lock().is_empty() {
+            // The old one, with rooms that are gone, does no harm.
+            let _ = self.save();
+            return;
+        }
+        let _ = fs::remove_file(self.own.join(NAME));
+        let names = fs::read_dir(&self.own).into_iter().flatten().flatten();
+        if names.map(|entry| entry.file_name()).eq([std::ffi::OsString::from(".gitignore")]) {
+            let _ = fs::remove_file(self.own.join(".gitignore"));
+            let _ = fs::remove_dir(&self.own);
+        }
+    }
+}
+
+fn parse(text: &[u8]) -> io::Result<Vec<Entry>> {
+    let pages: Pages = serde_json::from_slice(text)?;
+    if pages.format > FORMAT {
+        let newer = format!("format {} is newer than this program's {FORMAT}", pages.format);
+        return Err(io::Error::other(newer));
+    }
+    let entry = |line: Line| Entry { tier: TierId(line.tier), path: line.path };
+    Ok(pages.rooms.into_iter().map(entry).collect())
+}

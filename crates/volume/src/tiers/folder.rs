@@ -1,0 +1,84 @@
+//! Directories that are Forebay's own: made, locked, and never trusted when somebody else made them.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat, removexattr};
+
+const STEP: Duration = Duration::from_millis(20);
+
+/// Forebay's own folder in a covered directory, which keeps itself out of version control.
+pub(super) fn make_own(own: &Path) -> io::Result<()> {
+    match fs::create_dir(own) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    match File::create_new(own.join(".gitignore")) {
+        Ok(mut file) => file.write_all(b"*\n"),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+pub(super) enum Locked {
+    Mine(OwnedFd),
+    Busy,
+    Foreign,
+}
+
+/// Locks the folder itself: it needs no file that would have to be removed.
+pub(super) fn lock(own: &Path, mut patience: Duration) -> io::Result<Locked> {
+    loop {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = openat(CWD, own, flags, Mode::empty())?;
+        let opened = rustix::fs::fstat(&folder)?;
+        if opened.st_uid != rustix::process::geteuid().as_raw() {
+            return Ok(Locked::Foreign);
+        }
+        if flock(&folder, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if patience.is_zero() {
+                return Ok(Locked::Busy);
+            }
+            std::thread::sleep(STEP);
+            patience = patience.saturating_sub(STEP);
+            continue;
+        }
+        // The last user may have removed it between the two.
+        if fs::symlink_metadata(own).is_ok_and(|now| now.ino() == opened.st_ino) {
+            return Ok(Locked::Mine(folder));
+        }
+        make_own(own)?;
+    }
+}
+
+/// Makes a directory with exactly these permissions, which nothing inherits from above.
+pub(super) fn make(path: &Path, mode: u32) -> io::Result<()> {
+    match fs::DirBuilder::new().mode(mode).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+        other => other?,
+    }
+    let _ = removexattr(path, "system.posix_acl_default");
+    // The mask took bits away.
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+/// What somebody else made, or may write, is not to be trusted with files.
+pub(super) fn check_mine(path: &Path) -> io::Result<()> {
+    let meta = fs::symlink_metadata(path)?;
+    let mine = meta.is_dir()
+        && meta.uid() == rustix::process::geteuid().as_raw()
+        && meta.mode() & 0o077 == 0;
+    if mine { Ok(()) } else { Err(io::Error::other("it is not this user's alone")) }
+}
+
+/// A name that no other room has.
+pub(super) fn fresh_name() -> String {
+    let mut bytes = [0u8; 8];
+    // SAFETY: the buffer is as long as the call is told; 8 bytes are never cut short.
+    unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+    format!("{:016x}", u64::from_le_bytes(bytes))
+}

@@ -1,0 +1,164 @@
+//! Bringing files home: when nobody uses a volume any more, each link is replaced by the file that
+//! it stands for, or stays, or goes, as the rules say. Bytes first, names later: a body is removed
+//! only after its bytes and its name are safe in place, so a kill or a power failure at any moment
+//! leaves each file whole, at home or on its tier.
+
+mod copy;
+mod find;
+mod land;
+mod litter;
+mod names;
+mod told;
+mod verdict;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{CString, OsStr};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use forebay_model::After;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, openat, syncfs, unlinkat};
+use rustix::io::Errno;
+
+use super::arrivals::Arrivals;
+use super::{Placed, Room, Tiers};
+use find::Group;
+use land::Landing;
+pub use told::{Homecoming, Left};
+
+/// Which files go home.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// As the rules say: the end of a run.
+    Ruled,
+    /// All: `forebay restore`.
+    All,
+}
+
+/// Brings files home below `directory`, which must be seen bare.
+pub fn bring_home(directory: &Path, tiers: &Tiers, which: Which) -> Homecoming {
+    let mut done = Homecoming::default();
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = match openat(CWD, directory, flags, Mode::empty()) {
+        Ok(root) => root,
+        Err(error) => {
+            done.left.push(Left { path: PathBuf::from("."), why: error.to_string() });
+            return done;
+        }
+    };
+    let mut work = Work {
+        tiers,
+        root,
+        done,
+        batch: Vec::new(),
+        bytes: 0,
+        linked: BTreeSet::new(),
+        arrivals: Arrivals::open(tiers.book.arrivals()),
+    };
+    // What replaced them is safe before they go.
+    if syncfs(&work.root).is_ok() {
+        tiers.rooms.iter().for_each(Room::remove_retired);
+    }
+    let mut closed = Vec::new();
+    // A walk over a million files is not for nothing.
+    if !tiers.missing.is_empty() || !tiers.rooms.iter().all(Room::is_empty) {
+        let found = find::links(&work.root, tiers);
+        work.done.left = found.left;
+        closed = found.closed;
+        for group in found.groups {
+            work.go(group, which);
+        }
+        work.land();
+    }
+    work.clean_up();
+    work.find_nameless();
+    if !work.done.nameless.is_empty() {
+        work.done.left.append(&mut closed);
+    }
+    work.arrivals.close();
+    tiers.book.close_rooms(work.done.left.is_empty());
+    work.done
+}
+
+struct Work<'a> {
+    tiers: &'a Tiers,
+    root: OwnedFd,
+    done: Homecoming,
+    batch: Vec<Landing>,
+    bytes: u64,
+    /// Bodies to which a link still leads.
+    linked: BTreeSet<(usize, CString)>,
+    arrivals: Arrivals,
+}
+
+impl Work<'_> {
+    fn go(&mut self, group: Group, which: Which) {
+        let body = match self.tiers.stat(&group.placed) {
+            Ok(body) => body,
+            Err(error) => return self.leave(&group, error),
+        };
+        let after = match which {
+            Which::All => After::Restore,
+            Which::Ruled => verdict::after(self.tiers, &group),
+        };
+        match after {
+            After::Keep => {
+                add(&mut self.done.kept, &body);
+                self.linked.insert((group.placed.room, group.placed.key));
+            }
+            _ if !group.is_whole() => {
+                self.leave(&group, "it has another name outside the directory");
+            }
+            After::Discard => self.discard(&group, &body),
+            After::Restore => self.bring(group, &body),
+        }
+    }
+
+    fn discard(&mut self, group: &Group, body: &Statx) {
+        let mut gone = true;
+        for path in group.paths() {
+            let found = find::parent(&self.root, path);
+            gone &= found.and_then(|(dir, name)| unlinkat(&dir, name, AtFlags::empty())).is_ok();
+        }
+        if gone {
+            self.tiers.remove(&group.placed);
+            add(&mut self.done.discarded, body);
+        } else {
+            self.leave(group, "it could not be removed");
+        }
+    }
+
+    fn leave(&mut self, group: &Group, why: impl ToString) {
+        self.leave_one(group.first(), &group.placed, why);
+    }
+
+    fn leave_one(&mut self, path: &Path, placed: &Placed, why: impl ToString) {
+        self.done.left.push(Left { path: path.to_owned(), why: why.to_string() });
+        self.linked.insert((placed.room, placed.key.clone()));
+    }
+
+    /// The path of a body.
+    fn body_of(&self, placed: &Placed) -> PathBuf {
+        self.tiers.room(placed).path.join(OsStr::from_bytes(placed.key.to_bytes()))
+    }
+
+    fn copy(
+        &mut self,
+        path: &Path,
+        placed: &Placed,
+        dir: BorrowedFd<'_>,
+    ) -> Result<CString, Errno> {
+        let noted = self.arrivals.note(&self.body_of(placed), path);
+        noted.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        copy::copy(self.tiers, placed, dir)
+    }
+}
+
+fn add(sum: &mut (u64, u64), body: &Statx) {
+    sum.0 += 1;
+    sum.1 += body.stx_size;
+}
+
+/// The links of one body: inode number of each, and its names.
+type Links = BTreeMap<u64, Vec<PathBuf>>;

@@ -1,0 +1,156 @@
+//! Finding the links of placed files below a directory, all names of one body together, without
+//! ever following a link.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString, OsStr};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{Dir, FileType, Mode, OFlags, openat, readlinkat};
+use rustix::io::Errno;
+
+use super::{Left, Links};
+use crate::native::{device_of, stat_of};
+use crate::tiers::{OWN, Placed, Tiers, ours};
+
+/// How a directory is entered.
+const INTO: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// One body, and all links to it.
+pub(super) struct Group {
+    pub(super) placed: Placed,
+    /// Several links of different identity are copies that somebody made outside.
+    pub(super) links: Links,
+    /// How many names the links have, found or not.
+    names: u64,
+}
+
+impl Group {
+    /// All names of the links were found.
+    pub(super) fn is_whole(&self) -> bool {
+        self.links.values().map(|names| names.len() as u64).sum::<u64>() == self.names
+    }
+
+    pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.links.values().flatten()
+    }
+
+    pub(super) fn first(&self) -> &Path {
+        self.paths().next().map_or(Path::new("."), PathBuf::as_path)
+    }
+}
+
+/// What a walk found.
+pub(super) struct Found {
+    /// All links of placed files, in the order of their bodies' names.
+    pub(super) groups: Vec<Group>,
+    /// Links that could not be followed.
+    pub(super) left: Vec<Left>,
+    /// Directories that this user may not read. They matter only if some body has no name.
+    pub(super) closed: Vec<Left>,
+}
+
+/// Looks for the links of placed files.
+pub(super) fn links(root: &OwnedFd, tiers: &Tiers) -> Found {
+    let device = stat_of(root.as_fd(), c"").map_or(0, |stat| device_of(&stat));
+    let (left, closed) = (Vec::new(), Vec::new());
+    let mut walk = Walk { tiers, device, groups: BTreeMap::new(), left, closed };
+    let mut path = PathBuf::new();
+    walk.enter(root, c".", &mut path);
+    let groups = walk.groups.into_values().collect();
+    Found { groups, left: walk.left, closed: walk.closed }
+}
+
+/// A walk by descriptors: paths may be longer than the kernel takes at once, and nobody can slip a
+/// link in between.
+struct Walk<'a> {
+    tiers: &'a Tiers,
+    /// Other file systems are not entered.
+    device: u64,
+    groups: BTreeMap<(usize, CString), Group>,
+    left: Vec<Left>,
+    closed: Vec<Left>,
+}
+
+impl Walk<'_> {
+    fn enter(&mut self, above: &OwnedFd, name: &CStr, path: &mut PathBuf) {
+        if let Err(error) = self.look_into(above, name, path) {
+            self.closed.push(Left { path: path.clone(), why: error.to_string() });
+        }
+    }
+
+    fn look_into(&mut self, above: &OwnedFd, name: &CStr, path: &mut PathBuf) -> Result<(), Errno> {
+        let dir = openat(above, name, INTO, Mode::empty())?;
+        if device_of(&stat_of(dir.as_fd(), c"")?) != self.device {
+            return Ok(());
+        }
+        for entry in Dir::read_from(&dir)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if matches!(name.to_bytes(), b"." | b"..")
+                || path.as_os_str().is_empty() && name.to_bytes() == OWN.as_bytes()
+            {
+                continue;
+            }
+            let kind = match entry.file_type() {
+                FileType::Unknown => {
+                    let stat = stat_of(dir.as_fd(), name)?;
+                    FileType::from_raw_mode(u32::from(stat.stx_mode))
+                }
+                kind => kind,
+            };
+            path.push(OsStr::from_bytes(name.to_bytes()));
+            match kind {
+                FileType::Directory => self.enter(&dir, name, path),
+                FileType::Symlink => {
+                    if let Err(why) = self.meet(&dir, name, path) {
+                        self.left.push(Left { path: path.clone(), why });
+                    }
+                }
+                _ => {}
+            }
+            path.pop();
+        }
+        Ok(())
+    }
+
+    fn meet(&mut self, dir: &OwnedFd, name: &CStr, path: &Path) -> Result<(), String> {
+        let word = |error: Errno| error.to_string();
+        let Some(placed) = self.tiers.recognise(dir.as_fd(), name) else {
+            // A link into a room that is not there stays, for the day when its tier is back.
+            let target = readlinkat(dir, name, Vec::with_capacity(256)).map_err(word)?;
+            let target = Path::new(OsStr::from_bytes(target.to_bytes()));
+            let away = self.tiers.missing.iter().any(|entry| target.starts_with(&entry.path));
+            return if away { Err("its tier is not there".to_owned()) } else { Ok(()) };
+        };
+        let link = stat_of(dir.as_fd(), name).map_err(word)?;
+        let body = self.tiers.stat(&placed).map_err(word)?;
+        if !ours(&link, &body) {
+            // Somebody's link to a file of somebody else.
+            return Ok(());
+        }
+        let key = (placed.room, placed.key.clone());
+        let fresh = || Group { placed, links: Links::new(), names: 0 };
+        let group = self.groups.entry(key).or_insert_with(fresh);
+        let names = group.links.entry(link.stx_ino).or_default();
+        if names.is_empty() {
+            group.names += u64::from(link.stx_nlink);
+        }
+        names.push(path.to_owned());
+        Ok(())
+    }
+}
+
+/// The directory of a path below `root`, reached without following any link, and its last name.
+pub(super) fn parent(root: &OwnedFd, path: &Path) -> Result<(OwnedFd, CString), Errno> {
+    let name = path.file_name().ok_or(Errno::INVAL)?;
+    let name = CString::new(name.as_bytes()).map_err(|_| Errno::INVAL)?;
+    let mut dir = openat(root, c".", INTO, Mode::empty())?;
+    for part in path.parent().unwrap_or(Path::new("")).components() {
+        let Component::Normal(part) = part else { return Err(Errno::INVAL) };
+        dir = openat(&dir, part, INTO, Mode::empty())?;
+    }
+    Ok((dir, name))
+}

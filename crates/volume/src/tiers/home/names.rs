@@ -1,0 +1,69 @@
+//! Files with several names: one copy, then a hard link over each other link.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, linkat, renameat, syncfs, unlinkat};
+use rustix::io::Errno;
+
+use super::find::{Group, parent};
+use super::{Work, copy};
+use crate::tiers::Placed;
+
+impl Work<'_> {
+    /// Brings a file with several names: a copy for each link, hard links for its other names.
+    pub(super) fn bring_all(&mut self, group: &Group, bytes: u64) {
+        for names in group.links.values() {
+            if let Err(error) = self.bring_names(names, &group.placed) {
+                return self.leave(group, error);
+            }
+        }
+        match syncfs(&self.root) {
+            Ok(()) => self.arrived(&group.placed, bytes),
+            Err(error) => self.leave(group, error),
+        }
+    }
+
+    pub(super) fn arrived(&mut self, placed: &Placed, bytes: u64) {
+        self.tiers.remove(placed);
+        self.done.brought.0 += 1;
+        self.done.brought.1 += bytes;
+    }
+
+    pub(super) fn bring_names(&mut self, names: &[PathBuf], placed: &Placed) -> Result<(), Errno> {
+        let Some((first, others)) = names.split_first() else { return Ok(()) };
+        let (dir, name) = parent(&self.root, first)?;
+        let fresh = self.copy(first, placed, dir.as_fd())?;
+        let mut done = syncfs(&self.root);
+        for path in others {
+            done = done.and_then(|()| self.link_over(&dir, &fresh, path, placed));
+        }
+        done = done.and_then(|()| renameat(&dir, &fresh, &dir, &name));
+        if done.is_err() {
+            let _ = unlinkat(&dir, &fresh, AtFlags::empty());
+        }
+        done
+    }
+
+    fn link_over(
+        &mut self,
+        dir: &OwnedFd,
+        fresh: &CStr,
+        path: &Path,
+        placed: &Placed,
+    ) -> Result<(), Errno> {
+        let (other, name) = parent(&self.root, path)?;
+        let mut passing = copy::passing_name(placed).into_bytes();
+        passing.push(b'+');
+        let passing = CString::new(passing).map_err(|_| Errno::INVAL)?;
+        // One that a kill left behind.
+        let _ = unlinkat(&other, &passing, AtFlags::empty());
+        linkat(dir, fresh, &other, &passing, AtFlags::empty())?;
+        let done = renameat(&other, &passing, &other, &name);
+        if done.is_err() {
+            let _ = unlinkat(&other, &passing, AtFlags::empty());
+        }
+        done
+    }
+}

@@ -1,0 +1,55 @@
+//! What came of bringing files home.
+
+use std::path::{Path, PathBuf};
+
+use crate::launch::HomecomingTold;
+
+/// A file that is not at home yet.
+#[derive(Debug, Clone)]
+pub struct Left {
+    /// Where its link is, below the covered directory.
+    pub path: PathBuf,
+    /// Why.
+    pub why: String,
+}
+
+/// What was brought home.
+#[derive(Debug, Clone, Default)]
+pub struct Homecoming {
+    /// Files that are plain files in place now, and their bytes.
+    pub brought: (u64, u64),
+    /// Files that a rule discarded, and their bytes.
+    pub discarded: (u64, u64),
+    /// Files that a rule keeps on their tier, and their bytes.
+    pub kept: (u64, u64),
+    /// Files that could not be brought; links still lead to them.
+    pub left: Vec<Left>,
+    /// Bodies that no link leads to, as paths.
+    pub nameless: Vec<PathBuf>,
+}
+
+impl Homecoming {
+    /// The same in plain data, to be told to another process.
+    pub fn told(&self, directory: &Path) -> HomecomingTold {
+        let first = self.left.first();
+        let why = first.map(|first| format!("{}: {}", shown(&first.path), first.why));
+        HomecomingTold {
+            directory: directory.to_owned(),
+            brought: self.brought,
+            discarded: self.discarded,
+            kept: self.kept,
+            left: (self.left.len() as u64, why.unwrap_or_default()),
+            nameless: self.nameless.len() as u64,
+            spilled: (0, String::new()),
+        }
+    }
+}
+
+/// A path for a message: its end, when it is long.
+fn shown(path: &Path) -> String {
+    let path = path.display().to_string();
+    match path.char_indices().rev().nth(99) {
+        Some((at, _)) if at > 0 => format!("\u{2026}{}", &path[at..]),
+        _ => path,
+    }
+}

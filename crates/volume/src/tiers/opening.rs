@@ -1,0 +1,128 @@
+//! Opening the tiers of a directory: what for, and what can be in the way.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicU64;
+
+use forebay_model::{Rules, Site};
+use parking_lot::Mutex;
+
+use super::book::{Book, Opened};
+use super::{OWN, Room, Tiers};
+
+/// What the tiers of a directory are opened for.
+#[derive(Debug, Clone, Copy)]
+pub enum Purpose<'a> {
+    /// A run that places files.
+    Place(&'a Wanted),
+    /// A run without rules: what was placed before is shown as it should be.
+    Show,
+    /// `forebay restore`.
+    Restore,
+}
+
+/// What a site and rules ask for.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// The tiers there are.
+    pub site: Site,
+    /// Which file goes where.
+    pub rules: Rules,
+}
+
+/// Why the tiers of a directory can't be used.
+#[derive(Debug)]
+pub struct Trouble {
+    /// The file or directory that it is about.
+    pub path: PathBuf,
+    /// What was tried.
+    pub step: &'static str,
+    /// The system's word.
+    pub error: io::Error,
+}
+
+impl Trouble {
+    pub(super) fn at(path: &Path, step: &'static str) -> impl FnOnce(io::Error) -> Trouble {
+        move |error| Trouble { path: path.to_owned(), step, error }
+    }
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}: {}", self.step, self.path.display(), self.error)
+    }
+}
+
+impl std::error::Error for Trouble {}
+
+impl Tiers {
+    /// Opens the rooms of the volume in `directory`, making those that are needed. `None` when
+    /// there is nothing to show or to restore, or another run has the volume and this one only
+    /// shows: links are links then.
+    ///
+    /// # Errors
+    /// A tier that is not there or can't be written, a tier below the covered directory (its
+    /// files would be reached through themselves), a volume that another run uses, a book of a
+    /// newer format.
+    pub fn open(directory: &Path, purpose: Purpose<'_>) -> Result<Option<Tiers>, Trouble> {
+        let refuse = |why: &str| {
+            let error = io::Error::other(why.to_owned());
+            Err(Trouble { path: directory.join(OWN), step: "using", error })
+        };
+        let show = matches!(purpose, Purpose::Show);
+        let book = match Book::open(directory, purpose)? {
+            Opened::Book(book) => book,
+            Opened::None => return Ok(None),
+            Opened::Busy | Opened::Foreign if show => return Ok(None),
+            Opened::Busy => return refuse("another run has files of this directory on tiers"),
+            Opened::Foreign => return refuse("it belongs to another user"),
+        };
+        Tiers::furnish(directory, purpose, book).map(Some)
+    }
+
+    fn furnish(directory: &Path, purpose: Purpose<'_>, book: Book) -> Result<Tiers, Trouble> {
+        let mut tiers = Tiers {
+            rules: None,
+            rooms: Vec::new(),
+            missing: Vec::new(),
+            book,
+            retired: Mutex::default(),
+            spilled: AtomicU64::new(0),
+            why_spilled: OnceLock::new(),
+        };
+        let done = tiers.open_rooms(directory, purpose);
+        if done.is_err() {
+            tiers.close();
+        }
+        done.map(|()| tiers)
+    }
+
+    fn open_rooms(&mut self, directory: &Path, purpose: Purpose<'_>) -> Result<(), Trouble> {
+        let mut current = Vec::new();
+        if let Purpose::Place(wanted) = purpose {
+            self.rules = Some(wanted.rules.clone());
+            for tier in wanted.rules.tiers().into_iter().filter_map(|id| wanted.site.tier(id)) {
+                current.push((self.book.add(directory, tier)?, tier));
+            }
+            self.book.save()?;
+        }
+        for entry in self.book.entries() {
+            // A tier may have moved since: files that it had are where they were.
+            let tier = current.iter().find(|(now, _)| *now == entry).map(|(_, tier)| *tier);
+            match Room::open(&entry, tier) {
+                Ok(room) => self.rooms.push(room),
+                Err(error) if tier.is_none() && error.kind() == io::ErrorKind::NotFound => {
+                    self.missing.push(entry);
+                }
+                Err(error) => return Err(Trouble::at(&entry.path, "opening")(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves nothing behind of a volume that was not used after all.
+    pub(crate) fn close(&self) {
+        self.book.close_rooms(false);
+    }
+}

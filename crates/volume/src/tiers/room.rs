@@ -1,0 +1,193 @@
+//! A room: the directory of one volume on one tier, flat, one file for each body. It knows names
+//! and sizes, and nothing of where the links are.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use forebay_model::{Tier, TierId, TreeId};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, openat, renameat, unlinkat};
+use rustix::io::Errno;
+
+use super::book::Entry;
+use crate::native::stat_of;
+
+/// Before the name of a body that another file has replaced: it is no body any more, and goes when
+/// the replacement is safe.
+const RETIRED: &str = "old.";
+
+/// Longest part of a file's own name that its body's name repeats, in bytes: the whole must stay
+/// below 255.
+const NAME_PART: usize = 190;
+
+/// The directory of one volume on one tier.
+#[derive(Debug)]
+pub(crate) struct Room {
+    pub(crate) tier: TierId,
+    pub(crate) path: PathBuf,
+    /// The site still names the tier, so new files may come.
+    pub(crate) writable: bool,
+    /// Its number in the record.
+    pub(crate) tree: TreeId,
+    /// Its file system is on this machine.
+    pub(crate) local: bool,
+    root: OwnedFd,
+    capacity: Option<u64>,
+    used: AtomicU64,
+    next: AtomicU64,
+}
+
+impl Room {
+    /// Opens the directory and counts what it holds.
+    pub(super) fn open(entry: &Entry, tier: Option<&Tier>) -> std::io::Result<Room> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let root = openat(CWD, &entry.path, flags, Mode::empty())?;
+        // A book that somebody else wrote must not make us move or remove other people's files.
+        let parent = entry.path.parent().unwrap_or(&entry.path);
+        super::folder::check_mine(parent)?;
+        let mut used = 0;
+        for body in std::fs::read_dir(&entry.path)?.flatten() {
+            if let Ok(meta) = body.metadata() {
+                used += std::os::unix::fs::MetadataExt::blocks(&meta) * 512;
+            }
+        }
+        // Numbers of an earlier life of the room, or of a copy of it, never come again.
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+        let first = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
+        Ok(Room {
+            tier: entry.tier.clone(),
+            path: entry.path.clone(),
+            writable: tier.is_some(),
+            tree: TreeId(0),
+            local: crate::cover::fs_kind(&root).is_ok_and(|kind| kind.local),
+            root,
+            capacity: tier.and_then(|tier| tier.capacity).map(|bytes| bytes.get()),
+            used: AtomicU64::new(used),
+            next: AtomicU64::new(first),
+        })
+    }
+
+    /// No body is there.
+    pub(super) fn is_empty(&self) -> bool {
+        std::fs::read_dir(&self.path).is_ok_and(|mut bodies| bodies.next().is_none())
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.capacity.is_some_and(|capacity| self.used.load(Relaxed) >= capacity)
+    }
+
+    pub(super) fn charge(&self, before: u64, now: u64) {
+        let add = |used: u64| Some(used.saturating_add(now).saturating_sub(before));
+        let _ = self.used.fetch_update(Relaxed, Relaxed, add);
+    }
+
+    /// Makes a body for a file called `name`; tells its own name.
+    ///
+    /// # Errors
+    /// The tier's file system's, as the caller.
+    pub(crate) fn make(
+        &self,
+        name: &CStr,
+        flags: OFlags,
+        mode: Mode,
+    ) -> Result<(OwnedFd, CString), Errno> {
+        loop {
+            let number = self.next.fetch_add(1, Relaxed);
+            let key = key(number, name);
+            let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+            match openat(&self.root, &key, flags, mode) {
+                // The clock was set back since an earlier run.
+                Err(Errno::EXIST) => {}
+                Ok(file) => return Ok((file, key)),
+                Err(other) => return Err(other),
+            }
+        }
+    }
+
+    /// Where the link to a body leads.
+    pub(crate) fn target(&self, key: &CStr) -> CString {
+        let mut path = self.path.as_os_str().as_bytes().to_vec();
+        path.push(b'/');
+        path.extend_from_slice(key.to_bytes());
+        CString::new(path).expect("neither a path nor a name holds a NUL")
+    }
+
+    /// The body that a link's target names, when it lies in this room.
+    pub(super) fn key_of(&self, target: &[u8]) -> Option<CString> {
+        let rest = target.strip_prefix(self.path.as_os_str().as_bytes())?.strip_prefix(b"/")?;
+        number_of(rest)?;
+        if rest.contains(&b'/') { None } else { CString::new(rest).ok() }
+    }
+
+    pub(super) fn stat(&self, key: &CStr) -> Result<Statx, Errno> {
+        stat_of(self.root.as_fd(), key)
+    }
+
+    pub(super) fn reach(&self, key: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+        openat(&self.root, key, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+    }
+
+    pub(crate) fn remove(&self, key: &CStr) -> Result<(), Errno> {
+        unlinkat(&self.root, key, AtFlags::empty())
+    }
+
+    /// Takes a body out of use without removing it; tells its new name.
+    pub(super) fn retire(&self, key: &CStr) -> Result<CString, Errno> {
+        let mut name = RETIRED.as_bytes().to_vec();
+        name.extend_from_slice(key.to_bytes());
+        let name = CString::new(name).expect("neither part holds a NUL");
+        renameat(&self.root, key, &self.root, &name)?;
+        Ok(name)
+    }
+
+    /// Removes the bodies that an earlier run had taken out of use.
+    pub(super) fn remove_retired(&self) {
+        for body in std::fs::read_dir(&self.path).into_iter().flatten().flatten() {
+            if body.file_name().as_bytes().starts_with(RETIRED.as_bytes()) {
+                let _ = std::fs::remove_file(body.path());
+            }
+        }
+    }
+
+    /// The directory itself.
+    pub(crate) fn root(&self) -> &OwnedFd {
+        &self.root
+    }
+}
+
+/// A number that no other body of the volume has, and the name that people know.
+fn key(number: u64, name: &CStr) -> CString {
+    let name = name.to_bytes();
+    let mut key = format!("{number:x}.").into_bytes();
+    key.extend_from_slice(&name[..name.len().min(NAME_PART)]);
+    CString::new(key).expect("neither part holds a NUL")
+}
+
+fn number_of(key: &[u8]) -> Option<u64> {
+    let end = key.iter().position(|byte| *byte == b'.')?;
+    u64::from_str_radix(std::str::from_utf8(&key[..end]).ok()?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_named_after_its_file_within_the_limit() {
+        assert_eq!(key(0x2a, c"a.sam"), c"2a.a.sam".to_owned());
+        let long = CString::new(vec![b'x'; 255]).expect("no NUL");
+        let made = key(u64::MAX, &long);
+        assert!(made.count_bytes() <= 255);
+        assert_eq!(number_of(made.to_bytes()), Some(u64::MAX));
+    }
+
+    #[test]
+    fn only_names_of_ours_are_numbered() {
+        let names = [("2a.a.sam", Some(0x2a)), ("old.2a.a", None), ("x.sam", None), ("2a", None)];
+        for (name, number) in names {
+            assert_eq!(number_of(name.as_bytes()), number, "{name}");
+        }
+    }
+}
