@@ -4,12 +4,14 @@
 //! and knows no file; whoever places files asks [`Rules::place`].
 
 mod glob;
+mod pack;
 
 use crate::site::{HERE, Site, TierId};
 use crate::toml::{Document, Entry, Flaw, Table};
 use globset::{Candidate, GlobSet};
 use std::collections::BTreeSet;
 
+const LAYOUTS: [(&str, Layout); 2] = [("plain", Layout::Plain), ("packed", Layout::Packed)];
 const FULLS: [(&str, Full); 2] = [("spill", Full::Spill), ("fail", Full::Fail)];
 const FSYNCS: [(&str, Fsync); 2] = [("durable", Fsync::Durable), ("scratch", Fsync::Scratch)];
 const AFTERS: [(&str, After); 3] =
@@ -22,6 +24,16 @@ pub enum Home {
     Here,
     /// On this tier or pool.
     Tier(TierId),
+}
+
+/// How a file lies on its tier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// As a file of its own; a link in place leads to it.
+    #[default]
+    Plain,
+    /// Together with others in one log, as long as it is small; nothing of it is in place.
+    Packed,
 }
 
 /// What happens when the tier is full.
@@ -61,6 +73,8 @@ pub enum After {
 pub struct Placement {
     /// Where the file lives.
     pub home: Home,
+    /// How it lies there.
+    pub layout: Layout,
     /// What happens when the tier is full.
     pub full: Full,
     /// What an fsync does.
@@ -74,6 +88,7 @@ pub struct Placement {
 /// What the built-in last rule says.
 static IN_PLACE: Placement = Placement {
     home: Home::Here,
+    layout: Layout::Plain,
     full: Full::Spill,
     fsync: Fsync::Durable,
     after: After::Restore,
@@ -108,10 +123,12 @@ impl Rules {
         let (mut globs, mut rule_of, mut placements) = (Vec::new(), Vec::new(), Vec::new());
         for (index, item) in items.into_iter().enumerate() {
             let table = item.table()?;
-            table.only(&["match", "home", "full", "fsync", "after"])?;
+            table.only(&["match", "home", "layout", "full", "fsync", "after"])?;
             globs.extend(glob::all(table.need("match")?)?);
             rule_of.resize(globs.len(), index);
-            placements.push(placement(table, index + 1, site)?);
+            let placement = placement(table, index + 1, site)?;
+            pack::in_one_place(&placements, &placement, table)?;
+            placements.push(placement);
         }
         // Each is right by itself; together they may still be too large for one automaton.
         let globs = GlobSet::new(globs).map_err(|error| root.flaw(error.to_string()))?;
@@ -126,6 +143,11 @@ impl Rules {
         matching.first().map_or(&IN_PLACE, |glob| &self.placements[self.rule_of[*glob]])
     }
 
+    /// The tier or pool that has the packed files, if there are to be any.
+    pub fn pack(&self) -> Option<&TierId> {
+        pack::of(&self.placements)
+    }
+
     /// The tiers and pools that some rule names.
     pub fn tiers(&self) -> BTreeSet<&TierId> {
         let homes = self.placements.iter().map(|placement| &placement.home);
@@ -136,7 +158,8 @@ impl Rules {
 fn placement(table: Table<'_>, number: usize, site: &Site) -> Result<Placement, Flaw> {
     let home = home(table.need("home")?, site)?;
     if home == Home::Here {
-        let unused = ["full", "fsync", "after"].into_iter().find_map(|key| table.get(key));
+        let unused =
+            ["layout", "full", "fsync", "after"].into_iter().find_map(|key| table.get(key));
         if let Some(entry) = unused {
             let message = format!("{} is for files on a tier, but home is \"here\"", entry.key);
             return Err(entry.key_flaw(message));
@@ -144,6 +167,7 @@ fn placement(table: Table<'_>, number: usize, site: &Site) -> Result<Placement, 
     }
     Ok(Placement {
         home,
+        layout: choice(table, "layout", &LAYOUTS)?,
         full: choice(table, "full", &FULLS)?,
         fsync: choice(table, "fsync", &FSYNCS)?,
         after: choice(table, "after", &AFTERS)?,

@@ -87,6 +87,11 @@ impl Default for Wardrobe {
     }
 }
 
+/// User and group that this thread acts as.
+pub(crate) fn worn() -> (u32, u32) {
+    WORN.with_borrow(|worn| (worn.uid, worn.gid))
+}
+
 /// Sets the mask that applies to files this thread creates.
 pub(crate) fn set_umask(mask: u32) {
     WORN.with_borrow_mut(|worn| {

@@ -12,6 +12,7 @@ mod locks;
 mod lookup;
 mod node;
 mod open;
+mod packed;
 mod placed;
 mod placing;
 mod remove;
@@ -243,6 +244,9 @@ impl Native {
 
     /// Attributes of a node, from the backing file system, now.
     pub(crate) fn stat(&self, node: &Arc<Node>) -> Result<Statx> {
+        if let Some(packed) = node.packed.get() {
+            return self.stat_packed(packed);
+        }
         let pin = node.place.lock().pin.clone();
         if let Some(fd) = pin {
             return Ok(self.shown(node, stat_of(fd.as_fd(), c"")?));

@@ -11,6 +11,7 @@ mod book;
 mod folder;
 mod home;
 mod opening;
+mod packing;
 mod placed;
 mod room;
 
@@ -48,6 +49,10 @@ pub struct Tiers {
     book: Book,
     /// Bodies that were replaced, with the time (ns of the run) and their name now.
     retired: Mutex<Vec<(u64, usize, CString)>>,
+    /// Files that rules pack together.
+    packing: Option<packing::Packing>,
+    /// What of it counts against its tier's capacity, in bytes.
+    pack_charged: AtomicU64,
     /// Files that stayed in place because their tier was full or refused.
     spilled: AtomicU64,
     why_spilled: OnceLock<String>,

@@ -1,7 +1,7 @@
 #!/bin/bash
 # If this failed, a task directory of 100,000 files would be listed wrong, twice, or for ever.
 # ring: short
-# as: root,user,ruled
+# as: root,user,ruled,packed
 # limit: 240
 set -eu
 . "$REAL/lib.sh"

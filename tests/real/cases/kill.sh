@@ -2,7 +2,7 @@
 # If this failed, kill -9 or the OOM killer would leave a dead mount, a process that hangs for
 # ever, or lose bytes a program was told are written.
 # ring: short
-# as: root,user,ruled
+# as: root,user,ruled,packed,packed-user
 # bare: no
 set -u
 . "$REAL/lib.sh"
@@ -10,7 +10,7 @@ set -u
 # Acknowledges each line it has written on its own stdout, which is outside the covered directory.
 script='
 import os, sys
-open("pid", "w").write(str(os.getpid()))
+open(os.environ["WORK"] + "/pid", "w").write(str(os.getpid()))
 fd = os.open("log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
 for i in range(10**9):
     try:
@@ -35,11 +35,11 @@ mounts=$(cat /proc/self/mountinfo)
 try() {  # WHO: kills it, and looks
     local who=$1 command victims status
     say "kill -9 of the $who"
-    rm -f pid log other
+    rm -f "$WORK/pid" log other
     echo precious > data
     start /usr/bin/python3 -c "$script" > "$WORK/told"
-    wait_for 10 test -s other || fail "no start"
-    command=$(cat pid)
+    wait_for 10 test -s "$WORK/told" || fail "no start"
+    command=$(cat "$WORK/pid")
     victims=$(servants)
     [ -n "$victims" ] || echo "(no process of forebay besides the front: its daemon is the front)"
     case $who in
@@ -66,6 +66,9 @@ try() {  # WHO: kills it, and looks
     [ "$(cat /proc/self/mountinfo)" = "$mounts" ] || fail "a mount is left"
     timeout 5 ls -l > /dev/null || fail "the directory does not answer"
     [ "$(timeout 5 cat data)" = precious ] || fail "data"
+    case $VARIANT in
+        packed*) "$FOREBAY" restore . > "$WORK/restored" 2>&1 || fail "restore: $(cat "$WORK/restored")" ;;
+    esac
     # All that was told is there; a line in flight may be there as well.
     head -n "$(wc -l < "$WORK/told")" log | cmp - "$WORK/told" || fail "told, but not there"
     expect_status 0 covered sh -c '[ "$(cat data)" = precious ] && echo again > again'

@@ -2,7 +2,7 @@
 # If this failed, Nextflow's cache (mapped files, fcntl locks) would break, or -resume would run
 # finished tasks again because a size, time or path looks different covered.
 # ring: short
-# as: root,ruled
+# as: root,ruled,packed
 # as-long: user,traced
 # bare: self
 # needs: nextflow java

@@ -2,7 +2,7 @@
 # If this failed, an assembler would give other transcripts covered than bare: a scientist's wrong
 # result.
 # ring: short
-# as: root,user,ruled
+# as: root,user,ruled,packed
 # bare: self
 # needs: rnaspades.py
 # limit: 300

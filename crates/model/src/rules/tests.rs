@@ -32,7 +32,7 @@ fn the_example_says_what_its_comments_say() {
     let (spill, durable) = (Full::Spill, Fsync::Durable);
     let at = |rule, home: &str, full, fsync, after| {
         let home = if home == "here" { Home::Here } else { tier(home) };
-        Placement { home, full, fsync, after, rule }
+        Placement { home, layout: Layout::Plain, full, fsync, after, rule }
     };
     let here = |rule| at(rule, "here", spill, durable, After::Restore);
     let temp = || at(Some(2), "scratch.temp", spill, Fsync::Scratch, After::Discard);
@@ -58,6 +58,16 @@ fn the_example_says_what_its_comments_say() {
     }
     let tiers: Vec<&str> = rules.tiers().into_iter().map(TierId::as_str).collect();
     assert_eq!(tiers, ["scratch", "scratch.cache", "scratch.temp"]);
+}
+
+#[test]
+fn packed_files_have_one_tier() {
+    let text = "[[rule]]\nmatch = '.command.*'\nhome = 'scratch.temp'\nlayout = 'packed'\n";
+    let rules = parse(text).expect("right");
+    assert_eq!(rules.place(b"work/1f/.command.sh").layout, Layout::Packed);
+    assert_eq!(rules.place(b"work/1f/a").layout, Layout::Plain);
+    assert_eq!(rules.pack().map(TierId::as_str), Some("scratch.temp"));
+    assert_eq!(parse("").expect("none").pack(), None);
 }
 
 #[test]
@@ -158,7 +168,7 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
         ("hoem = 'here'\n", r#"4:1: there is no key "hoem"; did you mean "home"?"#),
         (
             "size = '1'\n",
-            r#"4:1: there is no key "size"; it can be "match", "home", "full", "fsync" or "after""#,
+            r#"4:1: there is no key "size"; it can be "match", "home", "layout", "full", "fsync" or "after""#,
         ),
         (
             "home = 'scratch'\nfull = 'spil'\n",
@@ -167,6 +177,21 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
         (
             "home = 'scratch'\nfsync = 'never'\n",
             r#"5:9: fsync must be "durable" or "scratch", not "never""#,
+        ),
+        (
+            "home = 'scratch'\nlayout = 'paked'\n",
+            r#"5:10: layout must be "plain" or "packed", not "paked"; did you mean "packed"?"#,
+        ),
+        (
+            "home = 'here'\nlayout = 'packed'\n",
+            r#"5:1: layout is for files on a tier, but home is "here""#,
+        ),
+        (
+            concat!(
+                "home = 'scratch'\nlayout = 'packed'\n",
+                "[[rule]]\nmatch = 'a'\nlayout = 'packed'\nhome = 'scratch.temp'\n"
+            ),
+            "9:8: packed files share one tier, and an earlier rule says scratch",
         ),
         (
             "home = 'scratch'\nafter = 'delete'\n",

@@ -209,8 +209,7 @@ impl Session {
         out.clear();
         let fd = native.dir_fd_of(&handle.node)?;
         let watched = native.arm(&handle.node);
-        let mut reader = handle.reader.lock();
-        reader.from(ask.offset, |found| {
+        native.list(&handle, ask.offset, |found| {
             let dir = std::os::fd::AsFd::as_fd(&*fd);
             let kind = native.kind_of(dir, &found.name, found.kind);
             if !plus {
@@ -223,7 +222,7 @@ impl Session {
             if out.len() + size > room {
                 return false;
             }
-            let entry = match (dots, native.look(dir, &found.name)) {
+            let entry = match (dots, native.look_in(&handle.node, dir, &found.name)) {
                 (false, Ok(seen)) => {
                     let (entry, _) = native.entry(handle.node.id, &found.name, seen, watched);
                     self.entry_out(&entry)

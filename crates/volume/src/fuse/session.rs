@@ -331,8 +331,12 @@ impl Session {
 
     /// The number of the tier that has a file's bytes, when a rule sent them there.
     fn home_of(&self, node: &Node) -> Option<TreeId> {
-        let (placed, tiers) = (node.placed.get()?, self.tree.native.tiers()?);
-        Some(tiers.room(placed).tree)
+        let tiers = self.tree.native.tiers()?;
+        let room = match (node.placed.get(), node.packed.get()) {
+            (Some(placed), _) => tiers.room(placed),
+            (None, packed) => packed.and_then(|_| tiers.pack_room())?,
+        };
+        Some(room.tree)
     }
 
     /// The class of a node by number; that of the tree's root when it is gone.
@@ -358,6 +362,7 @@ impl Session {
 
     /// Ends the records of files whose last close was not told: the mount went first.
     pub fn close_records(&self) {
+        self.tree.native.settle_all();
         self.tree.native.each_handle(|handle| {
             if let Some(record) = handle.record.get() {
                 let size = handle.writes.then(|| self.tree.native.size(handle)).flatten();

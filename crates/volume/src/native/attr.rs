@@ -47,6 +47,9 @@ impl Native {
     /// ESTALE when the file was moved or replaced from outside.
     pub fn getattr(&self, id: u64, fh: Option<u64>) -> Result<(Statx, std::time::Duration)> {
         let node = self.node(id)?;
+        if let Some(packed) = node.packed.get() {
+            return Ok((self.stat_packed(packed)?, super::lookup::attr_trust(&node)));
+        }
         let stat = match fh.and_then(|fh| self.handle(fh).ok()) {
             Some(handle) => self.shown(&node, stat_of(handle.file.as_fd(), c"")?),
             None => self.stat(&node)?,
@@ -60,6 +63,9 @@ impl Native {
     /// The backing file system's, as the caller.
     pub fn setattr(&self, id: u64, change: Change) -> Result<Entry> {
         let node = self.node(id)?;
+        if let Some(packed) = node.packed.get() {
+            return self.setattr_packed(&node, packed, change);
+        }
         if let Some(size) = change.size {
             self.truncate(&node, size, change.handle)?;
         }
@@ -113,7 +119,11 @@ impl Native {
     /// # Errors
     /// EACCES and EROFS as access(2) says.
     pub fn access(&self, id: u64, mask: u32) -> Result<()> {
-        let held = self.hold(&self.node(id)?)?;
+        let node = self.node(id)?;
+        if let Some(packed) = node.packed.get() {
+            return self.access_packed(packed, mask);
+        }
+        let held = self.hold(&node)?;
         let access = rustix::fs::Access::from_bits_truncate(mask);
         accessat(CWD, proc_path(held.as_fd()), access, AtFlags::EACCESS)
     }
@@ -123,8 +133,11 @@ impl Native {
     /// # Errors
     /// The backing file system's.
     pub fn statfs(&self, id: u64) -> Result<StatVfs> {
-        let held = self.hold(&self.node(id)?)?;
-        fstatvfs(held.as_fd())
+        let node = self.node(id)?;
+        match (node.packed.get(), self.tiers().and_then(|tiers| tiers.pack_room())) {
+            (Some(_), Some(room)) => fstatvfs(room.root()),
+            _ => fstatvfs(self.hold(&node)?.as_fd()),
+        }
     }
 
     /// The owner and group to show. A daemon without privilege lives in a name space that knows

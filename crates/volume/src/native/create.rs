@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, linkat, mkdirat, mknodat, openat, symlinkat,
 };
+use rustix::io::Errno;
 
 use super::open::backing_flags;
 use super::{Entry, Native, Node, Opened, Result, Seen, proc_path, stat_of};
@@ -47,6 +48,10 @@ impl Native {
             return Ok(made);
         }
         let fd = self.dir_fd_of(&dir)?;
+        if self.packed_name(&dir, fd.as_fd(), name).is_some() {
+            // The kernel did not know: it is to look again.
+            return Err(Errno::STALE);
+        }
         set_umask(permissions.umask);
         let mode = Mode::from_raw_mode(permissions.mode & 0o7777);
         let how = backing_flags(flags)
@@ -82,9 +87,11 @@ impl Native {
         let attr_trust = super::lookup::attr_trust(&node);
         let entry = Entry { node: node.id, stat, name_trust: attr_trust, attr_trust };
         // It can be given a name later, so it must be found until then.
-        node.place.lock().pin = Some(Arc::new(file.as_fd().try_clone_to_owned().map_err(|e| {
-            rustix::io::Errno::from_io_error(&e).unwrap_or(rustix::io::Errno::MFILE)
-        })?));
+        node.place.lock().pin = Some(Arc::new(
+            file.as_fd()
+                .try_clone_to_owned()
+                .map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::MFILE))?,
+        ));
         let opened = self.opened(&node, file, flags, &stat);
         Ok((Created { entry, opened }, node))
     }
@@ -134,6 +141,9 @@ impl Native {
     ) -> Result<Entry> {
         let dir = self.node(parent)?;
         let fd = self.dir_fd_of(&dir)?;
+        if self.packed_name(&dir, fd.as_fd(), name).is_some() {
+            return Err(Errno::EXIST);
+        }
         set_umask(umask);
         make(fd.as_fd())?;
         // A link that a program makes is a link, wherever it leads.
@@ -147,8 +157,14 @@ impl Native {
     /// EXDEV across file systems, EMLINK, EPERM as link(2) says.
     pub fn link(&self, id: u64, parent: u64, name: &CStr) -> Result<Entry> {
         let node = self.node(id)?;
+        if let Some(packed) = node.packed.get() {
+            return self.link_packed(&node, packed, parent, name);
+        }
         let dir = self.node(parent)?;
         let fd = self.dir_fd_of(&dir)?;
+        if self.packed_name(&dir, fd.as_fd(), name).is_some() {
+            return Err(Errno::EXIST);
+        }
         // By its own name where it has one: a link through /proc needs rights of its own.
         let by_name = node.name().and_then(|(up, old)| Some((self.dir_fd(up).ok()?, old)));
         match by_name {

@@ -100,7 +100,8 @@ impl Native {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = self.with_room(|| openat(&path, c".", flags, Mode::empty()))?;
         let reader = Reader { fd, ahead: Default::default(), at: 0 };
-        let handle = Arc::new(DirHandle { node, reader: Mutex::new(reader) });
+        let handle =
+            Arc::new(DirHandle { node, reader: Mutex::new(reader), packed: Mutex::default() });
         let fh = self.fresh_handle();
         self.dirs.lock().insert(fh, handle);
         Ok(fh)
@@ -117,6 +118,7 @@ impl Native {
     /// EIO and the like.
     pub fn fsyncdir(&self, fh: u64, data_only: bool) -> Result<()> {
         let handle = self.dir_handle(fh)?;
+        self.sync_pack()?;
         let reader = handle.reader.lock();
         match data_only {
             true => rustix::fs::fdatasync(reader.fd.as_fd()),

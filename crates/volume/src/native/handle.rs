@@ -44,4 +44,5 @@ pub(crate) type OnceRecord = std::sync::OnceLock<Box<OpenRecord>>;
 pub(crate) struct DirHandle {
     pub(crate) node: Arc<Node>,
     pub(crate) reader: Mutex<super::dir::Reader>,
+    pub(crate) packed: Mutex<super::packed::Listing>,
 }

@@ -24,7 +24,7 @@ impl Native {
         let fd = self.dir_fd_of(&dir)?;
         // The watch comes first: a change after this look is then told.
         let watched = self.arm(&dir);
-        match self.look(fd.as_fd(), name) {
+        match self.look_in(&dir, fd.as_fd(), name) {
             Ok(seen) => {
                 let (entry, node) = self.entry(parent, name, seen, watched);
                 Ok((entry, Some(node)))
@@ -47,8 +47,11 @@ impl Native {
         seen: Seen,
         watched: bool,
     ) -> (Entry, Arc<Node>) {
-        let Seen { stat, placed, body } = seen;
+        let Seen { stat, placed, packed, body } = seen;
         let mut node = self.table.take(&stat);
+        if let Some(packed) = packed {
+            let _ = node.packed.set(packed);
+        }
         if let Some(placed) = placed {
             let mine = node.placed.get_or_init(|| Arc::clone(&placed));
             if mine.key != placed.key || mine.room != placed.room {
@@ -87,11 +90,12 @@ impl Native {
 
     /// The kernel let go of `count` references to a node.
     pub fn forget(&self, id: u64, count: u64) {
-        if let Some(node) = self.table.forget(id, count)
-            && node.is_watched()
-            && let Some(watch) = self.watch.get()
-        {
+        let Some(node) = self.table.forget(id, count) else { return };
+        if let (true, Some(watch)) = (node.is_watched(), self.watch.get()) {
             watch.disarm(id);
+        }
+        if let (Some(packed), Some(pack)) = (node.packed.get(), self.pack()) {
+            pack.forget(packed.ino);
         }
     }
 }

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use rustix::fs::Statx;
 
 use super::iostate::OpenFile;
+use super::packed::Packed;
 use crate::recorder::Known;
 use crate::tiers::Placed;
 
@@ -65,6 +66,10 @@ pub(crate) struct Node {
     pub(crate) locked: AtomicBool,
     /// Its body is on a tier.
     pub(crate) placed: OnceLock<Arc<Placed>>,
+    /// It is packed.
+    pub(crate) packed: OnceLock<Arc<Packed>>,
+    /// The names in this directory have been made safe once, by the first fsync of a packed file.
+    pub(crate) named: AtomicBool,
 }
 
 /// Where a node was last seen.
@@ -91,6 +96,8 @@ impl Node {
             foreign: AtomicBool::new(false),
             locked: AtomicBool::new(false),
             placed: OnceLock::new(),
+            packed: OnceLock::new(),
+            named: AtomicBool::new(false),
         }
     }
 

@@ -47,6 +47,9 @@ impl Native {
     /// the backing file system's, as the caller.
     pub(crate) fn open(&self, id: u64, flags: u32) -> Result<(Opened, Arc<Node>)> {
         let node = self.node(id)?;
+        if let Some(packed) = node.packed.get() {
+            return Ok((self.open_packed(&node, packed, flags)?, node));
+        }
         let file = self.open_backing(&node, backing_flags(flags))?;
         let stat = stat_of(file.as_fd(), c"")?;
         let opened = self.opened(&node, file, flags, &stat);
@@ -88,7 +91,8 @@ impl Native {
         stat: &Statx,
     ) -> Opened {
         let wish = Wish {
-            passthrough: self.may_pass(stat),
+            passthrough: self.may_pass(stat)
+                && node.packed.get().is_none_or(|packed| packed.has_body()),
             every_read: self.settings.every_read,
             write: writes(flags),
             foreign: node.foreign.load(Relaxed),
@@ -149,6 +153,9 @@ impl Native {
     fn is_local(&self, node: &Node) -> bool {
         match (node.placed.get(), self.tiers()) {
             (Some(placed), Some(tiers)) => tiers.room(placed).local,
+            (None, Some(tiers)) if node.packed.get().is_some() => {
+                tiers.pack_room().is_some_and(|room| room.local)
+            }
             _ => self.local.load(Relaxed),
         }
     }
@@ -294,6 +301,7 @@ impl Native {
             open.backing = None;
         }
         drop(open);
+        self.closed_packed(&node);
         Some(handle)
     }
 
@@ -302,6 +310,9 @@ impl Native {
     /// # Errors
     /// EIO and the like, once, as fsync(2) says.
     pub(crate) fn fsync(&self, handle: &Handle, data_only: bool) -> Result<()> {
+        if let Some(packed) = handle.node.packed.get() {
+            return self.fsync_packed(handle, packed);
+        }
         if !self.fsync_placed(handle)? {
             return Ok(());
         }

@@ -10,6 +10,7 @@ use forebay_model::Fsync;
 use rustix::fs::{AtFlags, Gid, OFlags, Statx, Uid, chownat};
 use rustix::io::Errno;
 
+use super::packed::Packed;
 use super::{Handle, Held, Identity, Native, Node, Result, device_of, stat_of};
 use crate::tiers::{Placed, Tiers, merged, ours};
 
@@ -20,13 +21,15 @@ pub(crate) struct Seen {
     pub(crate) stat: Statx,
     /// Set when the body is on a tier.
     pub(crate) placed: Option<Arc<Placed>>,
+    /// Set when it is packed.
+    pub(crate) packed: Option<Arc<Packed>>,
     /// Device and inode of what holds the bytes.
     pub(crate) body: (u64, u64),
 }
 
 impl Seen {
     pub(crate) fn plain(stat: Statx) -> Seen {
-        Seen { stat, placed: None, body: place_of(&stat) }
+        Seen { stat, placed: None, packed: None, body: place_of(&stat) }
     }
 }
 
@@ -65,7 +68,7 @@ impl Native {
         placed.charged.store(body.stx_blocks * 512, Relaxed);
         placed.links.store(u64::from(stat.stx_nlink), Relaxed);
         let (body, stat) = (place_of(&body), merged(&stat, &body));
-        Ok(Seen { stat, placed: Some(Arc::new(placed)), body })
+        Ok(Seen { stat, placed: Some(Arc::new(placed)), packed: None, body })
     }
 
     /// The file type to show for a name in a directory listing.

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
+use forebay_model::Layout;
 use rustix::fs::{Mode, symlinkat};
 use rustix::io::Errno;
 
@@ -43,6 +44,9 @@ impl Native {
             // A part of the file system with a device number of its own, which the way home does
             // not enter.
             return Ok(None);
+        }
+        if rule.layout == Layout::Packed && tiers.packs_on(number) {
+            return self.create_packed(dir, &directory, name, rule, flags, permissions);
         }
         let room = tiers.numbered(number);
         set_umask(permissions.umask);
@@ -84,7 +88,8 @@ impl Native {
         }
         let link = stat_of(up.as_fd(), name)?;
         let placed = Arc::new(Placed::new(number, key));
-        let seen = Seen { stat: merged(&link, &body), placed: Some(placed), body: place_of(&body) };
+        let stat = merged(&link, &body);
+        let seen = Seen { stat, placed: Some(placed), packed: None, body: place_of(&body) };
         let (entry, node) = self.entry(dir.id, name, seen, dir.is_watched());
         let opened = self.opened(&node, file, flags, &body);
         Ok(Some((Created { entry, opened }, node)))

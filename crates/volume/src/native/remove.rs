@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use rustix::fs::{AtFlags, RenameFlags, renameat, renameat_with, unlinkat};
+use rustix::io::Errno;
 
+use super::packed::At;
 use super::{Native, Node, Result, stat_of};
 
 impl Native {
@@ -27,7 +29,16 @@ impl Native {
     }
 
     fn remove(&self, parent: u64, name: &CStr, flags: AtFlags) -> Result<()> {
-        let dir = self.dir_fd(parent)?;
+        let up = self.node(parent)?;
+        let dir = self.dir_fd_of(&up)?;
+        if flags.contains(AtFlags::REMOVEDIR) {
+            if self.packed_name(&up, dir.as_fd(), name).is_some() {
+                return Err(Errno::NOTDIR);
+            }
+            self.check_empty(dir.as_fd(), name)?;
+        } else if self.unlink_packed(&up, dir.as_fd(), name)?.is_some() {
+            return Ok(());
+        }
         let node = self.pin_before_loss(dir.as_fd(), name);
         let body = self.placed_before_loss(dir.as_fd(), name, node.as_ref());
         unlinkat(dir.as_fd(), name, flags)?;
@@ -52,8 +63,25 @@ impl Native {
         new_name: &CStr,
         flags: u32,
     ) -> Result<Option<Arc<Node>>> {
-        let from = self.dir_fd(parent)?;
-        let to = self.dir_fd(new_parent)?;
+        let (dir, new_dir) = (self.node(parent)?, self.node(new_parent)?);
+        let (fd, new_fd) = (self.dir_fd_of(&dir)?, self.dir_fd_of(&new_dir)?);
+        let from = At { dir: &dir, fd: fd.as_fd(), name };
+        let to = At { dir: &new_dir, fd: new_fd.as_fd(), name: new_name };
+        match self.rename_packed(from, to, flags)? {
+            Some(moved) => Ok(moved),
+            None => self.rename_in_place(from, to, flags),
+        }
+    }
+
+    /// The same, where no packed name takes part.
+    pub(super) fn rename_in_place(
+        &self,
+        from: At<'_>,
+        to: At<'_>,
+        flags: u32,
+    ) -> Result<Option<Arc<Node>>> {
+        let (parent, name, new_parent, new_name) = (from.dir.id, from.name, to.dir.id, to.name);
+        let (from, to) = (from.fd, to.fd);
         let moved = stat_of(from.as_fd(), name)
             .ok()
             .and_then(|stat| self.table.find(super::Identity::of(&stat)).map(|node| (node, stat)));
@@ -64,9 +92,9 @@ impl Native {
             false => self.placed_before_loss(to.as_fd(), new_name, replaced.as_ref()),
         };
         if flags == 0 {
-            renameat(&from, name, &to, new_name)?;
+            renameat(from, name, to, new_name)?;
         } else {
-            renameat_with(&from, name, &to, new_name, RenameFlags::from_bits_retain(flags))?;
+            renameat_with(from, name, to, new_name, RenameFlags::from_bits_retain(flags))?;
         }
         if let Some(body) = body {
             self.drop_body(&body, true);

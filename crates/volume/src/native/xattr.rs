@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use rustix::fs::{OFlags, XattrFlags, readlinkat, removexattr, setxattr};
 use rustix::io::Errno;
 
-use super::{Native, Result, proc_path, reopen};
+use super::{Held, Native, Result, proc_path, reopen};
 
 /// `FS_IOC_GETFLAGS` and its kin: what lsattr(1) and chattr(1) use. Each with the size it moves.
 const FILE_FLAG_IOCTLS: [(u32, usize); 4] =
@@ -24,7 +24,7 @@ impl Native {
         buffer: &mut Vec<u8>,
         size: usize,
     ) -> Result<usize> {
-        let held = self.hold(&self.node(id)?)?;
+        let held = self.hold_plain(id, Errno::NODATA)?;
         buffer.clear();
         buffer.resize(size, 0);
         let path = proc_path(held.as_fd());
@@ -34,11 +34,23 @@ impl Native {
         })
     }
 
+    /// A descriptor of a node that is in place; packed files have none of what it is for.
+    fn hold_plain(&self, id: u64, packed: Errno) -> Result<Held> {
+        let node = self.node(id)?;
+        match node.packed.get() {
+            Some(_) => Err(packed),
+            None => self.hold(&node),
+        }
+    }
+
     /// The names of all attributes, like [`Native::getxattr`].
     ///
     /// # Errors
     /// ERANGE as listxattr(2) says.
     pub fn listxattr(&self, id: u64, buffer: &mut Vec<u8>, size: usize) -> Result<usize> {
+        if self.node(id)?.packed.get().is_some() {
+            return Ok(0);
+        }
         let held = self.hold(&self.node(id)?)?;
         buffer.clear();
         buffer.resize(size, 0);
@@ -66,7 +78,7 @@ impl Native {
     /// # Errors
     /// EEXIST, ENODATA, ENOSPC, EOPNOTSUPP as setxattr(2) says.
     pub fn setxattr(&self, id: u64, name: &CStr, value: &[u8], flags: u32) -> Result<()> {
-        let held = self.hold(&self.node(id)?)?;
+        let held = self.hold_plain(id, Errno::OPNOTSUPP)?;
         setxattr(proc_path(held.as_fd()), name, value, XattrFlags::from_bits_retain(flags))
     }
 
@@ -75,7 +87,7 @@ impl Native {
     /// # Errors
     /// ENODATA as removexattr(2) says.
     pub fn removexattr(&self, id: u64, name: &CStr) -> Result<()> {
-        let held = self.hold(&self.node(id)?)?;
+        let held = self.hold_plain(id, Errno::NODATA)?;
         removexattr(proc_path(held.as_fd()), name)
     }
 
@@ -84,7 +96,7 @@ impl Native {
     /// # Errors
     /// EINVAL when it is none.
     pub fn readlink(&self, id: u64) -> Result<std::ffi::CString> {
-        let held = self.hold(&self.node(id)?)?;
+        let held = self.hold_plain(id, Errno::INVAL)?;
         readlinkat(held.as_fd(), c"", Vec::with_capacity(256))
     }
 
@@ -96,7 +108,7 @@ impl Native {
         let Some((_, size)) = FILE_FLAG_IOCTLS.iter().find(|(known, _)| *known == command) else {
             return Err(Errno::NOTTY);
         };
-        let held = self.hold(&self.node(id)?)?;
+        let held = self.hold_plain(id, Errno::NOTTY)?;
         let file = reopen(held.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK)?;
         let mut argument = [0u8; 32];
         let given = input.len().min(*size);

@@ -163,7 +163,13 @@ impl Book {
     /// Takes away what is empty: rooms, and the book when none is left. A room that is not there
     /// counts as empty only if no link leads to it (`all_home`): its tier may not be mounted.
     pub(super) fn close_rooms(&self, all_home: bool) {
+        let packs = |entry: &Entry| super::packing::folder(&entry.path).exists();
         self.entries.lock().retain(|entry| match fs::remove_dir(&entry.path) {
+            // Its tier has packed files still: a room is theirs, too.
+            Ok(()) if packs(entry) => {
+                let _ = make(&entry.path, 0o1733);
+                true
+            }
             Ok(()) => {
                 drop(entry.path.parent().map(fs::remove_dir));
                 false

@@ -8,6 +8,9 @@ mod find;
 mod land;
 mod litter;
 mod names;
+mod packed;
+mod packed_dirs;
+mod packed_file;
 mod told;
 mod verdict;
 
@@ -71,12 +74,14 @@ pub fn bring_home(directory: &Path, tiers: &Tiers, which: Which) -> Homecoming {
         }
         work.land();
     }
+    work.bring_packed(which);
     work.clean_up();
     work.find_nameless();
     if !work.done.nameless.is_empty() {
         work.done.left.append(&mut closed);
     }
     work.arrivals.close();
+    tiers.close_pack();
     tiers.book.close_rooms(work.done.left.is_empty());
     work.done
 }

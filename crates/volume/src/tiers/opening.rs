@@ -88,6 +88,8 @@ impl Tiers {
             missing: Vec::new(),
             book,
             retired: Mutex::default(),
+            packing: None,
+            pack_charged: AtomicU64::new(0),
             spilled: AtomicU64::new(0),
             why_spilled: OnceLock::new(),
         };
@@ -118,11 +120,18 @@ impl Tiers {
                 Err(error) => return Err(Trouble::at(&entry.path, "opening")(error)),
             }
         }
+        let wanted = match purpose {
+            Purpose::Place(wanted) => wanted.rules.pack(),
+            _ => None,
+        };
+        self.open_pack(wanted)?;
+        self.charge_pack();
         Ok(())
     }
 
     /// Leaves nothing behind of a volume that was not used after all.
     pub(crate) fn close(&self) {
+        self.close_pack();
         self.book.close_rooms(false);
     }
 }

@@ -143,14 +143,19 @@ impl Walk<'_> {
     }
 }
 
+/// A directory below `root`, reached without following any link.
+pub(super) fn below(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
+    let mut dir = openat(root, c".", INTO, Mode::empty())?;
+    for part in path.components() {
+        let Component::Normal(part) = part else { return Err(Errno::INVAL) };
+        dir = openat(&dir, part, INTO, Mode::empty())?;
+    }
+    Ok(dir)
+}
+
 /// The directory of a path below `root`, reached without following any link, and its last name.
 pub(super) fn parent(root: &OwnedFd, path: &Path) -> Result<(OwnedFd, CString), Errno> {
     let name = path.file_name().ok_or(Errno::INVAL)?;
     let name = CString::new(name.as_bytes()).map_err(|_| Errno::INVAL)?;
-    let mut dir = openat(root, c".", INTO, Mode::empty())?;
-    for part in path.parent().unwrap_or(Path::new("")).components() {
-        let Component::Normal(part) = part else { return Err(Errno::INVAL) };
-        dir = openat(&dir, part, INTO, Mode::empty())?;
-    }
-    Ok((dir, name))
+    Ok((below(root, path.parent().unwrap_or(Path::new("")))?, name))
 }

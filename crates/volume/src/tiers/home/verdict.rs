@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use forebay_model::{After, Home};
+use forebay_model::{After, Home, Layout};
 
 use super::super::Tiers;
 use super::find::Group;
@@ -17,7 +17,20 @@ pub(super) fn after(tiers: &Tiers, group: &Group) -> After {
         Some(_) => After::Restore,
         None => After::Keep,
     };
-    let all: Vec<After> = group.paths().map(of).collect();
+    joined(&group.paths().map(of).collect::<Vec<_>>())
+}
+
+/// The same for a packed file.
+pub(super) fn after_packed(tiers: &Tiers, paths: impl Iterator<Item = PathBuf>) -> After {
+    let of = |path: PathBuf| match tiers.rule(path.as_os_str().as_bytes()) {
+        Some(rule) if rule.layout == Layout::Packed => rule.after,
+        Some(_) => After::Restore,
+        None => After::Keep,
+    };
+    joined(&paths.map(of).collect::<Vec<_>>())
+}
+
+fn joined(all: &[After]) -> After {
     match () {
         () if all.contains(&After::Restore) => After::Restore,
         () if all.contains(&After::Keep) => After::Keep,

@@ -1,0 +1,28 @@
+//! Packed files share one tier.
+
+use super::{Home, Layout, Placement};
+use crate::site::TierId;
+use crate::toml::{Flaw, Table};
+
+/// The tier of packed files, if any rule packs.
+pub(super) fn of(placements: &[Placement]) -> Option<&TierId> {
+    placements.iter().filter(|one| one.layout == Layout::Packed).find_map(|one| match &one.home {
+        Home::Tier(tier) => Some(tier),
+        Home::Here => None,
+    })
+}
+
+/// Packed files share one log, which says in which order things happened to all of them.
+pub(super) fn in_one_place(
+    earlier: &[Placement],
+    placement: &Placement,
+    table: Table<'_>,
+) -> Result<(), Flaw> {
+    match (of(earlier), of(std::slice::from_ref(placement))) {
+        (Some(first), Some(second)) if first != second => {
+            let message = format!("packed files share one tier, and an earlier rule says {first}");
+            Err(table.need("home")?.flaw(message))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,192 @@
+//! Files that a rule packs, shown as the plain files that programs think they are. Their names and
+//! attributes are the pack's (see `pack`); while one is open, its bytes are in a working file, with
+//! which everything goes as with a file in place: passthrough, mappings, locks.
+
+mod attr;
+mod list;
+mod make;
+mod names;
+mod open;
+mod rename;
+mod swap;
+mod sync;
+
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use parking_lot::Mutex;
+use rustix::fs::{OFlags, Statx, Timestamps, futimens};
+use rustix::io::Errno;
+use rustix::time::Timespec;
+
+use super::{Native, Node, Result, stat_of};
+use crate::pack::{Attr, Pack, Time, Work};
+
+pub(crate) use list::Listing;
+pub(super) use rename::At;
+
+/// Set-id bits, which a write takes away.
+const SET_ID: u32 = 0o6000;
+
+/// A packed file that the kernel knows.
+#[derive(Debug)]
+pub(crate) struct Packed {
+    pub(crate) ino: u64,
+    /// Its working file, while anybody has it open.
+    in_use: Mutex<Option<InUse>>,
+    /// That file is its body, and will not be another's.
+    body: AtomicBool,
+}
+
+#[derive(Debug)]
+struct InUse {
+    work: Work,
+    /// The working file when it had the bytes that the pack knows.
+    base: Stamp,
+    /// It may differ from what the pack knows, whatever the stamp says.
+    changed: bool,
+    /// The pack knows that it may be written to.
+    begun: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    size: u64,
+    mtime: Time,
+    mode: u32,
+}
+
+impl Stamp {
+    fn of(stat: &Statx) -> Stamp {
+        let mode = u32::from(stat.stx_mode) & SET_ID;
+        Stamp { size: stat.stx_size, mtime: Time::of(&stat.stx_mtime), mode }
+    }
+}
+
+impl InUse {
+    fn stat(&self) -> Result<Statx> {
+        stat_of(self.work.file.as_fd(), c"")
+    }
+
+    fn is_changed(&self, now: &Statx) -> bool {
+        self.changed || Stamp::of(now) != self.base
+    }
+}
+
+impl Packed {
+    fn new(ino: u64) -> Packed {
+        Packed { ino, in_use: Mutex::new(None), body: AtomicBool::new(false) }
+    }
+
+    /// Whether the kernel may be lent the working file. A mapping made in passthrough holds that
+    /// file and not ours, so it outlives the last close; a file that is used again must not be
+    /// seen through it.
+    pub(super) fn has_body(&self) -> bool {
+        self.body.load(Relaxed)
+    }
+
+    /// Attributes now: the pack's, and the working file's where that is newer.
+    fn attr(&self, pack: &Pack) -> Result<(Attr, u32)> {
+        let in_use = self.in_use.lock();
+        let (mut attr, links) = pack.attr(self.ino)?;
+        if let Some(used) = &*in_use {
+            let now = used.stat()?;
+            if used.is_changed(&now) {
+                attr.size = now.stx_size;
+                attr.mtime = Time::of(&now.stx_mtime);
+                attr.ctime = attr.ctime.max(Time::of(&now.stx_ctime));
+                // Only those that a write took away.
+                attr.mode &= !(used.base.mode & !u32::from(now.stx_mode));
+            }
+        }
+        Ok((attr, links))
+    }
+}
+
+/// The caller's times on a working file, so that its own clock goes on from there.
+fn stamp(work: &Work, atime: Time, mtime: Time) -> Result<()> {
+    let time = |time: Time| Timespec { tv_sec: time.sec, tv_nsec: time.nsec as _ };
+    let times = Timestamps { last_access: time(atime), last_modification: time(mtime) };
+    futimens(&work.file, &times)
+}
+
+fn writes(flags: OFlags) -> bool {
+    flags & OFlags::ACCMODE != OFlags::RDONLY
+}
+
+impl Native {
+    pub(super) fn pack(&self) -> Option<&Arc<Pack>> {
+        self.tiers.as_ref()?.pack()
+    }
+
+    /// What the pack has to know of a file's bytes, if they changed.
+    fn settle_packed(&self, packed: &Packed, used: &mut InUse, more: bool) -> Result<()> {
+        let pack = self.pack().ok_or(Errno::STALE)?;
+        let now = used.stat()?;
+        if !used.begun {
+            return Ok(());
+        }
+        if !used.is_changed(&now) {
+            if !more {
+                pack.unchanged(packed.ino)?;
+                used.begun = false;
+            }
+            return Ok(());
+        }
+        let (attr, _) = pack.attr(packed.ino)?;
+        let lost = used.base.mode & !u32::from(now.stx_mode);
+        if attr.mode & lost != 0 {
+            pack.set_attr(packed.ino, Attr { mode: attr.mode & !lost, ..attr })?;
+        }
+        pack.settle(packed.ino, &used.work, more)?;
+        (used.base, used.changed, used.begun) = (Stamp::of(&now), false, more);
+        if let Some(tiers) = self.tiers() {
+            tiers.charge_pack();
+        }
+        Ok(())
+    }
+
+    /// Puts the working file away when nobody has the file open. Bytes that the pack can't take
+    /// (its tier is full) stay there, and are found after a kill, too.
+    fn put_away(&self, node: &Node, packed: &Packed, in_use: &mut Option<InUse>) {
+        if node.open.lock().shared.is_open() {
+            return;
+        }
+        let Some(mut used) = in_use.take() else { return };
+        match (self.settle_packed(packed, &mut used, false), self.pack()) {
+            (Ok(()), Some(pack)) => pack.done(packed.ino, used.work),
+            _ => *in_use = Some(used),
+        }
+    }
+
+    /// A handle of a packed file was closed.
+    pub(super) fn closed_packed(&self, node: &Node) {
+        if let Some(packed) = node.packed.get() {
+            self.wardrobe.undress();
+            self.put_away(node, packed, &mut packed.in_use.lock());
+        }
+    }
+
+    /// The pack takes what is written so far: a name that is about to change must not be safer
+    /// than its bytes.
+    pub(super) fn settle_now(&self, node: &Node) -> Result<()> {
+        let Some(packed) = node.packed.get() else { return Ok(()) };
+        self.wardrobe.undress();
+        match &mut *packed.in_use.lock() {
+            Some(used) => self.settle_packed(packed, used, true),
+            None => Ok(()),
+        }
+    }
+
+    /// The end: nobody can write any more.
+    pub(crate) fn settle_all(&self) {
+        for node in self.table.all() {
+            if let Some(packed) = node.packed.get()
+                && let Some(used) = &mut *packed.in_use.lock()
+            {
+                let _ = self.settle_packed(packed, used, false);
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Attributes of packed files: shown, and changed by whom it is allowed.
+
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use rustix::fs::{OFlags, Statx, StatxTimestamp, ftruncate};
+use rustix::io::Errno;
+
+use super::{InUse, Packed, SET_ID, Stamp, stamp, writes};
+use crate::native::{Change, Entry, Native, Node, Result, When, lookup, stat_of};
+use crate::pack::{Attr, Time};
+
+fn shown_time(time: Time) -> StatxTimestamp {
+    // SAFETY: plain numbers, for which zero is a value.
+    let mut shown: StatxTimestamp = unsafe { std::mem::zeroed() };
+    (shown.tv_sec, shown.tv_nsec) = (time.sec, time.nsec);
+    shown
+}
+
+impl Native {
+    /// Attributes as statx(2) has them.
+    pub(super) fn packed_stat(&self, ino: u64, attr: &Attr, links: u32) -> Statx {
+        let device = self.table.device();
+        // SAFETY: a Statx is plain numbers, for which zero is a value.
+        let mut stat: Statx = unsafe { std::mem::zeroed() };
+        stat.stx_mask = libc::STATX_BASIC_STATS | libc::STATX_BTIME;
+        stat.stx_blksize = 4096;
+        stat.stx_nlink = links;
+        stat.stx_uid = attr.uid;
+        stat.stx_gid = attr.gid;
+        stat.stx_mode = (libc::S_IFREG | attr.mode) as u16;
+        stat.stx_ino = ino;
+        stat.stx_size = attr.size;
+        stat.stx_blocks = attr.size.div_ceil(4096) * 8;
+        stat.stx_atime = shown_time(attr.atime);
+        stat.stx_mtime = shown_time(attr.mtime);
+        stat.stx_ctime = shown_time(attr.ctime);
+        stat.stx_btime = shown_time(attr.born);
+        stat.stx_dev_major = rustix::fs::major(device);
+        stat.stx_dev_minor = rustix::fs::minor(device);
+        stat
+    }
+
+    /// Attributes of a packed file now.
+    pub(crate) fn stat_packed(&self, packed: &Packed) -> Result<Statx> {
+        let pack = self.pack().ok_or(Errno::STALE)?;
+        let (attr, links) = packed.attr(pack)?;
+        let mut stat = self.packed_stat(packed.ino, &attr, links);
+        // A file with holes, or with room reserved, takes other than its size.
+        let open = packed.in_use.lock().as_ref().and_then(|used| used.stat().ok());
+        let apart = open.or_else(|| pack.stat_body(packed.ino));
+        stat.stx_blocks = apart.map_or(stat.stx_blocks, |file| file.stx_blocks);
+        Ok(stat)
+    }
+
+    /// Where the kernel does not check who may open what, we do: one user is served then.
+    pub(super) fn check_mode(&self, attr: &Attr, how: OFlags) -> Result<()> {
+        let reads = how & OFlags::ACCMODE != OFlags::WRONLY;
+        self.check_access(attr, u32::from(reads) * 4 + u32::from(writes(how)) * 2)
+    }
+
+    pub(super) fn check_access(&self, attr: &Attr, mask: u32) -> Result<()> {
+        if self.is_shared() || attr.mode >> 6 & mask & 7 == mask & 7 {
+            return Ok(());
+        }
+        Err(Errno::ACCESS)
+    }
+
+    /// access(2) on a packed file.
+    pub(in crate::native) fn access_packed(&self, packed: &Packed, mask: u32) -> Result<()> {
+        let (attr, _) = packed.attr(self.pack().ok_or(Errno::STALE)?)?;
+        self.check_access(&attr, mask)
+    }
+
+    /// Changes attributes of a packed file.
+    pub(in crate::native) fn setattr_packed(
+        &self,
+        node: &Arc<Node>,
+        packed: &Packed,
+        change: Change,
+    ) -> Result<Entry> {
+        let pack = self.pack().ok_or(Errno::STALE)?;
+        let by_root = crate::creds::worn().0 == 0;
+        self.wardrobe.undress();
+        if let Some(size) = change.size {
+            let (attr, _) = packed.attr(pack)?;
+            let open = change.handle.and_then(|fh| self.handle(fh).ok());
+            if open.is_none_or(|handle| !handle.writes) {
+                self.check_access(&attr, 2)?;
+            }
+            self.truncate_packed(node, packed, &attr, size, by_root)?;
+        }
+        let changes = change.mode.is_some()
+            || change.uid.is_some()
+            || change.gid.is_some()
+            || change.atime.is_some()
+            || change.mtime.is_some();
+        if changes {
+            let mut in_use = packed.in_use.lock();
+            let now = pack.now();
+            let attr = changed(&pack.attr(packed.ino)?.0, &change, now);
+            if let Some(used) = &mut *in_use {
+                note_times(used, &attr, change.mtime.is_some())?;
+            }
+            pack.set_attr(packed.ino, attr)?;
+        }
+        let stat = self.stat_packed(packed)?;
+        let attr_trust = lookup::attr_trust(node);
+        Ok(Entry { node: node.id, stat, name_trust: attr_trust, attr_trust })
+    }
+
+    fn truncate_packed(
+        &self,
+        node: &Node,
+        packed: &Packed,
+        attr: &Attr,
+        size: u64,
+        by_root: bool,
+    ) -> Result<()> {
+        let pack = self.pack().ok_or(Errno::STALE)?;
+        let mut in_use = packed.in_use.lock();
+        let how = OFlags::RDWR | OFlags::CLOEXEC;
+        let done = self.reach_packed(pack, packed, &mut in_use, attr, how).and_then(|(file, _)| {
+            if let Some(used) = &mut *in_use {
+                // The size alone does not tell, nor a time that stands still.
+                used.changed = true;
+            }
+            ftruncate(&file, size)
+        });
+        if done.is_ok() && !by_root && attr.mode & SET_ID != 0 {
+            let group = if attr.mode & 0o010 != 0 { 0o2000 } else { 0 };
+            let (attr, _) = pack.attr(packed.ino)?;
+            pack.set_attr(packed.ino, Attr { mode: attr.mode & !(0o4000 | group), ..attr })?;
+        }
+        self.put_away(node, packed, &mut in_use);
+        done
+    }
+}
+
+/// A working file goes on from a time that was set.
+fn note_times(used: &mut InUse, attr: &Attr, mtime: bool) -> Result<()> {
+    if !mtime {
+        return Ok(());
+    }
+    let before = stat_of(used.work.file.as_fd(), c"")?;
+    used.changed |= used.is_changed(&before);
+    stamp(&used.work, attr.atime, attr.mtime)?;
+    used.base = Stamp { mtime: attr.mtime, ..used.base };
+    Ok(())
+}
+
+fn changed(old: &Attr, change: &Change, now: Time) -> Attr {
+    let mut new = *old;
+    if change.uid.is_some() || change.gid.is_some() {
+        new.uid = change.uid.unwrap_or(old.uid);
+        new.gid = change.gid.unwrap_or(old.gid);
+        // chown(2): another owner's program must not run as somebody's.
+        let group = if old.mode & 0o010 != 0 { 0o2000 } else { 0 };
+        new.mode &= !(0o4000 | group);
+    }
+    if let Some(mode) = change.mode {
+        new.mode = mode & 0o7777;
+    }
+    let time = |when| match when {
+        When::Now => now,
+        When::At(sec, nsec) => Time { sec, nsec },
+    };
+    new.atime = change.atime.map_or(old.atime, time);
+    new.mtime = change.mtime.map_or(old.mtime, time);
+    new.ctime = now;
+    new
+}

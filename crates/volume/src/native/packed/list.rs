@@ -1,0 +1,66 @@
+//! Packed names in a directory's listing: they come after those in place.
+
+use std::ffi::CString;
+use std::os::fd::AsFd;
+
+use super::super::dir::DirEntry;
+use super::super::{DirHandle, Native, Result};
+
+/// Positions from here on are packed names'. No file system uses them: of the positions that ext4
+/// makes of hashes, the last 2^32 stand for the end (`EXT4_HTREE_EOF_64BIT`).
+const TAIL: u64 = 0x7fff_ffff_0000_0000;
+
+/// The packed names as they were when a listing reached them.
+pub(crate) type Listing = Option<Vec<(CString, u64)>>;
+
+impl Native {
+    /// Shows the names in a directory from `position` on to `take` until it returns false.
+    pub(crate) fn list(
+        &self,
+        handle: &DirHandle,
+        position: u64,
+        mut take: impl FnMut(&DirEntry) -> bool,
+    ) -> Result<()> {
+        let mut reader = handle.reader.lock();
+        let mut listing = handle.packed.lock();
+        let Some((pack, key)) = self.pack_of(&handle.node) else {
+            return reader.from(position, take);
+        };
+        if position == 0 {
+            *listing = None;
+        }
+        if position < TAIL || position == i64::MAX as u64 {
+            let mut full = false;
+            reader.from(position, |found| {
+                // Hidden behind a packed one.
+                if pack.find(key, found.name.to_bytes()).is_some() {
+                    return true;
+                }
+                let taken = take(found);
+                full |= !taken;
+                taken
+            })?;
+            if full {
+                return Ok(());
+            }
+        }
+        let fd = self.dir_fd_of(&handle.node)?;
+        let names = listing.get_or_insert_with(|| {
+            let all = pack.names(key).into_iter();
+            all.filter_map(|(name, ino)| Some((CString::new(name).ok()?, ino))).collect()
+        });
+        let from = if position < TAIL || position == i64::MAX as u64 { 0 } else { position - TAIL };
+        for (number, (name, ino)) in names.iter().enumerate().skip(from as usize) {
+            // Removed, or replaced in place, since.
+            if self.packed_name(&handle.node, fd.as_fd(), name).is_none() {
+                continue;
+            }
+            let next = TAIL + number as u64 + 1;
+            let kind = libc::S_IFREG >> 12;
+            if !take(&DirEntry { name: name.clone(), inode: *ino, kind, next }) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

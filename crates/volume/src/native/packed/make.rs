@@ -1,0 +1,72 @@
+//! Making packed files.
+
+use std::ffi::CStr;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use forebay_model::Placement;
+use parking_lot::Mutex;
+use rustix::fs::Statx;
+use rustix::io::Errno;
+
+use super::{InUse, Packed, Stamp, stamp};
+use crate::native::create::Created;
+use crate::native::open::backing_flags;
+use crate::native::{Native, Node, Permissions, Result, Seen, reopen, stat_of};
+use crate::pack::Attr;
+
+impl Native {
+    /// Makes a packed file; `None` when it has to be in place.
+    pub(in crate::native) fn create_packed(
+        &self,
+        dir: &Arc<Node>,
+        directory: &Statx,
+        name: &CStr,
+        rule: &Placement,
+        flags: u32,
+        permissions: Permissions,
+    ) -> Result<Option<(Created, Arc<Node>)>> {
+        let (Some((pack, key)), Some(tiers)) = (self.pack_of(dir), self.tiers()) else {
+            return Ok(None);
+        };
+        let up = self.dir_fd_of(dir)?;
+        self.check_dir(up.as_fd())?;
+        if stat_of(up.as_fd(), name).is_ok() {
+            // Somebody was faster, from outside.
+            return Ok(None);
+        }
+        let (uid, mut gid) = if self.is_shared() { crate::creds::worn() } else { self.me };
+        if u32::from(directory.stx_mode) & libc::S_ISGID != 0 {
+            gid = directory.stx_gid;
+        }
+        self.wardrobe.undress();
+        let now = pack.now();
+        let mode = permissions.mode & !permissions.umask & 0o7777;
+        let attr = Attr { mode, uid, gid, size: 0, atime: now, mtime: now, ctime: now, born: now };
+        let made = self.with_room(|| pack.make(key, || self.path_of(dir), name.to_bytes(), attr));
+        let (ino, work) = match made {
+            Ok(made) => made,
+            Err(Errno::EXIST) => return Err(Errno::EXIST),
+            Err(error) => {
+                return tiers.spill(rule, || format!("the packed files take no more: {error}"));
+            }
+        };
+        stamp(&work, now, now)?;
+        let stat = stat_of(work.file.as_fd(), c"")?;
+        let file = reopen(work.file.as_fd(), backing_flags(flags))?;
+        let base = Stamp::of(&stat);
+        let in_use = InUse { work, base, changed: false, begun: true };
+        let packed = Packed { in_use: Mutex::new(Some(in_use)), ..Packed::new(ino) };
+        let packed = Arc::new(packed);
+        self.touch_dir(up.as_fd());
+        let seen = Seen {
+            stat: self.packed_stat(ino, &attr, 1),
+            placed: None,
+            packed: Some(packed),
+            body: (0, 0),
+        };
+        let (entry, node) = self.entry(dir.id, name, seen, dir.is_watched());
+        let opened = self.opened(&node, file, flags, &stat);
+        Ok(Some((Created { entry, opened }, node)))
+    }
+}

@@ -1,0 +1,163 @@
+//! Names of packed files: found, made, linked, removed.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+use rustix::fs::{Access, AtFlags, CWD, Timestamps, accessat, unlinkat, utimensat};
+use rustix::io::Errno;
+use rustix::time::Timespec;
+
+use super::Packed;
+use crate::native::{Entry, Identity, Native, Node, Result, Seen, proc_path, stat_of};
+use crate::pack::{DirKey, Found, Pack};
+
+impl Native {
+    /// The pack, and what it knows a directory by; directories on other file systems have no
+    /// packed files.
+    pub(super) fn pack_of(&self, dir: &Node) -> Option<(&Arc<Pack>, DirKey)> {
+        let pack = self.pack()?;
+        let Identity { device, inode, born } = dir.identity;
+        (device == self.table.device()).then_some((pack, DirKey { inode, born }))
+    }
+
+    /// The packed file that a name leads to.
+    pub(in crate::native) fn packed_name(
+        &self,
+        dir: &Node,
+        fd: BorrowedFd<'_>,
+        name: &CStr,
+    ) -> Option<Found> {
+        let (pack, key) = self.pack_of(dir)?;
+        let found = pack.find(key, name.to_bytes())?;
+        if let Some(to) = found.yields
+            && stat_of(fd, name).is_ok_and(|stat| DirKey::of(&stat) == to)
+        {
+            let _ = pack.remove(key, name.to_bytes(), pack.now());
+            return None;
+        }
+        Some(found)
+    }
+
+    /// What a name leads to, packed or in place.
+    pub(crate) fn look_in(&self, dir: &Node, fd: BorrowedFd<'_>, name: &CStr) -> Result<Seen> {
+        if self.pack().is_none() {
+            return self.look(fd, name);
+        }
+        match self.packed_name(dir, fd, name) {
+            Some(found) => self.seen_packed(&found),
+            None => {
+                let seen = self.look(fd, name)?;
+                if let Some(pack) = self.pack() {
+                    pack.seen(crate::pack::Time::of(&seen.stat.stx_mtime));
+                }
+                Ok(seen)
+            }
+        }
+    }
+
+    pub(super) fn packed_node(&self, found: &Found) -> Option<Arc<Node>> {
+        let stat = self.packed_stat(found.ino, &found.attr, found.links);
+        self.table.find(Identity::of(&stat))
+    }
+
+    fn seen_packed(&self, found: &Found) -> Result<Seen> {
+        let known = self.packed_node(found).and_then(|node| node.packed.get().cloned());
+        let packed = known.unwrap_or_else(|| Arc::new(Packed::new(found.ino)));
+        let stat = self.stat_packed(&packed)?;
+        Ok(Seen { stat, placed: None, packed: Some(packed), body: (0, 0) })
+    }
+
+    /// Whether the caller may change the names in a directory, where the kernel does not check.
+    pub(super) fn check_dir(&self, fd: BorrowedFd<'_>) -> Result<()> {
+        match self.is_shared() {
+            true => Ok(()),
+            false => {
+                accessat(CWD, proc_path(fd), Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
+            }
+        }
+    }
+
+    /// A directory changes with its names.
+    pub(super) fn touch_dir(&self, fd: BorrowedFd<'_>) {
+        self.wardrobe.undress();
+        let time = |nsec| Timespec { tv_sec: 0, tv_nsec: nsec };
+        let (now, omit) = (time(libc::UTIME_NOW), time(libc::UTIME_OMIT));
+        let modified = Timestamps { last_access: omit, last_modification: now };
+        let path = proc_path(fd);
+        if utimensat(CWD, &path, &modified, AtFlags::empty()).is_err() {
+            // Who may write, but does not own, may only set both.
+            let both = Timestamps { last_access: now, last_modification: now };
+            let _ = utimensat(CWD, &path, &both, AtFlags::empty());
+        }
+    }
+
+    /// Gives a packed file one more name.
+    pub(in crate::native) fn link_packed(
+        &self,
+        node: &Arc<Node>,
+        packed: &Packed,
+        parent: u64,
+        name: &CStr,
+    ) -> Result<Entry> {
+        let dir = self.node(parent)?;
+        // Into a directory where nothing is packed.
+        let (pack, key) = self.pack_of(&dir).ok_or(Errno::XDEV)?;
+        let up = self.dir_fd_of(&dir)?;
+        self.check_dir(up.as_fd())?;
+        if stat_of(up.as_fd(), name).is_ok() {
+            return Err(Errno::EXIST);
+        }
+        self.settle_now(node)?;
+        let now = pack.now();
+        pack.link(packed.ino, key, || self.path_of(&dir), name.to_bytes(), now)?;
+        self.touch_dir(up.as_fd());
+        let seen = self.look_in(&dir, up.as_fd(), name)?;
+        Ok(self.entry(parent, name, seen, dir.is_watched()).0)
+    }
+
+    /// Removes a packed name; `None` when it is none.
+    pub(in crate::native) fn unlink_packed(
+        &self,
+        dir: &Arc<Node>,
+        fd: BorrowedFd<'_>,
+        name: &CStr,
+    ) -> Result<Option<()>> {
+        let Some(found) = self.packed_name(dir, fd, name) else { return Ok(None) };
+        let Some((pack, key)) = self.pack_of(dir) else { return Ok(None) };
+        self.check_dir(fd)?;
+        if found.over {
+            // What a rename was to remove, and did not come to.
+            match unlinkat(fd, name, AtFlags::empty()) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(other) => return Err(other),
+            }
+        }
+        pack.remove(key, name.to_bytes(), pack.now())?;
+        self.lost(&found, dir.id, name);
+        self.touch_dir(fd);
+        Ok(Some(()))
+    }
+
+    /// A packed file has lost a name.
+    pub(super) fn lost(&self, found: &Found, parent: u64, name: &CStr) {
+        match self.packed_node(found) {
+            Some(node) => drop(node.gone_from(parent, name)),
+            // Nobody will tell when nobody uses it any more.
+            None => {
+                if let Some(pack) = self.pack() {
+                    pack.forget(found.ino);
+                }
+            }
+        }
+    }
+
+    /// A directory with packed names is not empty.
+    pub(in crate::native) fn check_empty(&self, fd: BorrowedFd<'_>, name: &CStr) -> Result<()> {
+        let Some(pack) = self.pack() else { return Ok(()) };
+        match stat_of(fd, name) {
+            Ok(stat) if pack.has_names(DirKey::of(&stat)) => Err(Errno::NOTEMPTY),
+            _ => Ok(()),
+        }
+    }
+}

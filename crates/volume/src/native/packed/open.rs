@@ -1,0 +1,87 @@
+//! Opening packed files: a working file with their bytes.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use rustix::fs::{Mode, OFlags, Statx, fchmod};
+use rustix::io::Errno;
+
+use super::{InUse, Packed, SET_ID, Stamp, stamp, writes};
+use crate::native::open::backing_flags;
+use crate::native::{Native, Node, Opened, Result, reopen, stat_of};
+use crate::pack::{Attr, Pack};
+
+impl Native {
+    /// Opens a packed file.
+    pub(in crate::native) fn open_packed(
+        &self,
+        node: &Arc<Node>,
+        packed: &Packed,
+        flags: u32,
+    ) -> Result<Opened> {
+        let pack = self.pack().ok_or(Errno::STALE)?;
+        let how = backing_flags(flags);
+        let (attr, _) = packed.attr(pack)?;
+        self.check_mode(&attr, how)?;
+        let mut in_use = packed.in_use.lock();
+        let (file, mut stat) = match self.reach_packed(pack, packed, &mut in_use, &attr, how) {
+            Ok(reached) => reached,
+            Err(error) => {
+                self.put_away(node, packed, &mut in_use);
+                return Err(error);
+            }
+        };
+        // The working file is new; its bytes need not be.
+        (stat.stx_ctime.tv_sec, stat.stx_ctime.tv_nsec) = (attr.ctime.sec, attr.ctime.nsec);
+        Ok(self.opened(node, file, flags, &stat))
+    }
+
+    pub(super) fn reach_packed(
+        &self,
+        pack: &Pack,
+        packed: &Packed,
+        in_use: &mut Option<InUse>,
+        attr: &Attr,
+        how: OFlags,
+    ) -> Result<(OwnedFd, Statx)> {
+        self.wardrobe.undress();
+        let used = match in_use {
+            Some(used) => used,
+            none => {
+                let work = self.with_room(|| pack.work(packed.ino))?;
+                stamp(&work, attr.atime, attr.mtime)?;
+                let base = Stamp::of(&stat_of(work.file.as_fd(), c"")?);
+                packed.body.store(pack.is_body(packed.ino, &work), Relaxed);
+                none.insert(InUse { work, base, changed: false, begun: false })
+            }
+        };
+        if writes(how) {
+            self.begin_packed(pack, packed, used, attr)?;
+        }
+        let file = self.with_room(|| reopen(used.work.file.as_fd(), how))?;
+        let stat = used.stat()?;
+        Ok((file, stat))
+    }
+
+    /// From now on the working file may be written to.
+    fn begin_packed(
+        &self,
+        pack: &Pack,
+        packed: &Packed,
+        used: &mut InUse,
+        attr: &Attr,
+    ) -> Result<()> {
+        if !used.begun {
+            pack.begin(packed.ino, &used.work)?;
+            used.begun = true;
+        }
+        // The kernel takes them from the file that is written to.
+        if attr.mode & SET_ID != 0 && !used.changed {
+            let kept = if attr.mode & 0o010 != 0 { SET_ID } else { 0o4000 };
+            fchmod(&used.work.file, Mode::from_raw_mode(0o666 | attr.mode & (kept | 0o010)))?;
+            used.base.mode = Stamp::of(&used.stat()?).mode;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,156 @@
+//! Renaming where packed names take part: in one step for whoever looks, and after a kill either
+//! not done or done.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, RenameFlags, unlinkat};
+use rustix::io::Errno;
+
+use crate::native::{Native, Node, Result, stat_of};
+use crate::pack::{DirKey, Found};
+
+/// A name in a directory.
+#[derive(Clone, Copy)]
+pub(in crate::native) struct At<'a> {
+    pub(in crate::native) dir: &'a Arc<Node>,
+    pub(in crate::native) fd: BorrowedFd<'a>,
+    pub(in crate::native) name: &'a CStr,
+}
+
+fn is_dir(mode: u16) -> bool {
+    u32::from(mode) & libc::S_IFMT == libc::S_IFDIR
+}
+
+impl Native {
+    /// Moves a packed name, or something over one; `None` when neither is packed.
+    pub(in crate::native) fn rename_packed(
+        &self,
+        from: At<'_>,
+        to: At<'_>,
+        flags: u32,
+    ) -> Result<Option<Option<Arc<Node>>>> {
+        let Some(pack) = self.pack() else { return Ok(None) };
+        let one = self.packed_name(from.dir, from.fd, from.name);
+        let other = self.packed_name(to.dir, to.fd, to.name);
+        if flags & RenameFlags::NOREPLACE.bits() != 0 && other.is_some() {
+            return Err(Errno::EXIST);
+        }
+        let swap = flags & RenameFlags::EXCHANGE.bits() != 0;
+        match (one, other) {
+            (None, None) => {
+                let moved = stat_of(from.fd, from.name)?;
+                if is_dir(moved.stx_mode) && !swap {
+                    self.check_empty(to.fd, to.name)?;
+                }
+                if !is_dir(moved.stx_mode) && !pack.is_safe() {
+                    // A finished file must not be safer than what it was made of.
+                    pack.sync()?;
+                }
+                Ok(None)
+            }
+            (Some(one), Some(other)) if swap => self.swap_packed(from, &one, to, &other).map(Some),
+            // One is in place and one is not: no file system can do that in one step.
+            _ if swap => Err(Errno::INVAL),
+            (Some(one), other) => self.move_packed(from, &one, to, other.as_ref(), flags).map(Some),
+            (None, Some(other)) => self.replace_packed(from, to, &other).map(Some),
+        }
+    }
+
+    fn move_packed(
+        &self,
+        from: At<'_>,
+        one: &Found,
+        to: At<'_>,
+        other: Option<&Found>,
+        flags: u32,
+    ) -> Result<Option<Arc<Node>>> {
+        let (pack, dir) = self.pack_of(from.dir).ok_or(Errno::STALE)?;
+        let (_, new) = self.pack_of(to.dir).ok_or(Errno::XDEV)?;
+        let node = self.packed_node(one);
+        if other.is_some_and(|other| other.ino == one.ino) {
+            return Ok(node);
+        }
+        let hidden = other.is_none_or(|other| other.over);
+        let in_place = if hidden { stat_of(to.fd, to.name).ok() } else { None };
+        if let Some(stat) = &in_place {
+            if flags & RenameFlags::NOREPLACE.bits() != 0 {
+                return Err(Errno::EXIST);
+            }
+            if is_dir(stat.stx_mode) {
+                return Err(Errno::ISDIR);
+            }
+        }
+        self.check_dir(from.fd)?;
+        self.check_dir(to.fd)?;
+        if let Some(node) = &node {
+            // A name is not to be safer than its bytes.
+            self.settle_now(node)?;
+        }
+        let (now, over) = (pack.now(), in_place.is_some());
+        pack.rename(
+            (dir, from.name.to_bytes()),
+            (new, || self.path_of(to.dir)),
+            to.name.to_bytes(),
+            now,
+            over,
+        )?;
+        if over {
+            self.remove_hidden(to);
+        }
+        if let Some(other) = other {
+            self.lost(other, to.dir.id, to.name);
+        }
+        if let Some(node) = &node {
+            node.gone_from(from.dir.id, from.name);
+            node.seen_at(to.dir.id, to.name, one.links);
+            node.rename_known();
+        }
+        self.touch_both(from, to);
+        Ok(node)
+    }
+
+    /// Removes the file in place that a packed one has replaced.
+    fn remove_hidden(&self, at: At<'_>) {
+        let node = self.pin_before_loss(at.fd, at.name);
+        let body = self.placed_before_loss(at.fd, at.name, node.as_ref());
+        if unlinkat(at.fd, at.name, AtFlags::empty()).is_err() {
+            return;
+        }
+        if let Some(node) = node {
+            node.gone_from(at.dir.id, at.name);
+        }
+        if let Some(body) = body {
+            self.drop_body(&body, true);
+        }
+    }
+
+    /// A file in place over a packed one.
+    fn replace_packed(&self, from: At<'_>, to: At<'_>, other: &Found) -> Result<Option<Arc<Node>>> {
+        let (pack, key) = self.pack_of(to.dir).ok_or(Errno::STALE)?;
+        let moved = stat_of(from.fd, from.name)?;
+        if is_dir(moved.stx_mode) {
+            return Err(Errno::NOTDIR);
+        }
+        if !pack.is_safe() {
+            pack.sync()?;
+        }
+        pack.yield_to(key, to.name.to_bytes(), DirKey::of(&moved))?;
+        let node = self.rename_in_place(from, to, 0)?;
+        // It may have been seen to yield already.
+        match pack.remove(key, to.name.to_bytes(), pack.now()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(other) => return Err(other),
+        }
+        self.lost(other, to.dir.id, to.name);
+        Ok(node)
+    }
+
+    pub(super) fn touch_both(&self, from: At<'_>, to: At<'_>) {
+        self.touch_dir(from.fd);
+        if from.dir.id != to.dir.id {
+            self.touch_dir(to.fd.as_fd());
+        }
+    }
+}

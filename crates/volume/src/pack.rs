@@ -1,0 +1,246 @@
+//! Packed files: many small files in one log on a tier, instead of a file each in place. Their
+//! directories are directories in place; their names, attributes and bytes are in the log.
+//!
+//! Each operation is in the log before it is answered, so a kill loses nothing; after a power
+//! failure, what the pack holds is what it held at some moment, no earlier than the last fsync.
+//! While a file is open its bytes are in a working file beside the log; when it is closed they go
+//! into the log, and a file that has outgrown the log keeps its working file as its body.
+//!
+//! It knows no kernel, no caller's rights and no file in place: `native::packed` does.
+
+mod apply;
+mod bytes;
+mod disk;
+mod index;
+mod log;
+mod names;
+mod reader;
+mod record;
+mod recover;
+mod rewrite;
+mod safe;
+#[cfg(test)]
+mod tests;
+mod works;
+
+use std::collections::BTreeSet;
+
+use parking_lot::Mutex;
+use rustix::io::Errno;
+
+use disk::{Folder, Ground};
+use index::Index;
+use log::{Damage, Log};
+use record::Record;
+pub(crate) use record::{Attr, DirKey, Time};
+pub(crate) use works::Work;
+use works::Works;
+
+/// Files up to this size, in bytes, are in the log; larger ones keep their working file. It is
+/// what one write of the log can carry without a wait that others feel.
+pub(crate) const LARGEST: u64 = 128 << 10;
+
+/// Bodies of removed files that wait for a sync at most.
+const MOST_DOOMED: usize = 64;
+
+type Result<T> = std::result::Result<T, Errno>;
+
+/// What a packed name leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) ino: u64,
+    pub(crate) attr: Attr,
+    pub(crate) links: u32,
+    /// A file in place may have the name too.
+    pub(crate) over: bool,
+    /// The name is gone if this file in place has it.
+    pub(crate) yields: Option<DirKey>,
+}
+
+/// A directory in place that has packed files.
+#[derive(Debug, Clone)]
+pub(crate) struct PackedDir {
+    pub(crate) key: DirKey,
+    /// Below the covered directory, when its first file was packed.
+    pub(crate) path: Vec<u8>,
+    pub(crate) names: Vec<Vec<u8>>,
+}
+
+/// What a pack takes from outside.
+pub(crate) struct World {
+    /// The time now.
+    pub(crate) clock: Box<dyn Fn() -> Time + Send + Sync>,
+    /// This life of the machine (`/proc/sys/kernel/random/boot_id`).
+    pub(crate) boot: [u8; 16],
+    /// Marks the log's own frames; another for each log.
+    pub(crate) salt: Box<dyn Fn() -> u32 + Send + Sync>,
+}
+
+impl std::fmt::Debug for World {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("World").field("boot", &self.boot).finish_non_exhaustive()
+    }
+}
+
+/// The packed files of one volume.
+#[derive(Debug)]
+pub(crate) struct Pack {
+    state: Mutex<State>,
+    /// One at a time makes the log safe; who waited finds it done.
+    syncing: Mutex<()>,
+    ground: Box<dyn Ground>,
+    works: Works,
+    /// Bodies of removed files, until the removal is safe.
+    doomed: Mutex<Vec<u64>>,
+    world: World,
+}
+
+#[derive(Debug)]
+struct State {
+    index: Index,
+    log: Log,
+    /// The log is safe up to here.
+    safe: u64,
+    /// Raised when the log is another file.
+    generation: u64,
+    /// The newest time seen in place: nothing made here may look older.
+    newest: Time,
+}
+
+impl State {
+    fn write(&mut self, record: &Record<'_>, data: &[u8]) -> Result<()> {
+        self.log.write(&mut self.index, record, data)
+    }
+
+    /// The number of a directory, entered if it is new.
+    fn dir(&mut self, key: DirKey, path: impl FnOnce() -> Vec<u8>) -> Result<u32> {
+        if let Some((number, _)) = self.index.dir(key) {
+            return Ok(number);
+        }
+        let dir = self.index.dirs.len() as u32;
+        let path = path();
+        self.write(&Record::Dir { dir, key, path: &path }, &[])?;
+        Ok(dir)
+    }
+}
+
+impl Pack {
+    /// Opens the pack in a directory of its own, which is there; makes the log if there is none.
+    ///
+    /// # Errors
+    /// A log of another format or one that is damaged, in words; the file system's.
+    pub(crate) fn open(path: &std::path::Path, world: World) -> std::io::Result<Pack> {
+        let folder = Folder::open(path)?;
+        let root = rustix::io::fcntl_dupfd_cloexec(folder.root(), 0)?;
+        Pack::on(Box::new(folder), root, world).map_err(|damage| match damage {
+            Damage::Foreign => std::io::Error::other("its log is of another format"),
+            Damage::Broken { at } => {
+                std::io::Error::other(format!("its log is damaged at byte {at}"))
+            }
+            Damage::Disk(error) => error.into(),
+        })
+    }
+
+    fn on(
+        ground: Box<dyn Ground>,
+        root: std::os::fd::OwnedFd,
+        world: World,
+    ) -> std::result::Result<Pack, Damage> {
+        let disk = ground.log()?;
+        // A kill can come before the first bytes of a log are written.
+        let is_new = disk.length()? < record::HEADER;
+        let (log, index) = match is_new {
+            true => (Log::begin(disk, (world.salt)())?, Index::default()),
+            false => Log::open(disk, world.boot)?,
+        };
+        let (same_life, next) = (index.boot == world.boot, index.fresh_work());
+        let newest = Time::default();
+        let mut state = State { index, log, safe: 0, generation: 0, newest };
+        state.write(&Record::Begin { boot: world.boot }, &[])?;
+        let works = Works::new(root, next);
+        let (state, syncing, doomed) = (Mutex::new(state), Mutex::new(()), Mutex::default());
+        let pack = Pack { state, syncing, ground, works, doomed, world };
+        pack.recover(same_life)?;
+        Ok(pack)
+    }
+
+    /// Looks a name up.
+    pub(crate) fn find(&self, dir: DirKey, name: &[u8]) -> Option<Found> {
+        let state = self.state.lock();
+        let name = state.index.name(dir, name)?;
+        let inode = state.index.inodes.get(&name.ino)?;
+        let (ino, attr, links) = (name.ino, inode.attr, inode.links);
+        Some(Found { ino, attr, links, over: name.over, yields: name.yields })
+    }
+
+    /// Attributes of a file, and how many names it has.
+    pub(crate) fn attr(&self, ino: u64) -> Result<(Attr, u32)> {
+        let state = self.state.lock();
+        state.index.inodes.get(&ino).map(|i| (i.attr, i.links)).ok_or(Errno::STALE)
+    }
+
+    /// The names in a directory, each with its file.
+    pub(crate) fn names(&self, dir: DirKey) -> Vec<(Vec<u8>, u64)> {
+        let state = self.state.lock();
+        let names = state.index.dir(dir).map(|(_, dir)| &dir.names);
+        names.into_iter().flatten().map(|(name, to)| (name.clone(), to.ino)).collect()
+    }
+
+    pub(crate) fn has_names(&self, dir: DirKey) -> bool {
+        self.state.lock().index.dir(dir).is_some_and(|(_, dir)| !dir.names.is_empty())
+    }
+
+    /// The time to stamp a change with: never older than what was seen in place, since make(1)
+    /// and Snakemake compare the two.
+    pub(crate) fn now(&self) -> Time {
+        (self.world.clock)().max(self.state.lock().newest)
+    }
+
+    /// Notes a time seen in place.
+    pub(crate) fn seen(&self, time: Time) {
+        let mut state = self.state.lock();
+        // A file with a time in the future is no clock.
+        if time > state.newest && time <= (self.world.clock)() {
+            state.newest = time;
+        }
+    }
+
+    /// Sets attributes; the size stays.
+    ///
+    /// # Errors
+    /// ENOSPC and the like.
+    pub(crate) fn set_attr(&self, ino: u64, attr: Attr) -> Result<()> {
+        self.state.lock().write(&Record::Attr { ino, attr }, &[])
+    }
+
+    /// Whether a power failure could take anything.
+    pub(crate) fn is_safe(&self) -> bool {
+        let state = self.state.lock();
+        state.safe >= state.log.end
+    }
+
+    /// Bytes on the tier, working files apart.
+    pub(crate) fn taken(&self) -> u64 {
+        let state = self.state.lock();
+        state.log.end + state.index.bodies
+    }
+
+    /// All directories that have packed names: each with where it was, and its names.
+    pub(crate) fn dirs(&self) -> Vec<PackedDir> {
+        let state = self.state.lock();
+        let used = state.index.dirs.iter().filter(|dir| !dir.names.is_empty());
+        let names = |dir: &index::Dir| dir.names.keys().cloned().collect();
+        used.map(|dir| PackedDir { key: dir.key, path: dir.path.clone(), names: names(dir) })
+            .collect()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.state.lock().index.dirs.iter().all(|dir| dir.names.is_empty())
+    }
+
+    /// Removes all there is of a pack without names.
+    pub(crate) fn clear(&self) -> Result<()> {
+        self.works.keep_only(&BTreeSet::new())?;
+        self.ground.clear()
+    }
+}

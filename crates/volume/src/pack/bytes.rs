@@ -1,0 +1,153 @@
+//! The bytes of packed files, between the log and working files.
+
+use std::sync::Arc;
+
+use rustix::io::Errno;
+
+use super::index::{Bytes, Inode};
+use super::record::{Record, Time};
+use super::{LARGEST, Pack, Result, Work};
+
+impl Pack {
+    /// The bytes of a file, whole.
+    ///
+    /// # Errors
+    /// EIO when they are not what was written.
+    pub(crate) fn content(&self, ino: u64) -> Result<Vec<u8>> {
+        let (disk, at, size, crc) = {
+            let state = self.state.lock();
+            let inode = state.index.inodes.get(&ino).ok_or(Errno::STALE)?;
+            match inode.bytes {
+                Bytes::Log { at, crc } => (Arc::clone(&state.log.disk), at, inode.attr.size, crc),
+                _ => return Ok(Vec::new()),
+            }
+        };
+        let mut bytes = vec![0; size as usize];
+        let count = disk.read_at(at, &mut bytes)?;
+        match count == bytes.len() && crc32fast::hash(&bytes) == crc {
+            true => Ok(bytes),
+            false => Err(Errno::IO),
+        }
+    }
+
+    /// A working file with the bytes of a file that nobody has open.
+    pub(crate) fn work(&self, ino: u64) -> Result<Work> {
+        let body = {
+            let state = self.state.lock();
+            match state.index.inodes.get(&ino).ok_or(Errno::STALE)?.bytes {
+                Bytes::Body { work } => Some(work),
+                _ => None,
+            }
+        };
+        if let Some(number) = body {
+            return self.works.open(number);
+        }
+        let content = self.content(ino)?;
+        let work = self.works.take()?;
+        match works_write(&work, &content) {
+            Ok(()) => Ok(work),
+            Err(error) => {
+                self.works.give(work);
+                Err(error)
+            }
+        }
+    }
+
+    /// A working file is about to be written to.
+    ///
+    /// # Errors
+    /// ENOSPC and the like.
+    pub(crate) fn begin(&self, ino: u64, work: &Work) -> Result<()> {
+        let mut state = self.state.lock();
+        let inode = state.index.inodes.get(&ino).ok_or(Errno::STALE)?;
+        let is_body = inode.bytes == Bytes::Body { work: work.number };
+        match is_body || inode.work.is_some() || inode.links == 0 {
+            true => Ok(()),
+            false => state.write(&Record::Work { ino, work: work.number }, &[]),
+        }
+    }
+
+    /// Puts the bytes of a working file into the log, or makes it the file's body. `more`: it may
+    /// still be written to.
+    ///
+    /// # Errors
+    /// ENOSPC and the like; the working file has the bytes then, also after a kill.
+    pub(crate) fn settle(&self, ino: u64, work: &Work, more: bool) -> Result<()> {
+        let stat = crate::native::stat_of(std::os::fd::AsFd::as_fd(&work.file), c"")?;
+        let (mtime, ctime) = (Time::of(&stat.stx_mtime), Time::of(&stat.stx_ctime));
+        let size = stat.stx_size;
+        if size > LARGEST || self.is_body(ino, work) {
+            // Its number is in the log since it was made, or begun. It never goes back: an older
+            // log, as a power failure may leave it, would name a file that holds other bytes.
+            return self.state.lock().write(&Record::Body { ino, size, mtime, ctime }, &[]);
+        }
+        let mut content = vec![0; size as usize];
+        let mut done = 0;
+        while done < content.len() {
+            match rustix::io::pread(&work.file, &mut content[done..], done as u64) {
+                Ok(0) => break,
+                Ok(count) => done += count,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        content.truncate(done);
+        let work = if more { work.number } else { 0 };
+        let mut state = self.state.lock();
+        state.write(&Record::Content { ino, mtime, ctime, work }, &content)?;
+        self.rewrite_if_worth(&mut state);
+        Ok(())
+    }
+
+    /// Attributes of the file that is the body of a large one.
+    pub(crate) fn stat_body(&self, ino: u64) -> Option<rustix::fs::Statx> {
+        let bytes = self.state.lock().index.inodes.get(&ino)?.bytes;
+        match bytes {
+            Bytes::Body { work } => self.works.stat(work),
+            _ => None,
+        }
+    }
+
+    /// Whether a working file is the file's body.
+    pub(crate) fn is_body(&self, ino: u64, work: &Work) -> bool {
+        let state = self.state.lock();
+        let body = Bytes::Body { work: work.number };
+        state.index.inodes.get(&ino).is_some_and(|inode| inode.bytes == body)
+    }
+
+    /// A working file is used no more. A body stays, as long as its file has a name.
+    pub(crate) fn done(&self, ino: u64, work: Work) {
+        let state = self.state.lock();
+        let inode = state.index.inodes.get(&ino);
+        let body = |inode: &Inode| inode.bytes == Bytes::Body { work: work.number };
+        let kept = inode.is_some_and(|inode| body(inode) || inode.work == Some(work.number));
+        drop(state);
+        if !kept {
+            self.works.give(work);
+        }
+    }
+
+    /// A working file that was to be written to was not.
+    ///
+    /// # Errors
+    /// ENOSPC and the like.
+    pub(crate) fn unchanged(&self, ino: u64) -> Result<()> {
+        let mut state = self.state.lock();
+        match state.index.inodes.get(&ino).is_some_and(|inode| inode.work.is_some()) {
+            true => state.write(&Record::Work { ino, work: 0 }, &[]),
+            false => Ok(()),
+        }
+    }
+}
+
+pub(super) fn works_write(work: &Work, content: &[u8]) -> Result<()> {
+    let mut done = 0;
+    while done < content.len() {
+        match rustix::io::pwrite(&work.file, &content[done..], done as u64) {
+            Ok(count) => done += count,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

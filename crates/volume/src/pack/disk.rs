@@ -1,0 +1,118 @@
+//! What a log needs of a file system, so that tests can cut the power.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, renameat, unlinkat};
+use rustix::io::Errno;
+
+/// A file that is written at its end.
+pub(super) trait Disk: std::fmt::Debug + Send + Sync {
+    fn write_at(&self, at: u64, bytes: &[u8]) -> Result<(), Errno>;
+    /// Fills `buffer` as far as there are bytes; tells how many.
+    fn read_at(&self, at: u64, buffer: &mut [u8]) -> Result<usize, Errno>;
+    fn length(&self) -> Result<u64, Errno>;
+    fn cut(&self, length: u64) -> Result<(), Errno>;
+    /// Makes all that was written safe from power failure.
+    fn sync(&self) -> Result<(), Errno>;
+}
+
+/// Where a log is, and where the next one is written.
+pub(super) trait Ground: std::fmt::Debug + Send + Sync {
+    /// The log; empty when there is none yet.
+    fn log(&self) -> Result<Arc<dyn Disk>, Errno>;
+    /// An empty file beside it.
+    fn fresh(&self) -> Result<Arc<dyn Disk>, Errno>;
+    /// That file takes the log's place, safely, in one step.
+    fn replace(&self) -> Result<(), Errno>;
+    /// Removes the log.
+    fn clear(&self) -> Result<(), Errno>;
+}
+
+#[derive(Debug)]
+struct Plain(OwnedFd);
+
+impl Disk for Plain {
+    fn write_at(&self, mut at: u64, mut bytes: &[u8]) -> Result<(), Errno> {
+        while !bytes.is_empty() {
+            match rustix::io::pwrite(&self.0, bytes, at) {
+                Ok(0) => return Err(Errno::IO),
+                Ok(count) => {
+                    bytes = &bytes[count..];
+                    at += count as u64;
+                }
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn read_at(&self, at: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
+        let mut done = 0;
+        while done < buffer.len() {
+            match rustix::io::pread(&self.0, &mut buffer[done..], at + done as u64) {
+                Ok(0) => break,
+                Ok(count) => done += count,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(done)
+    }
+
+    fn length(&self) -> Result<u64, Errno> {
+        rustix::fs::fstat(&self.0).map(|stat| stat.st_size as u64)
+    }
+
+    fn cut(&self, length: u64) -> Result<(), Errno> {
+        rustix::fs::ftruncate(&self.0, length)
+    }
+
+    fn sync(&self) -> Result<(), Errno> {
+        rustix::fs::fdatasync(&self.0)
+    }
+}
+
+/// A directory on a tier.
+#[derive(Debug)]
+pub(super) struct Folder(OwnedFd);
+
+const LOG: &str = "log";
+const FRESH: &str = "log.new";
+
+impl Folder {
+    pub(super) fn open(path: &std::path::Path) -> Result<Folder, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        openat(CWD, path, flags, Mode::empty()).map(Folder)
+    }
+
+    pub(super) fn root(&self) -> &OwnedFd {
+        &self.0
+    }
+
+    fn file(&self, name: &str, more: OFlags) -> Result<Arc<dyn Disk>, Errno> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC | more;
+        Ok(Arc::new(Plain(openat(&self.0, name, flags, Mode::from_raw_mode(0o600))?)))
+    }
+}
+
+impl Ground for Folder {
+    fn log(&self) -> Result<Arc<dyn Disk>, Errno> {
+        self.file(LOG, OFlags::empty())
+    }
+
+    fn fresh(&self) -> Result<Arc<dyn Disk>, Errno> {
+        self.file(FRESH, OFlags::TRUNC)
+    }
+
+    fn replace(&self) -> Result<(), Errno> {
+        renameat(&self.0, FRESH, &self.0, LOG)?;
+        rustix::fs::fsync(&self.0)
+    }
+
+    fn clear(&self) -> Result<(), Errno> {
+        let _ = unlinkat(&self.0, FRESH, AtFlags::empty());
+        unlinkat(&self.0, LOG, AtFlags::empty())
+    }
+}

@@ -1,0 +1,170 @@
+//! The state of a pack in memory: what all records of its log, one after the other, come to (see
+//! `apply`). It touches no disk.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use super::record::{Attr, DirKey};
+
+/// Inode numbers of packed files begin here, far above those of file systems.
+pub(crate) const FIRST: u64 = 1 << 60;
+
+/// Where the bytes of a file are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bytes {
+    /// There are none.
+    Empty,
+    /// In the log, from this position on, with their checksum.
+    Log { at: u64, crc: u32 },
+    /// In this working file, for good.
+    Body { work: u64 },
+}
+
+/// A packed file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Inode {
+    pub(super) attr: Attr,
+    pub(super) links: u32,
+    pub(super) bytes: Bytes,
+    /// Bytes newer than those are in this working file.
+    pub(super) work: Option<u64>,
+}
+
+/// A packed name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Name {
+    pub(super) ino: u64,
+    /// A file in place had this name, and may still be there, hidden.
+    pub(super) over: bool,
+    /// Gone, if this file in place has the name now.
+    pub(super) yields: Option<DirKey>,
+}
+
+/// A directory in place that has packed files.
+#[derive(Debug, Clone)]
+pub(super) struct Dir {
+    pub(super) key: DirKey,
+    /// Where it was when its first file was packed.
+    pub(super) path: Vec<u8>,
+    pub(super) names: BTreeMap<Vec<u8>, Name>,
+}
+
+/// All that is packed.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    pub(super) dirs: Vec<Dir>,
+    pub(super) by_key: FxHashMap<DirKey, u32>,
+    pub(super) inodes: FxHashMap<u64, Inode>,
+    /// The machine's life in which the newest run began.
+    pub(super) boot: [u8; 16],
+    pub(super) newest: u64,
+    pub(super) newest_work: u64,
+    /// Bytes of the log that still count.
+    pub(super) live: u64,
+    /// Bytes of bodies.
+    pub(super) bodies: u64,
+}
+
+/// What an inode and its names take in a rewritten log, about.
+pub(super) const INODE_COST: u64 = 160;
+
+impl Index {
+    pub(super) fn dir(&self, key: DirKey) -> Option<(u32, &Dir)> {
+        let number = *self.by_key.get(&key)?;
+        Some((number, &self.dirs[number as usize]))
+    }
+
+    pub(super) fn name(&self, key: DirKey, name: &[u8]) -> Option<&Name> {
+        self.dir(key)?.1.names.get(name)
+    }
+
+    /// An empty one that gives out numbers where another stopped.
+    pub(super) fn starting(other: &Index) -> Index {
+        Index { newest: other.newest, newest_work: other.newest_work, ..Index::default() }
+    }
+
+    /// A number that no file has had.
+    pub(super) fn fresh(&self) -> u64 {
+        self.newest.max(FIRST - 1) + 1
+    }
+
+    /// The first number for working files that no log names.
+    pub(super) fn fresh_work(&self) -> u64 {
+        self.newest_work + 1
+    }
+
+    /// Lets go of a file that has no name.
+    pub(super) fn forget(&mut self, ino: u64) -> Option<Inode> {
+        let inode = self.inodes.remove(&ino)?;
+        self.live = self.live.saturating_sub(INODE_COST + in_log(&inode));
+        self.bodies = self.bodies.saturating_sub(in_body(&inode));
+        Some(inode)
+    }
+
+    pub(super) fn has(&self, dir: u32) -> bool {
+        (dir as usize) < self.dirs.len()
+    }
+
+    pub(super) fn at(&self, dir: u32, name: &[u8]) -> Option<&Name> {
+        self.dirs.get(dir as usize)?.names.get(name)
+    }
+
+    pub(super) fn body(&self, ino: u64) -> Option<u64> {
+        match self.inodes.get(&ino)?.bytes {
+            Bytes::Body { work } => Some(work),
+            _ => None,
+        }
+    }
+
+    /// The bytes of a file are there now.
+    pub(super) fn settle(&mut self, ino: u64, bytes: Bytes, new: Attr, work: Option<u64>) -> bool {
+        let Some(inode) = self.inodes.get_mut(&ino) else { return false };
+        self.live = self.live.saturating_sub(in_log(inode));
+        self.bodies = self.bodies.saturating_sub(in_body(inode));
+        inode.bytes = bytes;
+        inode.work = work;
+        let (size, mtime, ctime) = (new.size, new.mtime, new.ctime.max(inode.attr.ctime));
+        inode.attr = Attr { size, mtime, ctime, ..inode.attr };
+        self.live += in_log(inode);
+        self.bodies += in_body(inode);
+        true
+    }
+
+    pub(super) fn touch(&mut self, ino: u64, ctime: super::Time) {
+        if let Some(inode) = self.inodes.get_mut(&ino) {
+            inode.attr.ctime = inode.attr.ctime.max(ctime);
+        }
+    }
+
+    pub(super) fn add(&mut self, dir: u32, name: &[u8], ino: u64, over: bool) {
+        let entry = Name { ino, over, yields: None };
+        self.dirs[dir as usize].names.insert(name.to_vec(), entry);
+        if let Some(inode) = self.inodes.get_mut(&ino) {
+            inode.links += 1;
+        }
+    }
+
+    /// Takes a name away. Its file stays in memory until nobody uses it: see [`Index::forget`].
+    pub(super) fn remove(&mut self, dir: u32, name: &[u8], ctime: super::Time) {
+        let Some(gone) = self.dirs[dir as usize].names.remove(name) else { return };
+        self.touch(gone.ino, ctime);
+        if let Some(inode) = self.inodes.get_mut(&gone.ino) {
+            inode.links = inode.links.saturating_sub(1);
+        }
+    }
+}
+
+fn in_body(inode: &Inode) -> u64 {
+    match inode.bytes {
+        Bytes::Body { .. } => inode.attr.size,
+        _ => 0,
+    }
+}
+
+fn in_log(inode: &Inode) -> u64 {
+    match inode.bytes {
+        Bytes::Log { .. } => inode.attr.size,
+        _ => 0,
+    }
+}

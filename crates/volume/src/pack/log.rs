@@ -1,0 +1,177 @@
+//! The log of a pack: one file that only grows, each operation one frame, written before its answer
+//! is given. What was written whole is found again after a kill; after a power failure, everything
+//! up to some moment no earlier than the last sync.
+
+use std::sync::Arc;
+
+use rustix::io::Errno;
+
+use super::disk::Disk;
+use super::index::Index;
+use super::reader::{Reader, WINDOW};
+use super::record::{FRAME, HEADER, Head, MAGIC, Record, frame};
+
+/// An open log.
+#[derive(Debug)]
+pub(super) struct Log {
+    pub(super) disk: Arc<dyn Disk>,
+    salt: u32,
+    pub(super) end: u64,
+    buffer: Vec<u8>,
+}
+
+/// What is wrong with a log.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Damage {
+    /// It is none of ours, or of another format.
+    Foreign,
+    /// Bytes at this position changed after they were safe.
+    Broken { at: u64 },
+    /// The file system's word.
+    Disk(Errno),
+}
+
+impl From<Errno> for Damage {
+    fn from(error: Errno) -> Damage {
+        Damage::Disk(error)
+    }
+}
+
+impl Log {
+    /// Begins a log in an empty file. `salt` tells its frames from bytes of files that look like
+    /// frames.
+    pub(super) fn begin(disk: Arc<dyn Disk>, salt: u32) -> Result<Log, Errno> {
+        let mut header = MAGIC.to_vec();
+        header.extend_from_slice(&salt.to_le_bytes());
+        header.resize(HEADER as usize, 0);
+        disk.cut(0)?;
+        disk.write_at(0, &header)?;
+        Ok(Log { disk, salt, end: HEADER, buffer: Vec::new() })
+    }
+
+    /// Reads a log again. A frame that was being written when the power went, or all of it was
+    /// killed, ends it; what follows is cut off.
+    ///
+    /// `boot` is this life of the machine: what an earlier one wrote and did not make safe may
+    /// have holes, so its data are looked at too.
+    ///
+    /// # Errors
+    /// A log that changed where it was safe.
+    pub(super) fn open(disk: Arc<dyn Disk>, boot: [u8; 16]) -> Result<(Log, Index), Damage> {
+        let mut header = [0; HEADER as usize];
+        if disk.read_at(0, &mut header)? < header.len() || header[..8] != MAGIC {
+            return Err(Damage::Foreign);
+        }
+        let salt = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
+        let mut index = Index::default();
+        let mut reader = Reader::new(&*disk);
+        let mut doubtful = Vec::new();
+        let length = disk.length()?;
+        let end = loop {
+            let at = reader.at;
+            let Some((head, bytes)) = reader.frame()? else { break at };
+            let Some(record) = head.record(salt, bytes) else { break at };
+            let data_at = at + FRAME as u64 + u64::from(head.record);
+            if !index.apply(&record, data_at, head.data_crc, u64::from(head.data)) {
+                break at;
+            }
+            match record {
+                Record::Safe => doubtful.clear(),
+                Record::Content { .. } if head.data > 0 => doubtful.push((at, data_at, head)),
+                _ => {}
+            }
+            reader.at = at + head.length();
+            if reader.at > length {
+                break at;
+            }
+        };
+        let reached = reader.at;
+        let end = match index.boot == boot {
+            true => end,
+            false => first_hole(&*disk, &doubtful)?.unwrap_or(end),
+        };
+        if is_safe_after(&*disk, salt, end)? {
+            return Err(Damage::Broken { at: end });
+        }
+        if end < length {
+            disk.cut(end)?;
+        }
+        let mut log = Log { disk, salt, end, buffer: Vec::new() };
+        if end < reached {
+            // Some records went with the hole: once more, without them.
+            index = log.again()?;
+        }
+        log.buffer.clear();
+        Ok((log, index))
+    }
+
+    fn again(&self) -> Result<Index, Damage> {
+        let mut index = Index::default();
+        let mut reader = Reader::new(&*self.disk);
+        while reader.at < self.end {
+            let at = reader.at;
+            let Some((head, bytes)) = reader.frame()? else { break };
+            let Some(record) = head.record(self.salt, bytes) else { break };
+            let data_at = at + FRAME as u64 + u64::from(head.record);
+            index.apply(&record, data_at, head.data_crc, u64::from(head.data));
+            reader.at = at + head.length();
+        }
+        Ok(index)
+    }
+
+    /// Writes a record, and takes it in.
+    ///
+    /// # Errors
+    /// The file system's, ENOSPC above all; the log and the index are as they were then.
+    pub(super) fn write(
+        &mut self,
+        index: &mut Index,
+        record: &Record<'_>,
+        data: &[u8],
+    ) -> Result<(), Errno> {
+        self.buffer.clear();
+        frame(self.salt, record, data, &mut self.buffer)?;
+        if let Err(error) = self.disk.write_at(self.end, &self.buffer) {
+            let _ = self.disk.cut(self.end);
+            return Err(error);
+        }
+        let data_at = self.end + self.buffer.len() as u64 - data.len() as u64;
+        let applied = index.apply(record, data_at, crc32fast::hash(data), data.len() as u64);
+        if !applied {
+            let _ = self.disk.cut(self.end);
+            return Err(Errno::STALE);
+        }
+        self.end += self.buffer.len() as u64;
+        Ok(())
+    }
+}
+
+/// The first frame whose data are not what they were.
+fn first_hole(disk: &dyn Disk, frames: &[(u64, u64, Head)]) -> Result<Option<u64>, Damage> {
+    let mut data = Vec::new();
+    for (at, data_at, head) in frames {
+        data.resize(head.data as usize, 0);
+        if disk.read_at(*data_at, &mut data)? < data.len()
+            || crc32fast::hash(&data) != head.data_crc
+        {
+            return Ok(Some(*at));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether some whole frame behind `from` says that all before it was safe.
+fn is_safe_after(disk: &dyn Disk, salt: u32, from: u64) -> Result<bool, Damage> {
+    let mut safe = Vec::new();
+    frame(salt, &Record::Safe, &[], &mut safe)?;
+    let length = disk.length()?;
+    let (mut at, mut window) = (from, vec![0; WINDOW]);
+    while at + safe.len() as u64 <= length {
+        let count = disk.read_at(at, &mut window)?;
+        if window[..count].windows(safe.len()).any(|bytes| bytes == safe) {
+            return Ok(true);
+        }
+        at += (count.max(safe.len()) - safe.len() + 1) as u64;
+    }
+    Ok(false)
+}

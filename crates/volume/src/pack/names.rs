@@ -1,0 +1,115 @@
+//! Names: made, linked, moved, removed, each by one record.
+
+use rustix::io::Errno;
+
+use super::record::{Attr, DirKey, Record, Time};
+use super::{Pack, Result, Work};
+
+impl Pack {
+    /// Makes an empty file, open; `path` is the directory's, asked for when it is new here.
+    ///
+    /// # Errors
+    /// EEXIST; ENOSPC and the like.
+    pub(crate) fn make(
+        &self,
+        dir: DirKey,
+        path: impl FnOnce() -> Vec<u8>,
+        name: &[u8],
+        attr: Attr,
+    ) -> Result<(u64, Work)> {
+        let work = self.works.take()?;
+        let mut state = self.state.lock();
+        let made = state.dir(dir, path).and_then(|dir| {
+            if state.index.at(dir, name).is_some() {
+                return Err(Errno::EXIST);
+            }
+            let ino = state.index.fresh();
+            state.write(&Record::Make { ino, dir, name, attr, work: work.number }, &[])?;
+            Ok(ino)
+        });
+        drop(state);
+        match made {
+            Ok(ino) => Ok((ino, work)),
+            Err(error) => {
+                self.works.give(work);
+                Err(error)
+            }
+        }
+    }
+
+    /// Gives a file one more name.
+    ///
+    /// # Errors
+    /// EEXIST; ENOSPC and the like.
+    pub(crate) fn link(
+        &self,
+        ino: u64,
+        dir: DirKey,
+        path: impl FnOnce() -> Vec<u8>,
+        name: &[u8],
+        ctime: Time,
+    ) -> Result<()> {
+        let mut state = self.state.lock();
+        let dir = state.dir(dir, path)?;
+        if state.index.at(dir, name).is_some() {
+            return Err(Errno::EXIST);
+        }
+        state.write(&Record::Link { ino, dir, name, ctime }, &[])
+    }
+
+    /// Moves a name, over a packed one if there is one; `over` says that a file in place has it.
+    ///
+    /// # Errors
+    /// ENOENT; ENOSPC and the like.
+    pub(crate) fn rename(
+        &self,
+        (dir, name): (DirKey, &[u8]),
+        (to, path): (DirKey, impl FnOnce() -> Vec<u8>),
+        new: &[u8],
+        ctime: Time,
+        over: bool,
+    ) -> Result<()> {
+        let mut state = self.state.lock();
+        let (dir, _) = state.index.dir(dir).ok_or(Errno::NOENT)?;
+        let to = state.dir(to, path)?;
+        state.write(&Record::Move { dir, name, to, new, ctime, over }, &[])
+    }
+
+    /// Lets two packed names change places.
+    ///
+    /// # Errors
+    /// ENOENT; ENOSPC and the like.
+    pub(crate) fn swap(
+        &self,
+        (dir, name): (DirKey, &[u8]),
+        (to, new): (DirKey, &[u8]),
+        ctime: Time,
+    ) -> Result<()> {
+        let mut state = self.state.lock();
+        let (dir, _) = state.index.dir(dir).ok_or(Errno::NOENT)?;
+        let (to, _) = state.index.dir(to).ok_or(Errno::NOENT)?;
+        state.write(&Record::Swap { dir, name, to, new, ctime }, &[])
+    }
+
+    /// Removes a name.
+    ///
+    /// # Errors
+    /// ENOENT; ENOSPC and the like.
+    pub(crate) fn remove(&self, dir: DirKey, name: &[u8], ctime: Time) -> Result<()> {
+        let mut state = self.state.lock();
+        let (dir, _) = state.index.dir(dir).ok_or(Errno::NOENT)?;
+        state.index.at(dir, name).ok_or(Errno::NOENT)?;
+        state.write(&Record::Drop { dir, name, ctime }, &[])
+    }
+
+    /// A file in place is about to be moved over a packed name: from the moment that it is there,
+    /// the packed name is gone, even if nobody lives to say so.
+    ///
+    /// # Errors
+    /// ENOENT; ENOSPC and the like.
+    pub(crate) fn yield_to(&self, dir: DirKey, name: &[u8], to: DirKey) -> Result<()> {
+        let mut state = self.state.lock();
+        let (dir, _) = state.index.dir(dir).ok_or(Errno::NOENT)?;
+        state.write(&Record::Yield { dir, name, to }, &[])
+    }
+}

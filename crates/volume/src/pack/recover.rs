@@ -1,0 +1,61 @@
+//! Opening a pack that was in use when its run was killed, or the power failed.
+
+use std::collections::BTreeSet;
+
+use super::index::{Bytes, Inode};
+use super::record::{Attr, Record, Time};
+use super::{Pack, Result};
+
+impl Pack {
+    /// Takes in what was in working files when a run was killed. After a power failure they may
+    /// hold anything, so what the log says stands.
+    pub(super) fn recover(&self, same_life: bool) -> Result<()> {
+        let open: Vec<(u64, u64)> = {
+            let state = self.state.lock();
+            let all = state.index.inodes.iter();
+            all.filter_map(|(ino, inode)| Some((*ino, inode.work?))).collect()
+        };
+        for (ino, number) in open {
+            let work = if same_life { self.works.open(number).ok() } else { None };
+            match work {
+                Some(work) => self.settle(ino, &work, false)?,
+                None => {
+                    let (content, attr) = (self.content(ino)?, self.attr(ino)?.0);
+                    let (mtime, ctime) = (attr.mtime, attr.ctime);
+                    let now = Record::Content { ino, mtime, ctime, work: 0 };
+                    self.state.lock().write(&now, &content)?;
+                }
+            }
+        }
+        let used = self.measure_bodies()?;
+        let mut state = self.state.lock();
+        let nameless: Vec<u64> =
+            state.index.inodes.iter().filter(|(_, i)| i.links == 0).map(|(ino, _)| *ino).collect();
+        for ino in nameless {
+            state.index.forget(ino);
+        }
+        drop(state);
+        self.works.keep_only(&used)
+    }
+
+    /// Bodies are written in place, so the log may know an older size of them. Tells which there
+    /// are.
+    fn measure_bodies(&self) -> Result<BTreeSet<u64>> {
+        let state = self.state.lock();
+        let named = state.index.inodes.iter().filter(|(_, inode)| inode.links > 0);
+        let body = |(ino, inode): (&u64, &Inode)| match inode.bytes {
+            Bytes::Body { work } => Some((*ino, work, inode.attr)),
+            _ => None,
+        };
+        let bodies: Vec<(u64, u64, Attr)> = named.filter_map(body).collect();
+        drop(state);
+        for (ino, number, attr) in &bodies {
+            let Ok(work) = self.works.open(*number) else { continue };
+            let stat = crate::native::stat_of(std::os::fd::AsFd::as_fd(&work.file), c"")?;
+            if (stat.stx_size, Time::of(&stat.stx_mtime)) != (attr.size, attr.mtime) {
+                self.settle(*ino, &work, false)?;
+            }
+        }
+        Ok(bodies.into_iter().map(|(_, number, _)| number).collect())
+    }
+}

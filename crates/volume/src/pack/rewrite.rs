@@ -1,0 +1,107 @@
+//! A log that is mostly history is written anew with what still counts: the checkpoint of a pack.
+//! Readers of open files are not concerned, for they have working files.
+
+use std::sync::Arc;
+
+use rustix::io::Errno;
+
+use super::index::{Bytes, Index, Inode};
+use super::log::Log;
+use super::record::Record;
+use super::{Pack, Result, State};
+
+/// A log shorter than this, in bytes, is not worth the trouble.
+const WORTH: u64 = 64 << 20;
+
+impl Pack {
+    /// Writes the log anew when more than half of it is history. A failure changes nothing: the
+    /// old log is whole.
+    pub(super) fn rewrite_if_worth(&self, state: &mut State) {
+        if state.log.end > WORTH && state.log.end / 2 > state.index.live {
+            let _ = self.rewrite(state);
+        }
+    }
+
+    pub(super) fn rewrite(&self, state: &mut State) -> Result<()> {
+        let mut log = Log::begin(self.ground.fresh()?, (self.world.salt)())?;
+        let mut index = Index::starting(&state.index);
+        let old = Arc::clone(&state.log.disk);
+        log.write(&mut index, &Record::Begin { boot: self.world.boot }, &[])?;
+        for dir in state.index.dirs.iter().filter(|dir| !dir.names.is_empty()) {
+            let number = index.dirs.len() as u32;
+            let record = Record::Dir { dir: number, key: dir.key, path: &dir.path };
+            log.write(&mut index, &record, &[])?;
+            for (name, to) in &dir.names {
+                let Some(inode) = state.index.inodes.get(&to.ino) else { continue };
+                if index.inodes.contains_key(&to.ino) {
+                    let (ino, ctime) = (to.ino, inode.attr.ctime);
+                    let record = Record::Link { ino, dir: number, name, ctime };
+                    log.write(&mut index, &record, &[])?;
+                } else {
+                    copy(&mut log, &mut index, &*old, to.ino, inode, (number, name))?;
+                }
+                if to.over {
+                    log.write(&mut index, &Record::Hide { dir: number, name }, &[])?;
+                }
+                if let Some(key) = to.yields {
+                    log.write(&mut index, &Record::Yield { dir: number, name, to: key }, &[])?;
+                }
+            }
+        }
+        log.disk.sync()?;
+        self.ground.replace()?;
+        // Files without a name have no place in a log; whoever has them open has their bytes.
+        for (ino, inode) in &state.index.inodes {
+            if inode.links == 0 {
+                let bytes = match inode.bytes {
+                    Bytes::Log { .. } => Bytes::Empty,
+                    other => other,
+                };
+                index.inodes.insert(*ino, Inode { bytes, ..inode.clone() });
+            }
+        }
+        state.safe = log.end;
+        state.generation += 1;
+        state.log = log;
+        state.index = index;
+        Ok(())
+    }
+}
+
+/// A file with its first name.
+fn copy(
+    log: &mut Log,
+    index: &mut Index,
+    old: &dyn super::disk::Disk,
+    ino: u64,
+    inode: &Inode,
+    (dir, name): (u32, &[u8]),
+) -> Result<()> {
+    let Inode { attr, bytes, work, .. } = *inode;
+    let working = match bytes {
+        Bytes::Body { work } => work,
+        _ => work.unwrap_or(0),
+    };
+    log.write(index, &Record::Make { ino, dir, name, attr, work: working }, &[])?;
+    let (mtime, ctime) = (attr.mtime, attr.ctime);
+    match bytes {
+        Bytes::Body { .. } => {
+            let record = Record::Body { ino, size: attr.size, mtime, ctime };
+            log.write(index, &record, &[])
+        }
+        Bytes::Log { at, crc } => {
+            let mut content = vec![0; attr.size as usize];
+            let count = old.read_at(at, &mut content)?;
+            if count < content.len() || crc32fast::hash(&content) != crc {
+                // The old log stays as it is, for a repair.
+                return Err(Errno::IO);
+            }
+            let record = Record::Content { ino, mtime, ctime, work: work.unwrap_or(0) };
+            log.write(index, &record, &content)
+        }
+        Bytes::Empty if work.is_none() => {
+            log.write(index, &Record::Content { ino, mtime, ctime, work: 0 }, &[])
+        }
+        Bytes::Empty => Ok(()),
+    }
+}

@@ -1,0 +1,174 @@
+//! Bringing packed files home: each becomes a plain file in place, whole under its name or not there
+//! at all, and leaves the pack when it is safe.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::{CString, OsStr};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use forebay_model::After;
+use rustix::fs::{AtFlags, Statx, syncfs, unlinkat};
+use rustix::io::Errno;
+
+use super::packed_dirs::{self, Place};
+use super::packed_file::{Made, make};
+use super::{Left, Which, Work, verdict};
+use crate::native::stat_of;
+use crate::pack::{Attr, DirKey, Found, Pack, PackedDir, Time};
+
+/// Files that are made safe together.
+const BATCH: usize = 2048;
+
+/// A name of a packed file.
+pub(super) struct Name {
+    pub(super) place: Arc<Place>,
+    pub(super) name: CString,
+    pub(super) found: Found,
+}
+
+impl Name {
+    pub(super) fn path(&self) -> PathBuf {
+        self.place.path.join(OsStr::from_bytes(self.name.to_bytes()))
+    }
+}
+
+impl Work<'_> {
+    /// Brings all packed files home that are to come.
+    pub(super) fn bring_packed(&mut self, which: Which) {
+        let tiers = self.tiers;
+        let Some(pack) = tiers.pack() else { return };
+        let files = self.find_packed(pack);
+        let mut batch = Vec::new();
+        let mut touched: HashMap<DirKey, (Arc<Place>, Statx)> = HashMap::new();
+        for names in files.into_values() {
+            let after = match which {
+                Which::All => After::Restore,
+                Which::Ruled => verdict::after_packed(tiers, names.iter().map(|name| name.path())),
+            };
+            let Some(first) = names.first() else { continue };
+            let size = first.found.attr.size;
+            match after {
+                After::Keep => {
+                    self.done.kept.0 += 1;
+                    self.done.kept.1 += size;
+                }
+                After::Discard => {
+                    leave_pack(pack, &names);
+                    self.done.discarded.0 += 1;
+                    self.done.discarded.1 += size;
+                }
+                After::Restore => {
+                    for name in &names {
+                        let place = &name.place;
+                        if !touched.contains_key(&place.key)
+                            && let Ok(stat) = stat_of(place.fd.as_fd(), c"")
+                        {
+                            touched.insert(place.key, (Arc::clone(place), stat));
+                        }
+                    }
+                    match self.make_all(pack, &names) {
+                        Ok(()) => batch.push(names),
+                        Err(error) => self.leave_packed(first, error),
+                    }
+                    if batch.len() >= BATCH {
+                        self.land_packed(pack, &mut batch);
+                    }
+                }
+            }
+        }
+        self.land_packed(pack, &mut batch);
+        // A directory is as old as its files say, not as their coming home.
+        touched.values().for_each(|(place, stat)| place.set_times(stat));
+    }
+
+    /// All packed names by their files. A name that has yielded to a file in place is taken away.
+    fn find_packed(&mut self, pack: &Pack) -> BTreeMap<u64, Vec<Name>> {
+        let dirs = pack.dirs();
+        let places = packed_dirs::find(&self.root, &dirs);
+        let mut files: BTreeMap<u64, Vec<Name>> = BTreeMap::new();
+        for PackedDir { key, path, names } in dirs {
+            let Some(place) = places.get(&key) else {
+                let path = PathBuf::from(OsStr::from_bytes(&path));
+                for name in names {
+                    let path = path.join(OsStr::from_bytes(&name));
+                    self.done.left.push(Left { path, why: "its directory is gone".to_owned() });
+                }
+                continue;
+            };
+            for name in names {
+                let Some(found) = pack.find(key, &name) else { continue };
+                let Ok(text) = CString::new(name) else { continue };
+                let yielded = found.yields.is_some_and(|to| {
+                    stat_of(place.fd.as_fd(), &text).is_ok_and(|stat| DirKey::of(&stat) == to)
+                });
+                let name = Name { place: Arc::clone(place), name: text, found };
+                if yielded {
+                    leave_pack(pack, &[name]);
+                } else {
+                    files.entry(found.ino).or_default().push(name);
+                }
+            }
+        }
+        files
+    }
+
+    /// Makes the file under all its names.
+    fn make_all(&mut self, pack: &Pack, names: &[Name]) -> Result<(), String> {
+        let Some((first, others)) = names.split_first() else { return Ok(()) };
+        let Attr { mtime, size, mode, uid, .. } = first.found.attr;
+        for name in names {
+            let Ok(there) = stat_of(name.place.fd.as_fd(), &name.name) else { continue };
+            // What an earlier, killed, homecoming made.
+            let same = (there.stx_size, Time::of(&there.stx_mtime)) == (size, mtime)
+                && (u32::from(there.stx_mode), there.stx_uid) == (libc::S_IFREG | mode, uid);
+            if !name.found.over && !same {
+                return Err("another file has its name in place".to_owned());
+            }
+        }
+        let word = |error: Errno| error.to_string();
+        let made = make(pack, first).map_err(word)?;
+        let Made { dir, name } = &made;
+        for other in others {
+            let to = &other.place.fd;
+            let _ = unlinkat(to, &other.name, AtFlags::empty());
+            rustix::fs::linkat(dir, *name, to, &other.name, AtFlags::empty()).map_err(word)?;
+        }
+        Ok(())
+    }
+
+    /// Makes a batch safe, then lets the pack forget it.
+    fn land_packed(&mut self, pack: &Pack, batch: &mut Vec<Vec<Name>>) {
+        let safe = batch.is_empty() || syncfs(&self.root).is_ok();
+        for names in batch.drain(..) {
+            let Some(first) = names.first() else { continue };
+            if safe {
+                self.done.brought.0 += 1;
+                self.done.brought.1 += first.found.attr.size;
+                leave_pack(pack, &names);
+            } else {
+                self.leave_packed(first, "the file system in place could not make it safe");
+            }
+        }
+    }
+
+    fn leave_packed(&mut self, name: &Name, why: impl ToString) {
+        self.done.left.push(Left { path: name.path(), why: why.to_string() });
+    }
+}
+
+/// Removes a file from the pack.
+fn leave_pack(pack: &Pack, names: &[Name]) {
+    for name in names {
+        let _ = pack.remove(name.place.key, name.name.to_bytes(), pack.now());
+        pack.forget(name.found.ino);
+    }
+}
+
+/// A directory in place, opened.
+pub(super) fn open_dir(root: &OwnedFd, path: &Path) -> Option<(OwnedFd, DirKey)> {
+    let fd = super::find::below(root, path).ok()?;
+    let key = DirKey::of(&stat_of(fd.as_fd(), c"").ok()?);
+    Some((fd, key))
+}

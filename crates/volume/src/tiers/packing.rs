@@ -1,0 +1,139 @@
+//! The pack of a volume: beside the room of its tier, in a directory of its own.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use forebay_model::TierId;
+
+use super::folder::{check_mine, make};
+use super::{Room, Tiers, Trouble};
+use crate::pack::{Pack, Time, World};
+
+/// A pack, and the room that it is beside of.
+#[derive(Debug)]
+pub(super) struct Packing {
+    pub(super) pack: Arc<Pack>,
+    pub(super) room: usize,
+}
+
+/// Where the pack of a room is.
+pub(super) fn folder(room: &Path) -> PathBuf {
+    let mut path = room.as_os_str().to_owned();
+    path.push(".packed");
+    PathBuf::from(path)
+}
+
+impl Tiers {
+    /// Opens the pack that there is, and makes the one that rules want.
+    pub(super) fn open_pack(&mut self, wanted: Option<&TierId>) -> Result<(), Trouble> {
+        for (number, room) in self.rooms.iter().enumerate() {
+            let path = folder(&room.path);
+            let here = wanted == Some(&room.tier) && room.writable;
+            if !here && fs::symlink_metadata(&path).is_err() {
+                continue;
+            }
+            let pack = open(room, &path)?;
+            match &self.packing {
+                None => self.packing = Some(Packing { pack: Arc::new(pack), room: number }),
+                // One of them is what an earlier run left, and empty.
+                Some(other) if other.pack.is_empty() => {
+                    self.packing = Some(Packing { pack: Arc::new(pack), room: number });
+                }
+                Some(_) if pack.is_empty() => {}
+                Some(other) => {
+                    let tier = &self.rooms[other.room].tier;
+                    let error = io::Error::other(format!(
+                        "files of this directory are packed on tier {tier} already, and packed \
+                         files share one tier: `forebay restore` brings them home"
+                    ));
+                    return Err(Trouble { path, step: "packing on", error });
+                }
+            }
+        }
+        // A pack with files stays where it is.
+        if let (Some(wanted), Some(packing)) = (wanted, &self.packing)
+            && self.rooms[packing.room].tier != *wanted
+        {
+            let path = folder(&self.rooms[packing.room].path);
+            let error = io::Error::other(format!(
+                "the rules pack files on tier {wanted}, but this one still has some: `forebay \
+                 restore` brings them home"
+            ));
+            return Err(Trouble { path, step: "leaving", error });
+        }
+        Ok(())
+    }
+
+    /// The packed files.
+    pub(crate) fn pack(&self) -> Option<&Arc<Pack>> {
+        self.packing.as_ref().map(|packing| &packing.pack)
+    }
+
+    /// The room beside the pack.
+    pub(crate) fn pack_room(&self) -> Option<&Room> {
+        self.packing.as_ref().map(|packing| &self.rooms[packing.room])
+    }
+
+    /// Whether new files may be packed on the tier with this number.
+    pub(crate) fn packs_on(&self, number: usize) -> bool {
+        self.packing.as_ref().is_some_and(|packing| packing.room == number)
+    }
+
+    /// Counts what the pack takes, against the capacity of its tier.
+    pub(crate) fn charge_pack(&self) {
+        if let Some(packing) = &self.packing {
+            let now = packing.pack.taken();
+            let before = self.pack_charged.swap(now, std::sync::atomic::Ordering::Relaxed);
+            self.rooms[packing.room].charge(before, now);
+        }
+    }
+
+    /// Takes a pack without files away.
+    pub(super) fn close_pack(&self) {
+        for room in &self.rooms {
+            let path = folder(&room.path);
+            let pack = match &self.packing {
+                Some(packing) if self.rooms[packing.room].path == room.path => {
+                    Arc::clone(&packing.pack)
+                }
+                _ if fs::symlink_metadata(&path).is_err() => continue,
+                _ => match open(room, &path) {
+                    Ok(pack) => Arc::new(pack),
+                    Err(_) => continue,
+                },
+            };
+            if pack.is_empty() && pack.clear().is_ok() {
+                let _ = fs::remove_dir(&path);
+            }
+        }
+    }
+}
+
+fn open(room: &Room, path: &Path) -> Result<Pack, Trouble> {
+    make(path, 0o700).map_err(Trouble::at(path, "making"))?;
+    check_mine(path).map_err(Trouble::at(path, "using"))?;
+    let world = World {
+        clock: Box::new(now),
+        boot: boot().map_err(Trouble::at(Path::new(BOOT), "reading"))?,
+        salt: Box::new(|| now().nsec ^ std::process::id().rotate_left(16)),
+    };
+    log::debug!("the pack of tier {} is in {}", room.tier, path.display());
+    Pack::open(path, world).map_err(Trouble::at(path, "opening the packed files in"))
+}
+
+/// The clock by which file systems stamp.
+fn now() -> Time {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+    Time { sec: now.tv_sec, nsec: now.tv_nsec as u32 }
+}
+
+const BOOT: &str = "/proc/sys/kernel/random/boot_id";
+
+fn boot() -> io::Result<[u8; 16]> {
+    let text = fs::read_to_string(BOOT)?;
+    let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
+    let number = u128::from_str_radix(&digits, 16).map_err(io::Error::other)?;
+    Ok(number.to_be_bytes())
+}
