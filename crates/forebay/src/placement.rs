@@ -140,7 +140,7 @@ pub(crate) fn tell(told: &HomecomingTold) -> bool {
     }
     if told.left.0 > 0 {
         let message = format!(
-            "{} could not be brought home (first: {}); links lead to them, nothing is lost",
+            "{} could not be brought home (first: {}); they are on their tier, nothing is lost",
             count(told.left.0),
             told.left.1
         );

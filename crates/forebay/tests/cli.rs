@@ -19,6 +19,8 @@ mod exits;
 mod faults;
 #[path = "cli/help.rs"]
 mod help;
+#[path = "cli/packed.rs"]
+mod packed;
 #[path = "cli/privacy.rs"]
 mod privacy;
 #[path = "cli/record.rs"]

@@ -306,6 +306,7 @@ impl Run {
         let homecomings = self.bring_home();
         let ended = self.end(true);
         let (run, warnings) = self.keeper.finish(ended);
+        self.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.let_go());
         self.over(run, None, warnings, homecomings);
     }
 

@@ -12,6 +12,7 @@ mod folder;
 mod home;
 mod opening;
 mod packing;
+mod pages;
 mod placed;
 mod room;
 

@@ -61,6 +61,23 @@ fn the_example_says_what_its_comments_say() {
 }
 
 #[test]
+fn the_example_for_small_files_packs_them() {
+    let rules = parse(include_str!("../../../../examples/rules/small-files.toml")).expect("right");
+    for (path, rule) in [
+        ("work/1f/ab/.command.sh", Some(1)),
+        ("work/1f/ab/.exitcode", Some(1)),
+        ("work/1f/ab/a.bam", None),
+        (".snakemake/metadata/x", Some(2)),
+        (".snakemake/conda/x", None),
+        ("out/read_partitions/Fb_0/CBin_1/c1.reads.fa", Some(3)),
+    ] {
+        let placement = rules.place(path.as_bytes());
+        assert_eq!(placement.rule, rule, "{path}");
+        assert_eq!(placement.layout == Layout::Packed, rule.is_some(), "{path}");
+    }
+}
+
+#[test]
 fn packed_files_have_one_tier() {
     let text = "[[rule]]\nmatch = '.command.*'\nhome = 'scratch.temp'\nlayout = 'packed'\n";
     let rules = parse(text).expect("right");

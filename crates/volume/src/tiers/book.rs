@@ -11,29 +11,15 @@ use std::time::Duration;
 
 use forebay_model::{Tier, TierId};
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
+use rustix::fs::{FlockOperation, flock};
 
 use super::folder::{Locked, check_mine, fresh_name, lock, make, make_own};
+use super::pages;
 use super::{OWN, Purpose, Trouble};
 
-/// The format that this program writes; it reads no newer one.
-const FORMAT: u32 = 1;
 const NAME: &str = "volume.json";
 /// A run that was killed a moment ago takes a moment to be gone.
 const PATIENCE: Duration = Duration::from_secs(1);
-
-#[derive(Debug, Serialize, Deserialize)]
-struct Pages {
-    /// See FORMATS.md.
-    format: u32,
-    rooms: Vec<Line>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct Line {
-    tier: String,
-    path: PathBuf,
-}
 
 /// One room, as the book has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +34,7 @@ pub(super) struct Book {
     own: PathBuf,
     entries: Mutex<Vec<Entry>>,
     /// Held as long as the book is open; processes that inherit it hold it too.
-    _lock: OwnedFd,
+    lock: OwnedFd,
 }
 
 /// What came of opening a book.
@@ -85,11 +71,11 @@ impl Book {
             Locked::Foreign => return Ok(Opened::Foreign),
         };
         let entries = match fs::read(&file) {
-            Ok(text) => parse(&text).map_err(Trouble::at(&file, "reading"))?,
+            Ok(text) => pages::parse(&text).map_err(Trouble::at(&file, "reading"))?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(Trouble::at(&file, "reading")(error)),
         };
-        Ok(Opened::Book(Book { own, entries: Mutex::new(entries), _lock: lock }))
+        Ok(Opened::Book(Book { own, entries: Mutex::new(entries), lock }))
     }
 
     pub(super) fn entries(&self) -> Vec<Entry> {
@@ -133,19 +119,12 @@ impl Book {
     /// # Errors
     /// No room or no right in the covered directory.
     pub(super) fn save(&self) -> Result<(), Trouble> {
-        let rooms = self
-            .entries()
-            .into_iter()
-            .map(|entry| Line { tier: entry.tier.to_string(), path: entry.path })
-            .collect();
-        let text = serde_json::to_vec_pretty(&Pages { format: FORMAT, rooms });
-        let text = text.expect("plain data has a JSON form");
+        let text = pages::text(self.entries());
         let (file, fresh) = (self.own.join(NAME), self.own.join("volume.json.new"));
         let write = || {
             let _ = fs::remove_file(&fresh);
             let mut out = File::create_new(&fresh)?;
             out.write_all(&text)?;
-            out.write_all(b"\n")?;
             out.sync_all()?;
             fs::rename(&fresh, &file)
         };
@@ -153,6 +132,11 @@ impl Book {
             let _ = fs::remove_file(&fresh);
             Trouble { path: file.clone(), step: "writing", error }
         })
+    }
+
+    /// Lets the next run have it, before whoever waits for this one hears that it is over.
+    pub(super) fn unlock(&self) {
+        let _ = flock(&self.lock, FlockOperation::Unlock);
     }
 
     /// Where the list of files on their way home is kept.
@@ -188,14 +172,4 @@ impl Book {
             let _ = fs::remove_dir(&self.own);
         }
     }
-}
-
-fn parse(text: &[u8]) -> io::Result<Vec<Entry>> {
-    let pages: Pages = serde_json::from_slice(text)?;
-    if pages.format > FORMAT {
-        let newer = format!("format {} is newer than this program's {FORMAT}", pages.format);
-        return Err(io::Error::other(newer));
-    }
-    let entry = |line: Line| Entry { tier: TierId(line.tier), path: line.path };
-    Ok(pages.rooms.into_iter().map(entry).collect())
 }

@@ -129,6 +129,11 @@ impl Tiers {
         Ok(())
     }
 
+    /// Nobody uses the volume any more: another run may.
+    pub(crate) fn let_go(&self) {
+        self.book.unlock();
+    }
+
     /// Leaves nothing behind of a volume that was not used after all.
     pub(crate) fn close(&self) {
         self.close_pack();

@@ -1,0 +1,253 @@
+//! Files that rules pack. If these fail, a small file is lost on its way through the pack, comes
+//! home as something else than it was, or takes another file's place.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::PathBuf;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::place::{Place, done, wait_until};
+use crate::processes;
+
+const PACK: &str = "[[rule]]\nmatch = \"small/**\"\nhome = \"far\"\nlayout = \"packed\"\n";
+
+struct Packed {
+    place: Place,
+    far: TempDir,
+}
+
+impl Packed {
+    fn with_fuse() -> Option<Packed> {
+        let place = Place::with_fuse()?;
+        let far = tempfile::Builder::new().prefix("forebay-far-").tempdir_in("/dev/shm");
+        let packed = Packed { place, far: far.expect("/dev/shm is there") };
+        packed.site("");
+        Some(packed)
+    }
+
+    fn site(&self, more: &str) {
+        let far = self.far.path().display();
+        let other = self.place.all.join("other");
+        std::fs::create_dir_all(&other).expect("made");
+        let text = format!(
+            "[tier.far]\npath = \"{far}\"\nreach = \"node\"\n{more}\n\
+             [tier.other]\npath = \"{}\"\nreach = \"node\"\n",
+            other.display()
+        );
+        std::fs::write(self.place.all.join("site.toml"), text).expect("written");
+    }
+
+    fn script(&self, rules: &str, script: &str) -> Command {
+        std::fs::write(self.place.all.join("rules.toml"), rules).expect("written");
+        let options = ["-q", "--site", "../site.toml", "--rules", "../rules.toml"];
+        self.place.script(&options, script)
+    }
+
+    fn restore(&self) -> Command {
+        self.place.forebay(&["restore", "."])
+    }
+
+    /// The directory of the pack, if there is one.
+    fn folder(&self) -> Option<PathBuf> {
+        let mine = std::fs::read_dir(self.far.path()).ok()?.flatten().next()?.path();
+        let all = std::fs::read_dir(mine).ok()?.flatten().map(|entry| entry.path());
+        all.into_iter().find(|path| path.to_string_lossy().ends_with(".packed"))
+    }
+
+    fn exists(&self, name: &str) -> bool {
+        std::fs::symlink_metadata(self.place.project.join(name)).is_ok()
+    }
+
+    #[track_caller]
+    fn all_home(&self) {
+        let left: Vec<_> = std::fs::read_dir(self.far.path()).expect("there").flatten().collect();
+        assert!(left.is_empty(), "left on the tier: {left:?}");
+        self.place.nothing_left();
+    }
+}
+
+#[test]
+fn packed_files_are_files_inside_and_come_home_as_they_were() {
+    let Some(packed) = Packed::with_fuse() else { return };
+    let script = "mkdir small; for n in 1 2 3; do echo file $n > small/$n; done
+        ln small/1 small/hard; mv small/2 small/moved; rm small/3; chmod 640 small/1
+        touch -d '2020-02-02 02:02:02.123456789 UTC' small/1; echo more >> small/moved
+        head -c 400000 /dev/zero > small/large; ln -s 1 small/link; : > small/empty
+        ls small | tr '\\n' ' '; stat -c '%F %s %h %a' small/1; cat small/moved; cat small/link
+        rmdir small 2> /dev/null || echo not empty; find . -name .forebay -prune -o -type f -print | wc -l";
+    let end = done(&mut packed.script(PACK, script));
+    let inside = "1 empty hard large link moved regular file 7 2 640\nfile 2\nmore\nfile 1\n\
+                  not empty\n5\n";
+    assert_eq!(end.code(0).text(), inside, "{}", end.stderr);
+    end.says("4 files (391 KiB) brought home");
+    assert_eq!(packed.place.read("small/moved"), "file 2\nmore\n");
+    assert_eq!(packed.place.read("small/hard"), "file 1\n");
+    let meta = |name: &str| std::fs::metadata(packed.place.project.join(name)).expect(name);
+    let first = meta("small/1");
+    assert_eq!((first.mtime(), first.mtime_nsec()), (1_580_608_922, 123_456_789));
+    assert_eq!((first.permissions().mode() & 0o7777, first.nlink()), (0o640, 2));
+    assert_eq!(first.ino(), meta("small/hard").ino());
+    assert_eq!((meta("small/large").len(), meta("small/empty").len()), (400_000, 0));
+    let record = packed.place.record();
+    let homes = "SELECT count(*) FROM files f JOIN trees t ON f.home = t.tree
+                 WHERE t.tier = 'far' AND f.path = 'small/moved'";
+    assert_eq!(record.number(homes), 1);
+    packed.all_home();
+}
+
+#[test]
+fn nothing_of_them_is_in_place_while_the_run_lasts() {
+    let Some(packed) = Packed::with_fuse() else { return };
+    let script =
+        "mkdir small; echo a > small/a; echo > ../go; while [ ! -e ../on ]; do sleep 0.01; done";
+    let mut run = packed.script(PACK, script).spawn().expect("started");
+    packed.place.wait_for("go");
+    assert!(packed.exists("small") && !packed.exists("small/a"));
+    std::fs::write(packed.place.all.join("on"), "").expect("written");
+    assert!(run.wait().expect("ended").success());
+    assert_eq!(packed.place.read("small/a"), "a\n");
+}
+
+#[test]
+fn kept_ones_are_there_in_the_next_run_and_discarded_ones_go() {
+    let Some(packed) = Packed::with_fuse() else { return };
+    let rule = |after: &str| format!("{PACK}after = \"{after}\"\n");
+    let end = done(&mut packed.script(&rule("keep"), "mkdir small; echo k > small/a"));
+    end.code(0).says("1 file (2 B) kept");
+    assert!(!packed.exists("small/a"));
+    // A run without rules shows them, and may change them.
+    let plain = "cat small/a; echo more >> small/a; echo new > small/b; ls small | tr '\\n' ' '";
+    let end = done(&mut packed.place.script(&["-q"], plain));
+    assert_eq!(end.code(0).text(), "k\na b ", "{}", end.stderr);
+    assert!(packed.exists("small/b"), "no rule, so in place");
+    // Rules that pack elsewhere would tear the history of the files in two.
+    let elsewhere = PACK.replace("far", "other");
+    done(&mut packed.script(&elsewhere, "echo never")).code(125).says("`forebay restore` brings");
+    done(&mut packed.restore()).code(0).says("1 file (7 B) brought home");
+    assert_eq!(packed.place.read("small/a"), "k\nmore\n");
+    let end = done(&mut packed.script(&rule("discard"), "echo d > small/d; cat small/a"));
+    assert_eq!(end.code(0).says("1 file (2 B) discarded").text(), "k\nmore\n");
+    assert!(!packed.exists("small/d"));
+    packed.all_home();
+}
+
+#[test]
+fn a_killed_run_loses_nothing_not_even_of_open_files() {
+    let Some(packed) = Packed::with_fuse() else { return };
+    let script = "mkdir small; echo first > small/first; mv small/first small/second
+        exec 3> small/open; echo written >&3; echo > ../go; while :; do sleep 1; done";
+    let mut run = packed.script(PACK, script).spawn().expect("started");
+    packed.place.wait_for("go");
+    for (pid, _) in processes::users_of(&packed.place.all) {
+        processes::kill(pid);
+    }
+    let _ = run.wait();
+    wait_until("the pack is free", || {
+        let end = done(&mut packed.restore());
+        end.stderr.contains("2 files (14 B) brought home")
+    });
+    assert_eq!(packed.place.read("small/second"), "first\n");
+    assert_eq!(packed.place.read("small/open"), "written\n");
+    assert!(!packed.exists("small/first") && packed.folder().is_none());
+}
+
+#[test]
+fn a_file_that_somebody_made_meanwhile_keeps_its_place() {
+    let Some(packed) = Packed::with_fuse() else { return };
+    let script =
+        "mkdir small; echo mine > small/a; echo > ../go; while [ ! -e ../on ]; do sleep 0.01; done";
+    let mut run = packed.script(PACK, script).spawn().expect("started");
+    packed.place.wait_for("go");
+    let path = packed.place.project.join("small/a");
+    std::fs::write(&path, "theirs").expect("written");
+    std::fs::write(packed.place.all.join("on"), "").expect("written");
+    assert_eq!(run.wait().expect("ended").code(), Some(121));
+    assert_eq!(packed.place.read("small/a"), "theirs");
+    done(&mut packed.restore()).code(121).says("another file has its name in place");
+    std::fs::rename(&path, path.with_extension("theirs")).expect("moved");
+    done(&mut packed.restore()).code(0).says("1 file (5 B) brought home");
+    assert_eq!(packed.place.read("small/a"), "mine\n");
+    packed.all_home();
+}
+
+#[test]
+fn names_in_place_and_packed_ones_replace_each_other() {
+    let Some(packed) = Packed::with_fuse() else { return };
+    let prepare = packed.place.project.join("small");
+    std::fs::create_dir(&prepare).expect("made");
+    std::fs::write(prepare.join("old"), "in place").expect("written");
+    let script = "echo packed > small/new; mv small/new small/old; cat small/old; ls small
+        echo plain > plain; echo small > small/s; mv plain small/s; cat small/s
+        mkdir small/d; mv -T small/s small/d 2> /dev/null || echo no; ls small | tr '\\n' ' '
+        mv small elsewhere; cat elsewhere/old; set -C; echo > elsewhere/old 2> /dev/null || echo there";
+    let end = done(&mut packed.script(PACK, script));
+    let inside = "packed\nold\nplain\nno\nd old s packed\nthere\n";
+    assert_eq!(end.code(0).text(), inside, "{}", end.stderr);
+    // Its directory has another name now.
+    assert_eq!(packed.place.read("elsewhere/old"), "packed\n");
+    assert_eq!(packed.place.read("elsewhere/s"), "plain\n");
+    packed.all_home();
+}
+
+#[test]
+fn a_mapping_outlives_the_last_close() {
+    let Some(packed) = Packed::with_fuse() else { return };
+    let script = r#"mkdir small; python3 -c '
+import mmap, os, time
+fd = os.open("small/m", os.O_RDWR | os.O_CREAT)
+os.write(fd, b"m" * 5000)
+kept = mmap.mmap(fd, 5000)
+os.close(fd)
+for n in range(200):
+    with open("small/o", "w") as other: other.write("o" * 5000)
+time.sleep(0.1)
+kept[:4] = b"late"
+print(kept[:6], kept[4990:])
+kept.close()
+print(open("small/m").read(6))'"#;
+    let end = done(&mut packed.script(PACK, script));
+    assert_eq!(end.code(0).text(), "b'latemm' b'mmmmmmmmmm'\nlatemm\n", "{}", end.stderr);
+    assert!(packed.place.read("small/m").starts_with("latemm"));
+    packed.all_home();
+}
+
+#[test]
+fn a_damaged_log_is_left_as_it_is() {
+    let Some(packed) = Packed::with_fuse() else { return };
+    let keep = format!("{PACK}after = \"keep\"\n");
+    let script = "mkdir small; echo k > small/a; sync small/a; echo l > small/b";
+    done(&mut packed.script(&keep, script)).code(0).says("2 files (4 B) kept");
+    let log = packed.folder().expect("a pack").join("log");
+    let mut bytes = std::fs::read(&log).expect("read");
+    bytes[60] ^= 1;
+    std::fs::write(&log, &bytes).expect("written");
+    let end = done(&mut packed.restore());
+    end.code(1).says("its log is damaged at byte");
+    assert_eq!(std::fs::read(&log).expect("read"), bytes);
+    done(&mut packed.script(PACK, "echo never")).code(125).says("its log is damaged at byte");
+    bytes[60] ^= 1;
+    std::fs::write(&log, &bytes).expect("written");
+    done(&mut packed.restore()).code(0).says("2 files (4 B) brought home");
+    packed.all_home();
+}
+
+#[test]
+fn a_full_tier_spills_or_refuses() {
+    let Some(packed) = Packed::with_fuse() else { return };
+    packed.site("capacity = \"64 KiB\"\n");
+    let script = "mkdir small; for n in 1 2 3 4 5 6 7 8; do head -c 20000 /dev/zero > small/$n || echo no; done
+        ls small | wc -l";
+    let end = done(&mut packed.script(PACK, script));
+    assert_eq!(end.code(0).text(), "8\n");
+    end.says("4 files stayed in place against the rules: tier far is full");
+    for number in 1..9 {
+        let path = packed.place.project.join(format!("small/{number}"));
+        assert_eq!(std::fs::metadata(path).expect("there").len(), 20_000);
+    }
+    let fail = format!("{PACK}full = \"fail\"\n");
+    let end =
+        done(&mut packed.script(&fail, &script.replace("mkdir small", "rm -r small; mkdir small")));
+    assert!(end.text().contains("no\n") && end.stderr.contains("No space left"), "{}", end.stderr);
+    packed.all_home();
+}

@@ -1,0 +1,43 @@
+//! The text of a volume's book.
+
+use std::io;
+use std::path::PathBuf;
+
+use forebay_model::TierId;
+use serde::{Deserialize, Serialize};
+
+use super::book::Entry;
+
+/// The format that this program writes; it reads no newer one.
+const FORMAT: u32 = 1;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Pages {
+    /// See FORMATS.md.
+    format: u32,
+    rooms: Vec<Line>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Line {
+    tier: String,
+    path: PathBuf,
+}
+
+pub(super) fn text(entries: Vec<Entry>) -> Vec<u8> {
+    let line = |entry: Entry| Line { tier: entry.tier.to_string(), path: entry.path };
+    let pages = Pages { format: FORMAT, rooms: entries.into_iter().map(line).collect() };
+    let mut text = serde_json::to_vec_pretty(&pages).expect("plain data has a JSON form");
+    text.push(b'\n');
+    text
+}
+
+pub(super) fn parse(text: &[u8]) -> io::Result<Vec<Entry>> {
+    let pages: Pages = serde_json::from_slice(text)?;
+    if pages.format > FORMAT {
+        let newer = format!("format {} is newer than this program's {FORMAT}", pages.format);
+        return Err(io::Error::other(newer));
+    }
+    let entry = |line: Line| Entry { tier: TierId(line.tier), path: line.path };
+    Ok(pages.rooms.into_iter().map(entry).collect())
+}
