@@ -1,5 +1,6 @@
 //! The subcommands: one file each, one line here.
 
+mod check;
 mod doctor;
 mod restore;
 mod run;
@@ -16,6 +17,8 @@ pub(crate) enum Command {
     Summary(summary::Args),
     /// Bring files that rules sent to other tiers back in place
     Restore(restore::Args),
+    /// Look whether all files on other tiers are there and whole
+    Check(check::Args),
     /// Say what works on this machine, and how to mend what does not
     Doctor(doctor::Args),
 }
@@ -27,6 +30,7 @@ impl Command {
             Command::Run(args) => run::run(args),
             Command::Summary(args) => summary::run(&args),
             Command::Restore(args) => restore::run(&args),
+            Command::Check(args) => check::run(&args),
             Command::Doctor(args) => doctor::run(&args),
         }
     }

@@ -19,8 +19,10 @@ mod record;
 mod recover;
 mod rewrite;
 mod safe;
+mod salvage;
 #[cfg(test)]
 mod tests;
+mod verify;
 mod works;
 
 use std::collections::BTreeSet;
@@ -44,6 +46,9 @@ pub(crate) const LARGEST: u64 = 128 << 10;
 const MOST_DOOMED: usize = 64;
 
 type Result<T> = std::result::Result<T, Errno>;
+
+/// How the word of a damaged log begins.
+pub(crate) const DAMAGED: &str = "its log is damaged";
 
 /// What a packed name leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,9 +139,7 @@ impl Pack {
         let root = rustix::io::fcntl_dupfd_cloexec(folder.root(), 0)?;
         Pack::on(Box::new(folder), root, world).map_err(|damage| match damage {
             Damage::Foreign => std::io::Error::other("its log is of another format"),
-            Damage::Broken { at } => {
-                std::io::Error::other(format!("its log is damaged at byte {at}"))
-            }
+            Damage::Broken { at } => std::io::Error::other(format!("{DAMAGED} at byte {at}")),
             Damage::Disk(error) => error.into(),
         })
     }
@@ -154,14 +157,15 @@ impl Pack {
             false => Log::open(disk, world.boot)?,
         };
         let (same_life, next) = (index.boot == world.boot, index.fresh_work());
-        let newest = Time::default();
-        let mut state = State { index, log, safe: 0, generation: 0, newest };
-        state.write(&Record::Begin { boot: world.boot }, &[])?;
-        let works = Works::new(root, next);
-        let (state, syncing, doomed) = (Mutex::new(state), Mutex::new(()), Mutex::default());
-        let pack = Pack { state, syncing, ground, works, doomed, world };
+        let pack = Pack::with(index, log, ground, Works::new(root, next), world);
         pack.recover(same_life)?;
         Ok(pack)
+    }
+
+    fn with(index: Index, log: Log, ground: Box<dyn Ground>, works: Works, world: World) -> Pack {
+        let state = State { index, log, safe: 0, generation: 0, newest: Time::default() };
+        let (state, syncing, doomed) = (Mutex::new(state), Mutex::new(()), Mutex::default());
+        Pack { state, syncing, ground, works, doomed, world }
     }
 
     /// Looks a name up.

@@ -27,7 +27,7 @@ use rustix::fs::{Statx, readlinkat};
 use rustix::io::Errno;
 
 use book::{Book, Entry};
-pub use home::{Homecoming, Left, Which, bring_home};
+pub use home::{Checked, Finding, Homecoming, Left, Which, bring_home, check};
 pub use opening::{Purpose, Trouble, Wanted};
 pub(crate) use placed::{Placed, merged, ours};
 pub(crate) use room::Room;
@@ -52,6 +52,7 @@ pub struct Tiers {
     retired: Mutex<Vec<(u64, usize, CString)>>,
     /// Files that rules pack together.
     packing: Option<packing::Packing>,
+    salvaged: Option<(std::path::PathBuf, u64)>,
     /// What of it counts against its tier's capacity, in bytes.
     pack_charged: AtomicU64,
     /// Files that stayed in place because their tier was full or refused.

@@ -25,8 +25,9 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let directory = args.directory.canonicalize().map_err(|error| {
         Stop::new(1, format!("{shown} can't be found: {error}"), "name a directory that exists")
     })?;
-    let tiers = Tiers::open(&directory, Purpose::Restore)
-        .map_err(|trouble| Stop::new(1, trouble.to_string(), "nothing was changed"))?;
+    let tiers = Tiers::open(&directory, Purpose::Restore).map_err(|trouble| {
+        Stop::new(1, trouble.to_string(), "nothing was changed; `forebay check` says more")
+    })?;
     let Some(tiers) = tiers else {
         say::note(&format!("no file of {shown} is on another tier"));
         return Ok(0);

@@ -233,6 +233,38 @@ fn a_damaged_log_is_left_as_it_is() {
 }
 
 #[test]
+fn check_finds_what_is_wrong() {
+    let Some(packed) = Packed::with_fuse() else { return };
+    let rules = "[[rule]]\nmatch = \"small/**\"\nhome = \"far\"\nlayout = \"packed\"\nafter = \"keep\"\n\
+                 [[rule]]\nmatch = \"*.sam\"\nhome = \"far\"\nafter = \"keep\"\n";
+    let check = |more: &[&str]| done(&mut packed.place.forebay(&[&["check", "."], more].concat()));
+    check(&[]).code(0).says("no file of . is on another tier");
+    let script = "mkdir small gone; for n in 1 2 3 4 5; do echo $n > small/$n; done; sync small/5
+        echo s > a.sam; echo t > b.sam";
+    done(&mut packed.script(rules, script)).code(0).says("7 files (14 B) kept");
+    check(&[]).code(0).says("files on tiers: 2 (4 B), packed: 5 (10 B)").says("there and whole");
+    let body = std::fs::read_link(packed.place.project.join("a.sam")).expect("a link");
+    std::fs::remove_file(body).expect("removed");
+    std::fs::remove_file(packed.place.project.join("b.sam")).expect("removed");
+    let log = packed.folder().expect("a pack").join("log");
+    let mut bytes = std::fs::read(&log).expect("read");
+    // The bytes of the third file, "3\n", are the only data like that.
+    let at = bytes.windows(2).position(|two| two == b"3\n").expect("its bytes");
+    bytes[at] = b'x';
+    std::fs::write(&log, &bytes).expect("written");
+    let end = check(&[]);
+    end.code(1).says("a.sam: a link without a body").says("no name leads to it");
+    end.says("small/3: its packed bytes are not what was written");
+    // Where frames begin.
+    bytes[60] ^= 1;
+    std::fs::write(&log, &bytes).expect("written");
+    check(&[]).code(1).says("its log is damaged at byte").says("`forebay check --repair`");
+    check(&["--repair"]).code(1).says("the log was written anew, without").says("packed: ");
+    assert_eq!(std::fs::read(log.with_file_name("log.damaged")).expect("kept"), bytes);
+    check(&["--repair"]).code(1);
+}
+
+#[test]
 fn a_full_tier_spills_or_refuses() {
     let Some(packed) = Packed::with_fuse() else { return };
     packed.site("capacity = \"64 KiB\"\n");

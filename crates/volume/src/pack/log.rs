@@ -49,6 +49,11 @@ impl Log {
         Ok(Log { disk, salt, end: HEADER, buffer: Vec::new() })
     }
 
+    /// A log that is only read from.
+    pub(super) fn over(disk: Arc<dyn Disk>, salt: u32) -> Log {
+        Log { disk, salt, end: HEADER, buffer: Vec::new() }
+    }
+
     /// Reads a log again. A frame that was being written when the power went, or all of it was
     /// killed, ends it; what follows is cut off.
     ///

@@ -35,7 +35,9 @@ impl Pack {
             state.index.forget(ino);
         }
         drop(state);
-        self.works.keep_only(&used)
+        self.works.keep_only(&used)?;
+        // Last: what was done so far must not be taken for this life's, should it be cut short.
+        self.state.lock().write(&Record::Begin { boot: self.world.boot }, &[])
     }
 
     /// Bodies are written in place, so the log may know an older size of them. Tells which there

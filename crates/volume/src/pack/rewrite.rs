@@ -26,7 +26,7 @@ impl Pack {
         let mut log = Log::begin(self.ground.fresh()?, (self.world.salt)())?;
         let mut index = Index::starting(&state.index);
         let old = Arc::clone(&state.log.disk);
-        log.write(&mut index, &Record::Begin { boot: self.world.boot }, &[])?;
+        log.write(&mut index, &Record::Begin { boot: state.index.boot }, &[])?;
         for dir in state.index.dirs.iter().filter(|dir| !dir.names.is_empty()) {
             let number = index.dirs.len() as u32;
             let record = Record::Dir { dir: number, key: dir.key, path: &dir.path };

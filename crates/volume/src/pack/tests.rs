@@ -443,6 +443,41 @@ fn damage_is_told_from_a_power_failure() {
     assert_eq!(foreign.map(drop), Err(Damage::Foreign));
 }
 
+/// Frames on both sides of a damaged place still say what happened.
+#[test]
+fn a_damaged_log_is_salvaged_around_the_damage() {
+    let works = tempfile::tempdir().expect("a directory");
+    let place = Place::default();
+    let pack = open(&place, works.path(), 1).expect("opened");
+    let mut ends = Vec::new();
+    for name in NAMES {
+        let (ino, work) = pack
+            .make(DIRS[0], Vec::new, name, Attr { mode: 0o600, ..Attr::default() })
+            .expect("made");
+        let start = place.image().bytes.len();
+        works_write(&work, &[name[0]; 500]).expect("written");
+        pack.settle(ino, &work, false).expect("settled");
+        pack.done(ino, work);
+        ends.push((start, place.image().bytes.len()));
+    }
+    pack.sync().expect("synced");
+    let whole = shown(&pack);
+    let mut bytes = place.image().bytes;
+    // In the bytes of the second file.
+    bytes[ends[1].1 - 100] ^= 1;
+    let damaged = Place::with(&bytes);
+    let root = Folder::open(works.path()).expect("there");
+    let root = rustix::io::fcntl_dupfd_cloexec(root.root(), 0).expect("a copy");
+    let (saved, lost) = Pack::salvage_on(Box::new(damaged), root, world(1)).expect("salvaged");
+    assert_eq!(lost, (ends[1].1 - ends[1].0) as u64);
+    let found = shown(&saved);
+    assert_eq!(found.names, whole.names);
+    for (ino, (bytes, mode)) in &found.files {
+        let second = whole.names[&(0, 1)] == *ino;
+        assert_eq!((bytes.is_empty(), *mode), (second, 0o600), "{ino}");
+    }
+}
+
 /// A file that is about to be replaced by one in place can be told from one that was.
 #[test]
 fn a_name_that_yields_says_to_whom_after_a_kill() {

@@ -3,6 +3,7 @@
 //! only after its bytes and its name are safe in place, so a kill or a power failure at any moment
 //! leaves each file whole, at home or on its tier.
 
+mod check;
 mod copy;
 mod find;
 mod land;
@@ -26,6 +27,7 @@ use rustix::io::Errno;
 
 use super::arrivals::Arrivals;
 use super::{Placed, Room, Tiers};
+pub use check::{Checked, Finding, check};
 use find::Group;
 use land::Landing;
 pub use told::{Homecoming, Left};

@@ -20,6 +20,8 @@ pub enum Purpose<'a> {
     Show,
     /// `forebay restore`.
     Restore,
+    /// `forebay check --repair`: a damaged log of packed files is written anew.
+    Repair,
 }
 
 /// What a site and rules ask for.
@@ -89,6 +91,7 @@ impl Tiers {
             book,
             retired: Mutex::default(),
             packing: None,
+            salvaged: None,
             pack_charged: AtomicU64::new(0),
             spilled: AtomicU64::new(0),
             why_spilled: OnceLock::new(),
@@ -124,7 +127,7 @@ impl Tiers {
             Purpose::Place(wanted) => wanted.rules.pack(),
             _ => None,
         };
-        self.open_pack(wanted)?;
+        self.open_pack(wanted, matches!(purpose, Purpose::Repair))?;
         self.charge_pack();
         Ok(())
     }

@@ -9,7 +9,7 @@ use forebay_model::TierId;
 
 use super::folder::{check_mine, make};
 use super::{Room, Tiers, Trouble};
-use crate::pack::{Pack, Time, World};
+use crate::pack::{DAMAGED, Pack, Time, World};
 
 /// A pack, and the room that it is beside of.
 #[derive(Debug)]
@@ -27,14 +27,25 @@ pub(super) fn folder(room: &Path) -> PathBuf {
 
 impl Tiers {
     /// Opens the pack that there is, and makes the one that rules want.
-    pub(super) fn open_pack(&mut self, wanted: Option<&TierId>) -> Result<(), Trouble> {
+    pub(super) fn open_pack(
+        &mut self,
+        wanted: Option<&TierId>,
+        repair: bool,
+    ) -> Result<(), Trouble> {
         for (number, room) in self.rooms.iter().enumerate() {
             let path = folder(&room.path);
             let here = wanted == Some(&room.tier) && room.writable;
             if !here && fs::symlink_metadata(&path).is_err() {
                 continue;
             }
-            let pack = open(room, &path)?;
+            let pack = match open(room, &path) {
+                Err(trouble) if repair && trouble.error.to_string().contains(DAMAGED) => {
+                    let (pack, lost) = salvage(&path)?;
+                    self.salvaged = Some((path.join("log.damaged"), lost));
+                    pack
+                }
+                opened => opened?,
+            };
             match &self.packing {
                 None => self.packing = Some(Packing { pack: Arc::new(pack), room: number }),
                 // One of them is what an earlier run left, and empty.
@@ -64,6 +75,11 @@ impl Tiers {
             return Err(Trouble { path, step: "leaving", error });
         }
         Ok(())
+    }
+
+    /// The damaged log of packed files that was kept, and how many bytes of it say nothing.
+    pub fn salvaged(&self) -> Option<(&Path, u64)> {
+        self.salvaged.as_ref().map(|(path, lost)| (path.as_path(), *lost))
     }
 
     /// The packed files.
@@ -114,13 +130,20 @@ impl Tiers {
 fn open(room: &Room, path: &Path) -> Result<Pack, Trouble> {
     make(path, 0o700).map_err(Trouble::at(path, "making"))?;
     check_mine(path).map_err(Trouble::at(path, "using"))?;
-    let world = World {
+    log::debug!("the pack of tier {} is in {}", room.tier, path.display());
+    Pack::open(path, world()?).map_err(Trouble::at(path, "opening the packed files in"))
+}
+
+fn salvage(path: &Path) -> Result<(Pack, u64), Trouble> {
+    Pack::salvage(path, world()?).map_err(Trouble::at(path, "repairing the packed files in"))
+}
+
+fn world() -> Result<World, Trouble> {
+    Ok(World {
         clock: Box::new(now),
         boot: boot().map_err(Trouble::at(Path::new(BOOT), "reading"))?,
         salt: Box::new(|| now().nsec ^ std::process::id().rotate_left(16)),
-    };
-    log::debug!("the pack of tier {} is in {}", room.tier, path.display());
-    Pack::open(path, world).map_err(Trouble::at(path, "opening the packed files in"))
+    })
 }
 
 /// The clock by which file systems stamp.

@@ -16,7 +16,7 @@ use crate::native::stat_of;
 
 /// Before the name of a body that another file has replaced: it is no body any more, and goes when
 /// the replacement is safe.
-const RETIRED: &str = "old.";
+pub(super) const RETIRED: &str = "old.";
 
 /// Longest part of a file's own name that its body's name repeats, in bytes: the whole must stay
 /// below 255.

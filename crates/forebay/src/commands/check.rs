@@ -1,0 +1,71 @@
+//! `forebay check`: whether all files on tiers are there and whole.
+
+use std::path::{Path, PathBuf};
+
+use forebay_model::ByteCount;
+use forebay_volume::tiers::{Checked, Purpose, Tiers, Trouble, check};
+
+use crate::exit::Stop;
+use crate::say;
+
+/// Options of `forebay check`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: forebay check .\n\n\
+    Looks at every file of a directory that lies on another tier or is packed, and reads all \
+    packed bytes. Status 0: all is well; 1: something is wrong, or it could not be looked at.")]
+pub(crate) struct Args {
+    /// The directory that runs covered
+    #[arg(default_value = ".")]
+    directory: PathBuf,
+    /// Write a damaged log of packed files anew with all that is whole; the damaged one is kept
+    #[arg(long)]
+    repair: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+    let shown = args.directory.display().to_string();
+    let directory = args.directory.canonicalize().map_err(|error| {
+        Stop::new(1, format!("{shown} can't be found: {error}"), "name a directory that exists")
+    })?;
+    let Some(tiers) = open(&directory, args.repair)? else {
+        say::note(&format!("no file of {shown} is on another tier"));
+        return Ok(0);
+    };
+    if let Some((kept, lost)) = tiers.salvaged() {
+        let lost = ByteCount(lost);
+        let kept = kept.display();
+        say::note(&format!("the log was written anew, without {lost} that are damaged ({kept})"));
+    }
+    let checked = check(&directory, &tiers).map_err(|error| {
+        Stop::new(1, format!("{shown} can't be read: {error}"), "check as its owner, or as root")
+    })?;
+    tell(&shown, &checked);
+    Ok(if checked.findings.is_empty() { 0 } else { 1 })
+}
+
+fn open(directory: &Path, repair: bool) -> Result<Option<Tiers>, Stop> {
+    let stop = |trouble: Trouble| {
+        let next = match trouble.error.to_string().contains("is damaged") {
+            true => "`forebay check --repair` saves what is whole; nothing was changed",
+            false => "nothing was changed",
+        };
+        Stop::new(1, trouble.to_string(), next)
+    };
+    let purpose = if repair { Purpose::Repair } else { Purpose::Restore };
+    Tiers::open(directory, purpose).map_err(stop)
+}
+
+fn tell(shown: &str, checked: &Checked) {
+    let amount = |(files, bytes): (u64, u64)| format!("{files} ({})", ByteCount(bytes));
+    say::note(&format!(
+        "{shown}: files on tiers: {}, packed: {}",
+        amount(checked.placed),
+        amount(checked.packed)
+    ));
+    for finding in &checked.findings {
+        say::error(&format!("{}: {}", finding.path.display(), finding.what), Some(finding.next));
+    }
+    if checked.findings.is_empty() {
+        say::note("all are there and whole");
+    }
+}

@@ -1,0 +1,96 @@
+//! Looking whether everything that belongs to a volume is there, without changing anything.
+
+use std::collections::BTreeSet;
+use std::ffi::{CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+
+use super::{Tiers, find, packed_dirs};
+
+/// Something that is not as it should be.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// The file or directory that it is about.
+    pub path: PathBuf,
+    /// What is wrong.
+    pub what: String,
+    /// What to do about it.
+    pub next: &'static str,
+}
+
+/// What a volume has.
+#[derive(Debug, Clone, Default)]
+pub struct Checked {
+    /// Files of their own on tiers, and their bytes.
+    pub placed: (u64, u64),
+    /// Packed files, and their bytes.
+    pub packed: (u64, u64),
+    /// All that is wrong.
+    pub findings: Vec<Finding>,
+}
+
+/// Looks at all files of the volume in `directory`: links and bodies, and every byte that is
+/// packed.
+///
+/// # Errors
+/// The directory can't be opened.
+pub fn check(directory: &Path, tiers: &Tiers) -> std::io::Result<Checked> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = openat(CWD, directory, flags, Mode::empty())?;
+    let mut checked = Checked::default();
+    for entry in &tiers.missing {
+        checked.find(&entry.path, "its tier is not there", "mount what belongs there");
+    }
+    let found = find::links(&root, tiers);
+    for left in found.left {
+        let next = "the bytes are gone with the body: remove the link, and make the file again";
+        checked.find(&left.path, &format!("a link without a body: {}", left.why), next);
+    }
+    for closed in &found.closed {
+        checked.find(&closed.path, &closed.why, "check as the user who owns it, or as root");
+    }
+    let mut linked: BTreeSet<(usize, CString)> = BTreeSet::new();
+    for group in found.groups {
+        checked.placed.0 += 1;
+        checked.placed.1 += tiers.stat(&group.placed).map_or(0, |body| body.stx_size);
+        linked.insert((group.placed.room, group.placed.key));
+    }
+    for (number, room) in tiers.rooms.iter().enumerate() {
+        for body in std::fs::read_dir(&room.path).into_iter().flatten().flatten() {
+            let key = CString::new(body.file_name().as_bytes()).unwrap_or_default();
+            let retired = key.to_bytes().starts_with(super::super::room::RETIRED.as_bytes());
+            if !retired && !linked.contains(&(number, key)) && found.closed.is_empty() {
+                let next = "copy it to where it belongs, or remove it";
+                checked.find(&body.path(), "no name leads to it", next);
+            }
+        }
+    }
+    checked.look_into_pack(&root, tiers);
+    Ok(checked)
+}
+
+impl Checked {
+    fn find(&mut self, path: &Path, what: &str, next: &'static str) {
+        self.findings.push(Finding { path: path.to_owned(), what: what.to_owned(), next });
+    }
+
+    fn look_into_pack(&mut self, root: &std::os::fd::OwnedFd, tiers: &Tiers) {
+        let Some(pack) = tiers.pack() else { return };
+        let (files, bytes, spoilt) = pack.verify();
+        self.packed = (files, bytes);
+        for one in spoilt {
+            let path = PathBuf::from(OsStr::from_bytes(&one.path));
+            let what = format!("its packed bytes are not what was written: {}", one.why);
+            self.find(&path, &what, "remove it inside a run, and make it again");
+        }
+        let dirs = pack.dirs();
+        let places = packed_dirs::find(root, &dirs);
+        for dir in dirs.iter().filter(|dir| !places.contains_key(&dir.key)) {
+            let what = format!("it is gone, and {} packed files were in it", dir.names.len());
+            let next = "its files stay packed: a backup of the directory itself brings none back";
+            self.find(Path::new(OsStr::from_bytes(&dir.path)), &what, next);
+        }
+    }
+}
