@@ -14,6 +14,7 @@ flen = 1048576
 nomsyncafterwrite = $1
 [opsize]
 max = 131072
+min = 1
 [weights]
 close_open = 2
 read = 10
