@@ -4,6 +4,7 @@
 //! wire format (that is `fuse`) and records nothing (that is `recorder`).
 
 mod attr;
+mod copies;
 mod create;
 mod dir;
 mod handle;
@@ -281,6 +282,9 @@ impl Native {
         let node = self.table.find(Identity::of(&stat))?;
         let is_open = node.open.lock().shared.is_open();
         let last = node.is_dir() || stat.stx_nlink < 2;
+        if let Some(tiers) = self.tiers.as_ref().filter(|_| last) {
+            tiers.forget_copy(node.identity);
+        }
         if last && !is_open && node.place.lock().pin.is_none() {
             let fd = match node.placed.get() {
                 Some(placed) => self.tiers.as_ref()?.reach(placed, OFlags::PATH).ok()?,

@@ -8,6 +8,7 @@
 
 mod arrivals;
 mod book;
+mod cache;
 mod folder;
 mod home;
 mod opening;
@@ -25,6 +26,9 @@ use rustix::fs::{Statx, readlinkat};
 use rustix::io::Errno;
 
 use book::{Book, Entry};
+use cache::Cache;
+pub(crate) use cache::Lent;
+pub use cache::Warmed;
 pub use home::{Homecoming, Left, Which, bring_home};
 pub use opening::{Purpose, Trouble, Wanted};
 pub(crate) use placed::{Placed, merged, ours};
@@ -51,6 +55,7 @@ pub struct Tiers {
     /// Files that stayed in place because their tier was full or refused.
     spilled: AtomicU64,
     why_spilled: OnceLock<String>,
+    cache: Cache,
 }
 
 impl Tiers {

@@ -56,7 +56,7 @@ impl Native {
         let file = self.with_room(|| openat(&fd, name, how, mode))?;
         let stat = stat_of(file.as_fd(), c"")?;
         let (entry, node) = self.entry(parent, name, Seen::plain(stat), dir.is_watched());
-        let opened = self.opened(&node, file, flags, &stat);
+        let opened = self.opened(&node, file, flags, &stat)?;
         Ok((Created { entry, opened }, node))
     }
 
@@ -85,7 +85,7 @@ impl Native {
         node.place.lock().pin = Some(Arc::new(file.as_fd().try_clone_to_owned().map_err(|e| {
             rustix::io::Errno::from_io_error(&e).unwrap_or(rustix::io::Errno::MFILE)
         })?));
-        let opened = self.opened(&node, file, flags, &stat);
+        let opened = self.opened(&node, file, flags, &stat)?;
         Ok((Created { entry, opened }, node))
     }
 

@@ -86,7 +86,7 @@ impl Native {
         let placed = Arc::new(Placed::new(number, key));
         let seen = Seen { stat: merged(&link, &body), placed: Some(placed), body: place_of(&body) };
         let (entry, node) = self.entry(dir.id, name, seen, dir.is_watched());
-        let opened = self.opened(&node, file, flags, &body);
+        let opened = self.opened(&node, file, flags, &body)?;
         Ok(Some((Created { entry, opened }, node)))
     }
 }

@@ -3,7 +3,7 @@
 //! only after its bytes and its name are safe in place, so a kill or a power failure at any moment
 //! leaves each file whole, at home or on its tier.
 
-mod copy;
+pub(super) mod copy;
 mod find;
 mod land;
 mod litter;
@@ -39,6 +39,7 @@ pub enum Which {
 /// Brings files home below `directory`, which must be seen bare.
 pub fn bring_home(directory: &Path, tiers: &Tiers, which: Which) -> Homecoming {
     let mut done = Homecoming::default();
+    tiers.end_cache();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = match openat(CWD, directory, flags, Mode::empty()) {
         Ok(root) => root,

@@ -1,5 +1,6 @@
 //! Opening the tiers of a directory: what for, and what can be in the way.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -9,7 +10,7 @@ use forebay_model::{Rules, Site};
 use parking_lot::Mutex;
 
 use super::book::{Book, Opened};
-use super::{OWN, Room, Tiers};
+use super::{Cache, OWN, Room, Tiers};
 
 /// What the tiers of a directory are opened for.
 #[derive(Debug, Clone, Copy)]
@@ -90,6 +91,7 @@ impl Tiers {
             retired: Mutex::default(),
             spilled: AtomicU64::new(0),
             why_spilled: OnceLock::new(),
+            cache: Cache::default(),
         };
         let done = tiers.open_rooms(directory, purpose);
         if done.is_err() {
@@ -102,7 +104,10 @@ impl Tiers {
         let mut current = Vec::new();
         if let Purpose::Place(wanted) = purpose {
             self.rules = Some(wanted.rules.clone());
-            for tier in wanted.rules.tiers().into_iter().filter_map(|id| wanted.site.tier(id)) {
+            self.cache = Cache::of(&wanted.rules);
+            let named = wanted.rules.tiers().into_iter().chain(wanted.rules.caches());
+            let named: BTreeSet<_> = named.collect();
+            for tier in named.into_iter().filter_map(|id| wanted.site.tier(id)) {
                 current.push((self.book.add(directory, tier)?, tier));
             }
             self.book.save()?;
@@ -123,6 +128,7 @@ impl Tiers {
 
     /// Leaves nothing behind of a volume that was not used after all.
     pub(crate) fn close(&self) {
+        self.end_cache();
         self.book.close_rooms(false);
     }
 }

@@ -41,6 +41,7 @@ impl Homecoming {
             left: (self.left.len() as u64, why.unwrap_or_default()),
             nameless: self.nameless.len() as u64,
             spilled: (0, String::new()),
+            cache: None,
         }
     }
 }
