@@ -395,3 +395,17 @@ fn what_is_wrong_is_said_before_anything_runs() {
     done(&mut tiered.restore()).code(1).says("format 99 is newer");
     assert!(book.exists());
 }
+
+#[test]
+fn a_directory_whose_name_is_no_text_gets_its_files_back() {
+    use std::os::unix::ffi::OsStrExt;
+    let Some(tiered) = Tiered::with_fuse() else { return };
+    let name = std::ffi::OsStr::from_bytes(b"b\xffd");
+    let directory = tiered.place.all.join(name);
+    std::fs::create_dir(&directory).expect("made");
+    let mut run = tiered.script(SAM, "echo x > a.sam");
+    let end = done(run.current_dir(&directory));
+    end.code(0).says("1 file (2 B) brought home");
+    assert_eq!(std::fs::read(directory.join("a.sam")).expect("there"), b"x\n");
+    tiered.all_home();
+}

@@ -34,7 +34,8 @@ impl Homecoming {
         let first = self.left.first();
         let why = first.map(|first| format!("{}: {}", shown(&first.path), first.why));
         HomecomingTold {
-            directory: directory.to_owned(),
+            // For people, as JSON: which has no words for names that are no text.
+            directory: directory.to_string_lossy().into_owned().into(),
             brought: self.brought,
             discarded: self.discarded,
             kept: self.kept,
