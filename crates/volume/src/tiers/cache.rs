@@ -22,6 +22,7 @@ use std::sync::{Arc, OnceLock};
 use forebay_model::{Ahead, Rules};
 use parking_lot::Mutex;
 use rustix::fs::{OFlags, Statx};
+use rustix::io::Errno;
 
 use super::Tiers;
 use crate::native::{Identity, reopen};
@@ -77,12 +78,13 @@ impl Tiers {
         let found = self.cache.table.lock().open(file, &Stamp::of(stat));
         match found {
             Found::Here { number, room, name } => match Lent::open(self, number, room, &name) {
-                Ok(lent) => {
+                Ok(lent) if lent.stat.stx_size == stat.stx_size => {
                     self.cache.hits.fetch_add(1, Relaxed);
                     return Some(Arc::new(lent));
                 }
-                // Somebody took it away from outside.
-                Err(_) => self.forget_copy(file),
+                // Somebody took it away, or cut it, from outside.
+                Ok(_) | Err(Errno::NOENT) => self.forget_copy(file),
+                Err(_) => {}
             },
             Found::Coming => {}
             Found::Absent(gone) => {

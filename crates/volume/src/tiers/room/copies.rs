@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering::Relaxed;
 
-use rustix::fs::{Mode, OFlags, openat, renameat};
+use rustix::fs::{Mode, OFlags, fchmod, openat, renameat};
 use rustix::io::Errno;
 
 use super::Room;
@@ -26,7 +26,11 @@ impl Room {
     /// opens the copy as themselves; nobody else reaches the room.
     pub(in crate::tiers) fn begin_copy(&self, name: &CStr) -> Result<OwnedFd, Errno> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        openat(&self.root, prefixed(PARTIAL, name), flags, Mode::from_raw_mode(0o444))
+        let mode = Mode::from_raw_mode(0o444);
+        let file = openat(&self.root, prefixed(PARTIAL, name), flags, mode)?;
+        // The mask took bits away.
+        fchmod(&file, mode)?;
+        Ok(file)
     }
 
     /// The copy is whole.
