@@ -25,7 +25,7 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -114,6 +114,8 @@ pub struct Native {
     my_groups: Vec<u32>,
     /// One thread at a time may wait for the kernel's directory locks (see `fuse::Device`).
     expelling: Mutex<()>,
+    /// Workers that wait until closes are told (`native::copies`).
+    waiting: AtomicU32,
     /// Where rules send files.
     tiers: Option<Arc<Tiers>>,
 }
@@ -158,6 +160,7 @@ impl Native {
             me: (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()),
             my_groups,
             expelling: Mutex::new(()),
+            waiting: AtomicU32::new(0),
             tiers: None,
         })
     }

@@ -8,6 +8,7 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use rustix::fs::Statx;
 use rustix::io::Errno;
@@ -16,6 +17,12 @@ use super::iostate::OpenFile;
 use super::open::writes;
 use super::{Handle, Native, Node, Result};
 use crate::tiers::Lent;
+
+/// Workers that may wait at a time: there are four at least.
+const WAITING_MAX: u32 = 3;
+/// How often, and how long apart, closes are looked for: 200 ms, of which the first few suffice.
+const LOOKS: u32 = 50;
+const BETWEEN: Duration = Duration::from_millis(4);
 
 impl Handle {
     /// What its bytes are read from.
@@ -46,6 +53,10 @@ impl Native {
             return Ok(None);
         }
         let path = self.path_of(node);
+        let old = open.copy.as_ref().is_some_and(|copy| !copy.is_of(stat));
+        if old && open.backing.is_none() {
+            self.recall(node, open)?;
+        }
         if open.shared.is_open() {
             tiers.joined(&path, open.copy.is_some());
         } else if !path.is_empty() && stat.stx_size > 0 && flags & libc::O_DIRECT as u32 == 0 {
@@ -53,6 +64,30 @@ impl Native {
             open.copy = tiers.lend(&path, home, stat);
         }
         Ok(open.copy.clone())
+    }
+
+    /// The kernel tells of a last close when it has already returned, so a copy that stands in the
+    /// way of an open may be nobody's any more: waits a little for such closes.
+    pub(super) fn await_closes(&self, node: &Node, in_the_way: impl Fn(&Lent) -> bool) {
+        let held = || {
+            let open = node.open.lock();
+            let copy = open.copy.as_ref().filter(|_| open.backing.is_some());
+            copy.filter(|copy| in_the_way(copy)).cloned()
+        };
+        if held().is_none() {
+            return;
+        }
+        // Somebody must be left to be told.
+        if self.waiting.fetch_add(1, Relaxed) < WAITING_MAX {
+            for _ in 0..LOOKS {
+                std::thread::sleep(BETWEEN);
+                if held().is_none() {
+                    break;
+                }
+            }
+            held().iter().for_each(|copy| copy.hold());
+        }
+        self.waiting.fetch_sub(1, Relaxed);
     }
 
     /// Somebody is about to change a file: no copy of it is good any more.

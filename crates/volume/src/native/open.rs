@@ -11,6 +11,7 @@ use rustix::io::Errno;
 
 use super::iostate::{Fresh, Wish};
 use super::{Handle, Identity, IoState, Native, Node, Result, device_of, reopen, stat_of};
+use crate::tiers::Lent;
 
 /// What an open gives.
 #[derive(Debug)]
@@ -52,6 +53,8 @@ impl Native {
         let node = self.node(id)?;
         let file = self.open_backing(&node, backing_flags(flags))?;
         let stat = stat_of(file.as_fd(), c"")?;
+        let in_the_way = |copy: &Lent| writes(flags) || !copy.is_held() && !copy.is_of(&stat);
+        self.await_closes(&node, in_the_way);
         let opened = self.opened(&node, file, flags, &stat)?;
         Ok((opened, node))
     }

@@ -75,17 +75,20 @@ impl Tiers {
     ) -> Option<Arc<Lent>> {
         let (room, ahead) = self.cached(path)?;
         let file = Identity::of(stat);
-        let found = self.cache.table.lock().open(file, &Stamp::of(stat));
+        let stamp = Stamp::of(stat);
+        let found = self.cache.table.lock().open(file, &stamp);
         match found {
-            Found::Here { number, room, name } => match Lent::open(self, number, room, &name) {
-                Ok(lent) if lent.stat.stx_size == stat.stx_size => {
-                    self.cache.hits.fetch_add(1, Relaxed);
-                    return Some(Arc::new(lent));
+            Found::Here { number, room, name } => {
+                match Lent::open(self, number, room, &name, stamp) {
+                    Ok(lent) if lent.stat.stx_size == stat.stx_size => {
+                        self.cache.hits.fetch_add(1, Relaxed);
+                        return Some(Arc::new(lent));
+                    }
+                    // Somebody took it away, or cut it, from outside.
+                    Ok(_) | Err(Errno::NOENT) => self.forget_copy(file),
+                    Err(_) => {}
                 }
-                // Somebody took it away, or cut it, from outside.
-                Ok(_) | Err(Errno::NOENT) => self.forget_copy(file),
-                Err(_) => {}
-            },
+            }
             Found::Coming => {}
             Found::Absent(gone) => {
                 self.cache.litter.lock().extend(gone);

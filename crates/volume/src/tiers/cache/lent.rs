@@ -10,6 +10,7 @@ use rustix::fs::Statx;
 use rustix::io::Errno;
 
 use super::Tiers;
+use super::stamp::Stamp;
 use super::table::Number;
 use crate::native::stat_of;
 
@@ -21,7 +22,9 @@ pub(crate) struct Lent {
     pub(crate) stat: Statx,
     /// The number of its tier in the record.
     pub(crate) tree: TreeId,
+    stamp: Stamp,
     recalled: AtomicBool,
+    held: AtomicBool,
     /// After `file`: its bytes are free when it is closed.
     _reader: Reader,
 }
@@ -32,14 +35,29 @@ impl Lent {
         number: Number,
         room: usize,
         name: &CStr,
+        stamp: Stamp,
     ) -> Result<Lent, Errno> {
         // Counted already by the table, so to be taken off it whatever happens.
         let reader = Reader { tiers: Arc::clone(tiers), number };
         let room = &tiers.rooms[room];
         let file = room.reach_copy(name)?;
         let stat = stat_of(file.as_fd(), c"")?;
-        let recalled = AtomicBool::new(false);
-        Ok(Lent { file, stat, tree: room.tree, recalled, _reader: reader })
+        let (recalled, held) = (AtomicBool::new(false), AtomicBool::new(false));
+        Ok(Lent { file, stat, tree: room.tree, stamp, recalled, held, _reader: reader })
+    }
+
+    /// Whether it is of the file with these attributes.
+    pub(crate) fn is_of(&self, home: &Statx) -> bool {
+        self.stamp == Stamp::of(home)
+    }
+
+    /// Somebody has waited for its readers in vain: who only reads need not.
+    pub(crate) fn hold(&self) {
+        self.held.store(true, Relaxed);
+    }
+
+    pub(crate) fn is_held(&self) -> bool {
+        self.held.load(Relaxed)
     }
 
     /// From now on its readers read from home.
