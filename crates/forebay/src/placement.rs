@@ -1,5 +1,7 @@
 //! Site and rules as a person gives them, and what became of the files that rules sent away.
 
+mod cache;
+
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -11,6 +13,7 @@ use forebay_volume::tiers::{Trouble, Wanted};
 
 use crate::exit::{NOTHING_RUN, Stop};
 use crate::say;
+pub(crate) use cache::warmed;
 
 /// Reads site and rules; `None` when no rules are given.
 pub(crate) fn load(site: Option<&Path>, rules: Option<&Path>) -> Result<Option<Wanted>, Stop> {
@@ -130,6 +133,7 @@ pub(crate) fn tell(told: &HomecomingTold) -> bool {
         let (files, why) = &told.spilled;
         say::note(&format!("{} stayed in place against the rules: {why}", count(*files)));
     }
+    told.cache.iter().for_each(cache::tell);
     if told.nameless > 0 {
         say::note(&format!(
             "{} on tiers without a name in place (moved or removed from outside); `forebay restore \

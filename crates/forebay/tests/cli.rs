@@ -11,6 +11,8 @@ mod place;
 #[path = "common/processes.rs"]
 mod processes;
 
+#[path = "cli/cache.rs"]
+mod cache;
 #[path = "cli/doctor.rs"]
 mod doctor;
 #[path = "cli/exits.rs"]

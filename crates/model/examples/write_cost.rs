@@ -104,6 +104,7 @@ fn open(n: u32) -> Fact {
         size_at_open: Some(ByteCount(1 << 20)),
         size_at_close: Some(ByteCount(1 << 20)),
         hidden: false,
+        copy: None,
     })
 }
 

@@ -189,6 +189,8 @@ pub struct Open {
     pub size_at_close: Option<ByteCount>,
     /// Reads and writes went past Forebay (passthrough or shared mapping).
     pub hidden: bool,
+    /// The tree of the tier from whose copy it was read; `None`: from where the file lives.
+    pub copy: Option<TreeId>,
 }
 
 /// Counters of one kind of operation.

@@ -3,11 +3,13 @@
 //! They are read from a TOML file that people write (FORMATS.md). What it is not: it moves nothing
 //! and knows no file; whoever places files asks [`Rules::place`].
 
+mod cache;
 mod glob;
 mod pack;
 
 use crate::site::{HERE, Site, TierId};
 use crate::toml::{Document, Entry, Flaw, Table};
+pub use cache::{Ahead, Cache};
 use globset::{Candidate, GlobSet};
 use std::collections::BTreeSet;
 
@@ -81,6 +83,8 @@ pub struct Placement {
     pub fsync: Fsync,
     /// What becomes of it in the end.
     pub after: After,
+    /// Where reads of a file in place are served from; `None`: from home.
+    pub cache: Option<Cache>,
     /// The number of the rule that said so, from 1; `None`: no rule matched, so it stays in place.
     pub rule: Option<usize>,
 }
@@ -92,6 +96,7 @@ static IN_PLACE: Placement = Placement {
     full: Full::Spill,
     fsync: Fsync::Durable,
     after: After::Restore,
+    cache: None,
     rule: None,
 };
 
@@ -123,7 +128,7 @@ impl Rules {
         let (mut globs, mut rule_of, mut placements) = (Vec::new(), Vec::new(), Vec::new());
         for (index, item) in items.into_iter().enumerate() {
             let table = item.table()?;
-            table.only(&["match", "home", "layout", "full", "fsync", "after"])?;
+            table.only(&["match", "home", "layout", "full", "fsync", "after", "cache", "ahead"])?;
             globs.extend(glob::all(table.need("match")?)?);
             rule_of.resize(globs.len(), index);
             let placement = placement(table, index + 1, site)?;
@@ -148,7 +153,7 @@ impl Rules {
         pack::of(&self.placements)
     }
 
-    /// The tiers and pools that some rule names.
+    /// The tiers and pools that some rule makes the home of files.
     pub fn tiers(&self) -> BTreeSet<&TierId> {
         let homes = self.placements.iter().map(|placement| &placement.home);
         homes.filter_map(|home| if let Home::Tier(id) = home { Some(id) } else { None }).collect()
@@ -166,6 +171,7 @@ fn placement(table: Table<'_>, number: usize, site: &Site) -> Result<Placement, 
         }
     }
     Ok(Placement {
+        cache: cache::cache(table, &home, site)?,
         home,
         layout: choice(table, "layout", &LAYOUTS)?,
         full: choice(table, "full", &FULLS)?,

@@ -21,7 +21,7 @@ pub use writer::RunWriter;
 pub const APPLICATION_ID: i32 = 0x4642_524E;
 
 /// `PRAGMA user_version` that this Forebay writes, and the newest that it reads.
-pub const SCHEMA_VERSION: i32 = 2;
+pub const SCHEMA_VERSION: i32 = 3;
 
 pub(crate) const SCHEMA: &str = include_str!("run/schema.sql");
 

@@ -105,7 +105,7 @@ fn serve(parts: Parts) -> io::Result<()> {
         .targets
         .iter()
         .zip(tiers)
-        .map(|(target, tiers)| (target.path.clone(), tiers.map(Arc::new)))
+        .map(|(target, tiers)| (target.path.clone(), tiers.map(Tiers::start)))
         .collect();
     let house = House { settings, volumes, recorder, processes };
     let sessions = match house.doors(plan, &mounts, &events) {
@@ -355,6 +355,7 @@ impl Run {
                 let home = bring_home(directory, tiers, Which::Ruled);
                 let mut told = home.told(directory);
                 told.spilled = tiers.spilled();
+                told.cache = tiers.cache_told();
                 told
             })
             .collect()

@@ -21,8 +21,8 @@ use rustix::process::{Pid, Signal};
 
 use crate::cover::{self, Refusal};
 use crate::daemon;
-use crate::tiers::{Purpose, Tiers, Trouble, Wanted};
-pub use talk::HomecomingTold;
+use crate::tiers::{Purpose, Tiers, Trouble, Wanted, Warmed};
+pub use talk::{CacheTold, HomecomingTold};
 pub(crate) use talk::{Channel, ToDaemon, ToFront};
 
 /// What to run, and how to record it.
@@ -38,6 +38,8 @@ pub struct Launch {
     pub every_read: bool,
     /// Where files go; `None`: all stay in place.
     pub placement: Option<Wanted>,
+    /// Told what was copied to tiers before the command starts.
+    pub warmed: fn(&Warmed),
     /// What the run file says of the start.
     pub header: Header,
     /// Where the run file is written while the run lasts; a local directory.
@@ -114,7 +116,7 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
     // Before the fork, so that the message comes from the place that failed.
     drop(crate::fuse::open_device().map_err(|e| Failure::Closed("opening /dev/fuse".into(), e))?);
     let plan = cover::plan(&launch.cover).map_err(Failure::Refused)?;
-    let tiers = open_tiers(&plan, launch.placement.as_ref()).map_err(Failure::Tier)?;
+    let tiers = open_tiers(&plan, &launch).map_err(Failure::Tier)?;
     let missing: Vec<String> = tiers.iter().flatten().flat_map(|tiers| tiers.missing()).collect();
     let (mounts_out, mounts_in) = pair()?;
     let (front_side, daemon_side) = pair()?;
@@ -163,16 +165,19 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
 }
 
 /// The tiers of each covered directory, in the order of the targets.
-fn open_tiers(plan: &cover::Plan, wanted: Option<&Wanted>) -> Result<Vec<Option<Tiers>>, Trouble> {
+fn open_tiers(plan: &cover::Plan, launch: &Launch) -> Result<Vec<Option<Tiers>>, Trouble> {
     let mut numbers = plan.targets.len() as u16;
     let open = |target: &cover::Target| {
         if !target.asked {
             return Ok(None);
         }
-        let purpose = wanted.map_or(Purpose::Show, Purpose::Place);
+        let purpose = launch.placement.as_ref().map_or(Purpose::Show, Purpose::Place);
         let mut tiers = Tiers::open(&target.path, purpose)?;
         if let Some(tiers) = &mut tiers {
             numbers += tiers.number(numbers);
+            if let Some(warmed) = tiers.warm(&target.path) {
+                (launch.warmed)(&warmed);
+            }
         }
         Ok(tiers)
     };

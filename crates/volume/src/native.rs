@@ -4,6 +4,7 @@
 //! wire format (that is `fuse`) and records nothing (that is `recorder`).
 
 mod attr;
+mod copies;
 mod create;
 mod dir;
 mod handle;
@@ -25,7 +26,7 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -114,6 +115,8 @@ pub struct Native {
     my_groups: Vec<u32>,
     /// One thread at a time may wait for the kernel's directory locks (see `fuse::Device`).
     expelling: Mutex<()>,
+    /// Workers that wait until closes are told (`native::copies`).
+    waiting: AtomicU32,
     /// Where rules send files.
     tiers: Option<Arc<Tiers>>,
 }
@@ -158,6 +161,7 @@ impl Native {
             me: (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()),
             my_groups,
             expelling: Mutex::new(()),
+            waiting: AtomicU32::new(0),
             tiers: None,
         })
     }
@@ -285,6 +289,9 @@ impl Native {
         let node = self.table.find(Identity::of(&stat))?;
         let is_open = node.open.lock().shared.is_open();
         let last = node.is_dir() || stat.stx_nlink < 2;
+        if let Some(tiers) = self.tiers.as_ref().filter(|_| last) {
+            tiers.forget_copy(node.identity);
+        }
         if last && !is_open && node.place.lock().pin.is_none() {
             let fd = match node.placed.get() {
                 Some(placed) => self.tiers.as_ref()?.reach(placed, OFlags::PATH).ok()?,

@@ -40,6 +40,7 @@ pub(crate) struct OpenRecord {
     reads_seen: bool,
     writes_seen: bool,
     hidden: bool,
+    copy: Option<TreeId>,
     read: Flow,
     wrote: Flow,
 }
@@ -82,6 +83,8 @@ pub(crate) struct Opening {
     pub(crate) hidden: bool,
     /// A page cache stands before us: its hits are not seen.
     pub(crate) cached: bool,
+    /// The tier from whose copy it is read.
+    pub(crate) copy: Option<TreeId>,
 }
 
 type Key = (Option<ProcessId>, TreeId, ClassId, u8);
@@ -192,6 +195,7 @@ impl Recorder {
             reads_seen: !opening.hidden && !opening.cached,
             writes_seen: !opening.hidden,
             hidden: opening.hidden,
+            copy: opening.copy,
             read: Flow::default(),
             wrote: Flow::default(),
         })
@@ -211,6 +215,7 @@ impl Recorder {
             size_at_open: Some(ByteCount(record.size_at_open)),
             size_at_close: size.map(ByteCount),
             hidden: record.hidden,
+            copy: record.copy,
         }));
     }
 

@@ -8,6 +8,7 @@
 
 mod arrivals;
 mod book;
+mod cache;
 mod folder;
 mod home;
 mod opening;
@@ -27,6 +28,9 @@ use rustix::fs::{Statx, readlinkat};
 use rustix::io::Errno;
 
 use book::{Book, Entry};
+use cache::Cache;
+pub(crate) use cache::Lent;
+pub use cache::Warmed;
 pub use home::{Checked, Finding, Homecoming, Left, Which, bring_home, check};
 pub use opening::{Purpose, Trouble, Wanted};
 pub(crate) use placed::{Placed, merged, ours};
@@ -58,21 +62,10 @@ pub struct Tiers {
     /// Files that stayed in place because their tier was full or refused.
     spilled: AtomicU64,
     why_spilled: OnceLock<String>,
+    cache: Cache,
 }
 
 impl Tiers {
-    /// Tiers that had files and are not there now, in words.
-    pub fn missing(&self) -> impl Iterator<Item = String> {
-        self.missing.iter().map(|entry| {
-            format!(
-                "{}, where tier {} has files of this directory, is not there: their names lead \
-                 nowhere until it is back",
-                entry.path.display(),
-                entry.tier
-            )
-        })
-    }
-
     /// The directories on tiers.
     pub(crate) fn rooms(&self) -> &[Room] {
         &self.rooms

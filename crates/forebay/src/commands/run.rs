@@ -87,6 +87,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         cover,
         every_read: args.trace == Trace::EveryRead,
         placement,
+        warmed: placement::warmed,
         header,
         state,
         output,

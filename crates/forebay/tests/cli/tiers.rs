@@ -10,13 +10,13 @@ use tempfile::TempDir;
 use crate::place::{FOREBAY, Place, done, wait_until};
 
 /// A place with a tier on another file system, and one on the same.
-struct Tiered {
-    place: Place,
-    far: TempDir,
+pub(crate) struct Tiered {
+    pub(crate) place: Place,
+    pub(crate) far: TempDir,
 }
 
 impl Tiered {
-    fn with_fuse() -> Option<Tiered> {
+    pub(crate) fn with_fuse() -> Option<Tiered> {
         let place = Place::with_fuse()?;
         // Memory: never the file system of the project.
         let far = tempfile::Builder::new().prefix("forebay-far-").tempdir_in("/dev/shm");
@@ -28,7 +28,7 @@ impl Tiered {
     }
 
     /// The site, with more keys for the far tier.
-    fn site(&self, more: &str) {
+    pub(crate) fn site(&self, more: &str) {
         let (far, near) = (self.far.path().display(), self.place.all.join("near"));
         let text = format!(
             "[tier.far]\npath = \"{far}\"\nreach = \"node\"\n{more}\n\
@@ -38,23 +38,23 @@ impl Tiered {
         std::fs::write(self.place.all.join("site.toml"), text).expect("written");
     }
 
-    fn rules(&self, text: &str) {
+    pub(crate) fn rules(&self, text: &str) {
         std::fs::write(self.place.all.join("rules.toml"), text).expect("written");
     }
 
     /// A script under these rules.
-    fn script(&self, rules: &str, script: &str) -> Command {
+    pub(crate) fn script(&self, rules: &str, script: &str) -> Command {
         self.rules(rules);
         let options = ["-q", "--site", "../site.toml", "--rules", "../rules.toml"];
         self.place.script(&options, script)
     }
 
-    fn restore(&self) -> Command {
+    pub(crate) fn restore(&self) -> Command {
         self.place.forebay(&["restore", "."])
     }
 
     /// Bodies on a tier.
-    fn bodies(&self, tier: &Path) -> Vec<PathBuf> {
+    pub(crate) fn bodies(&self, tier: &Path) -> Vec<PathBuf> {
         let mut all = Vec::new();
         let mut dirs = vec![tier.to_owned()];
         while let Some(dir) = dirs.pop() {
@@ -69,7 +69,7 @@ impl Tiered {
     }
 
     #[track_caller]
-    fn all_home(&self) {
+    pub(crate) fn all_home(&self) {
         assert_eq!(self.bodies(self.far.path()), Vec::<PathBuf>::new(), "left on the far tier");
         assert_eq!(self.bodies(&self.place.all.join("near")), Vec::<PathBuf>::new());
         self.place.nothing_left();
@@ -394,4 +394,18 @@ fn what_is_wrong_is_said_before_anything_runs() {
     end.code(125).says("format 99 is newer than this program's 1");
     done(&mut tiered.restore()).code(1).says("format 99 is newer");
     assert!(book.exists());
+}
+
+#[test]
+fn a_directory_whose_name_is_no_text_gets_its_files_back() {
+    use std::os::unix::ffi::OsStrExt;
+    let Some(tiered) = Tiered::with_fuse() else { return };
+    let name = std::ffi::OsStr::from_bytes(b"b\xffd");
+    let directory = tiered.place.all.join(name);
+    std::fs::create_dir(&directory).expect("made");
+    let mut run = tiered.script(SAM, "echo x > a.sam");
+    let end = done(run.current_dir(&directory));
+    end.code(0).says("1 file (2 B) brought home");
+    assert_eq!(std::fs::read(directory.join("a.sam")).expect("there"), b"x\n");
+    tiered.all_home();
 }

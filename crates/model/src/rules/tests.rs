@@ -5,6 +5,8 @@ use super::*;
 use crate::site::Site;
 
 const LAPTOP: &str = include_str!("../../../../sites/laptop.toml");
+const REFERENCE_CACHE: &str = include_str!("../../../../examples/rules/reference-cache.toml");
+const BROADCAST: &str = include_str!("../../../../examples/rules/broadcast.toml");
 const INTERMEDIATES: &str = include_str!("../../../../examples/rules/intermediates.toml");
 
 fn site() -> Site {
@@ -32,7 +34,8 @@ fn the_example_says_what_its_comments_say() {
     let (spill, durable) = (Full::Spill, Fsync::Durable);
     let at = |rule, home: &str, full, fsync, after| {
         let home = if home == "here" { Home::Here } else { tier(home) };
-        Placement { home, layout: Layout::Plain, full, fsync, after, rule }
+        let layout = Layout::Plain;
+        Placement { home, layout, full, fsync, after, cache: None, rule }
     };
     let here = |rule| at(rule, "here", spill, durable, After::Restore);
     let temp = || at(Some(2), "scratch.temp", spill, Fsync::Scratch, After::Discard);
@@ -85,6 +88,37 @@ fn packed_files_have_one_tier() {
     assert_eq!(rules.place(b"work/1f/a").layout, Layout::Plain);
     assert_eq!(rules.pack().map(TierId::as_str), Some("scratch.temp"));
     assert_eq!(parse("").expect("none").pack(), None);
+}
+
+#[test]
+fn the_examples_of_caches_say_what_their_comments_say() {
+    let cached = |ahead| Some(Cache { tier: TierId("scratch.cache".to_owned()), ahead });
+    let rules = parse(REFERENCE_CACHE).expect("the example is right");
+    for (path, number, cache) in [
+        ("reference/hg38.fa.log", 1, None),
+        ("reference/hg38.fa.bwt", 2, cached(Ahead::OnOpen)),
+        ("reference/vep/homo_sapiens/1.gz", 2, cached(Ahead::OnOpen)),
+        ("panel/normals.vcf.gz", 3, cached(Ahead::Never)),
+    ] {
+        let placement = rules.place(path.as_bytes());
+        assert_eq!((placement.rule, &placement.cache), (Some(number), &cache), "{path}");
+        assert_eq!(placement.home, Home::Here);
+    }
+    assert_eq!(rules.place(b"work/a.bam").rule, None);
+    assert!(rules.tiers().is_empty(), "no file has its home there");
+    let caches: Vec<&str> = rules.caches().into_iter().map(TierId::as_str).collect();
+    assert_eq!(caches, ["scratch.cache"]);
+    assert!(rules.copies(Ahead::Never) && !rules.copies(Ahead::AtStart));
+    let rules = parse(BROADCAST).expect("the example is right");
+    for (path, cache) in [
+        ("reference/hg38.fa", cached(Ahead::AtStart)),
+        ("models/deep/weights.bin", cached(Ahead::AtStart)),
+        ("reference/old/hg19.fa", None),
+        ("work/a.bam", None),
+    ] {
+        assert_eq!(rules.place(path.as_bytes()).cache, cache, "{path}");
+    }
+    assert!(rules.copies(Ahead::AtStart) && !rules.copies(Ahead::OnOpen));
 }
 
 #[test]
@@ -185,7 +219,10 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
         ("hoem = 'here'\n", r#"4:1: there is no key "hoem"; did you mean "home"?"#),
         (
             "size = '1'\n",
-            r#"4:1: there is no key "size"; it can be "match", "home", "layout", "full", "fsync" or "after""#,
+            concat!(
+                r#"4:1: there is no key "size"; it can be "#,
+                r#""match", "home", "layout", "full", "fsync", "after", "cache" or "ahead""#
+            ),
         ),
         (
             "home = 'scratch'\nfull = 'spil'\n",
@@ -221,6 +258,29 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
         (
             "home = 'here'\nafter = 'discard'\n",
             r#"5:1: after is for files on a tier, but home is "here""#,
+        ),
+        (
+            "home = 'here'\ncache = 'scratch.cash'\n",
+            r#"5:9: there is no tier "scratch.cash"; did you mean "scratch.cache"?"#,
+        ),
+        (
+            "home = 'here'\ncache = 'here'\n",
+            "5:9: a cache is on a tier; without one, files are read in place",
+        ),
+        (
+            "home = 'scratch.temp'\ncache = 'scratch.cache'\n",
+            r#"5:1: cache is for files in place, but home is "scratch.temp""#,
+        ),
+        (
+            "home = 'here'\ncache = 'scratch'\nahead = 'at-stort'\n",
+            concat!(
+                r#"6:9: ahead must be "never", "on-open" or "at-start", not "at-stort"; "#,
+                r#"did you mean "at-start"?"#
+            ),
+        ),
+        (
+            "home = 'here'\nahead = 'never'\n",
+            "5:1: ahead says when files are copied: it needs a cache",
         ),
         ("home = 'scratch'\n[rules]\n", r#"5:2: there is no key "rules"; did you mean "rule"?"#),
     ] {

@@ -240,12 +240,13 @@ impl Run {
     /// Calls `each` for every open file in the order of closing, without holding them all.
     pub fn each_open(&self, mut each: impl FnMut(OpenRow)) -> Result<()> {
         let mut visit = || -> rusqlite::Result<()> {
-            let mut statement = self.conn.prepare(
+            let copy = self.since(3, "o.copy");
+            let mut statement = self.conn.prepare(&format!(
                 "SELECT p.task, o.process, o.file, o.write, o.created, o.opened_us, o.closed_us,
                         o.read_bytes, o.read_calls, o.written_bytes, o.written_calls,
-                        o.size_at_open, o.size_at_close, o.hidden
-                 FROM opens o LEFT JOIN processes p USING (process) ORDER BY o.rowid",
-            )?;
+                        o.size_at_open, o.size_at_close, o.hidden, {copy}
+                 FROM opens o LEFT JOIN processes p USING (process) ORDER BY o.rowid"
+            ))?;
             let mut rows = statement.query([])?;
             while let Some(r) = rows.next()? {
                 each(open_row(r)?);
@@ -426,6 +427,7 @@ fn open_row(r: &Row<'_>) -> rusqlite::Result<OpenRow> {
             size_at_open: count(r, 11)?,
             size_at_close: count(r, 12)?,
             hidden: r.get(13)?,
+            copy: r.get::<_, Option<u16>>(14)?.map(TreeId),
         },
     })
 }

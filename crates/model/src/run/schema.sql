@@ -1,6 +1,6 @@
--- The run file of Forebay, version 1: one SQLite file for one run.
+-- The run file of Forebay, version 3: one SQLite file for one run.
 --
--- PRAGMA application_id = 0x4642524E ("FBRN"); PRAGMA user_version = 2.
+-- PRAGMA application_id = 0x4642524E ("FBRN"); PRAGMA user_version = 3.
 --
 -- Conventions: NULL means "not seen" or "not known", never 0. Names end in their unit: _us are
 -- microseconds, _bytes are bytes. Times are counted from the start of the run (header.started_unix_us).
@@ -92,7 +92,8 @@ CREATE TABLE opens (
   written_calls INTEGER,
   size_at_open  INTEGER,           -- bytes
   size_at_close INTEGER,           -- bytes
-  hidden        INTEGER NOT NULL   -- 1: reads and writes went past Forebay
+  hidden        INTEGER NOT NULL,  -- 1: reads and writes went past Forebay
+  copy          INTEGER            -- trees.tree of the tier whose copy was read; NULL: none
 );
 
 -- The keys by which operations are counted apart (numbers differ between versions of Forebay).

@@ -63,6 +63,7 @@ fn open(process: u32, file: u32, wrote: Option<u64>) -> Open {
         size_at_open: Some(ByteCount(0)),
         size_at_close: None,
         hidden: wrote.is_none(),
+        copy: wrote.is_none().then_some(TreeId(1)),
     }
 }
 
@@ -357,6 +358,24 @@ fn what_is_no_run_is_refused_with_a_reason() {
         drop(conn);
         assert_eq!(kind(&dest), expected);
     }
+}
+
+#[test]
+fn a_run_of_an_older_format_is_read_and_what_it_lacks_was_not_seen() {
+    let (_directory, state, dest) = place();
+    written(&state, Privacy::default()).copy_to(&dest).expect("copied");
+    let copies = |path: &std::path::Path| {
+        let mut copies = Vec::new();
+        let run = Run::open(path).expect("it is readable");
+        run.each_open(|row| copies.push(row.open.copy)).expect("opens");
+        copies
+    };
+    assert!(copies(&dest).contains(&Some(TreeId(1))));
+    let conn = rusqlite::Connection::open(&dest).expect("opened");
+    let older = "ALTER TABLE opens DROP COLUMN copy; PRAGMA user_version = 2";
+    conn.execute_batch(older).expect("changed");
+    drop(conn);
+    assert!(!copies(&dest).is_empty() && copies(&dest).iter().all(Option::is_none));
 }
 
 #[test]

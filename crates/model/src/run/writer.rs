@@ -226,7 +226,7 @@ fn write_file(c: &Connection, f: &File) -> rusqlite::Result<()> {
 fn write_open(c: &Connection, o: &Open) -> rusqlite::Result<()> {
     run(
         c,
-        "INSERT INTO opens VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        "INSERT INTO opens VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         params![
             o.process.0,
             o.file.0,
@@ -241,6 +241,7 @@ fn write_open(c: &Connection, o: &Open) -> rusqlite::Result<()> {
             o.size_at_open.map(|n| int(n.0)),
             o.size_at_close.map(|n| int(n.0)),
             o.hidden,
+            o.copy.map(|tree| tree.0),
         ],
     )
 }

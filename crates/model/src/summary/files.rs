@@ -38,6 +38,8 @@ struct OfFile {
     tasks: BTreeSet<u32>,
     size: Option<ByteCount>,
     read: Adding,
+    /// The part that was read from copies on tiers; `None`: the other part.
+    sources: HashMap<Option<TreeId>, Adding>,
     written: Adding,
     created: bool,
     /// Hidden reads, at the size of the file each: only to rank files by.
@@ -98,6 +100,7 @@ impl Opened {
         file.tasks.extend(row.task);
         file.size = open.size_at_close.or(open.size_at_open).or(file.size);
         file.read.add(read, 0);
+        file.sources.entry(open.copy).or_default().add(read, 0);
         file.written.add(written, grown);
         file.created |= open.created;
         if read.is_none() {
@@ -119,12 +122,17 @@ impl Opened {
     pub(super) fn of_tree(&self, tree: TreeId) -> Sum {
         let mut sum = (Adding::default(), Adding::default(), 0);
         for (id, file) in &self.by_file {
-            if self.places.get(id).is_some_and(|place| place.home.unwrap_or(place.tree) == tree) {
-                sum.0.add((!file.read.hidden).then_some(file.read.at_least), file.read.at_least);
+            let place = self.places.get(id);
+            let lives = place.is_some_and(|place| place.home.unwrap_or(place.tree) == tree);
+            let source = file.sources.get(&(!lives).then_some(tree));
+            if let Some(read) = source {
+                sum.0.add((!read.hidden).then_some(read.at_least), read.at_least);
+            }
+            if lives {
                 let written = file.written;
                 sum.1.add((!written.hidden).then_some(written.at_least), written.at_least);
-                sum.2 += 1;
             }
+            sum.2 += u64::from(lives || source.is_some());
         }
         Sum { read: sum.0.amount(), written: sum.1.amount(), files: sum.2 }
     }

@@ -46,7 +46,14 @@ fn open(process: u32, file: u32, read: Option<u64>, wrote: Option<u64>, hidden: 
         size_at_open: Some(ByteCount(100)),
         size_at_close: Some(ByteCount(700)),
         hidden,
+        copy: None,
     })
+}
+
+/// A hidden read, or one that was seen, from a copy on a tier.
+fn copied(tree: u16, read: Option<u64>) -> Fact {
+    let Fact::Open(open) = open(2, 1, read, None, read.is_none()) else { unreachable!() };
+    Fact::Open(Open { write: false, copy: Some(TreeId(tree)), ..open })
 }
 
 fn file(id: u32, path: &str) -> Fact {
@@ -128,6 +135,35 @@ fn tasks_of_one_name_are_one_row_and_drivers_come_last() {
     assert_eq!((s.files[0].path.as_str(), s.files[0].opens), ("map/1.sam", 2));
     assert_eq!((s.tiers[0].files, s.tiers[0].operations), (2, 12));
     assert_eq!(s.tiers[0].written.seen, Some(ByteCount(501)));
+}
+
+#[test]
+fn what_was_read_from_a_copy_counts_for_its_tier() {
+    let tier = |id, name: &str| {
+        Fact::Tree(Tree {
+            id: TreeId(id),
+            path: b"/t".to_vec(),
+            fs_type: "tmpfs".into(),
+            passthrough: true,
+            device: None,
+            tier: Some(name.to_owned()),
+        })
+    };
+    let s = summary(vec![
+        tier(1, "fast"),
+        tier(2, "unused"),
+        tier(3, "past"),
+        open(2, 1, Some(40), None, false),
+        copied(1, Some(100)),
+        copied(1, Some(50)),
+        copied(3, None),
+    ]);
+    let row = |at: usize| (s.tiers[at].files, s.tiers[at].read.seen);
+    assert_eq!(row(0), (1, Some(ByteCount(40))), "the rest was not read there");
+    assert_eq!(row(1), (1, Some(ByteCount(150))));
+    assert_eq!(row(2), (0, Some(ByteCount(0))));
+    assert_eq!(row(3), (1, None));
+    assert_eq!(s.files[0].read.at_least, ByteCount(190), "the file has all that was read of it");
 }
 
 #[test]

@@ -47,7 +47,7 @@ impl Session {
             Ok((opened, node)) => {
                 self.record_open(request.process, &node, &opened, ask.flags, false);
                 request.reply(&[open_out(&opened).as_bytes()]);
-                self.count_file(request, Op::Open, &node);
+                self.count_file(request, Op::Open, &node, &opened);
                 Ok(())
             }
             Err(error) => {
@@ -71,7 +71,7 @@ impl Session {
                 self.record_open(request.process, &node, &created.opened, ask.flags, true);
                 let entry = self.entry_out(&created.entry);
                 request.reply(&[entry.as_bytes(), open_out(&created.opened).as_bytes()]);
-                self.count_file(request, Op::Create, &node);
+                self.count_file(request, Op::Create, &node, &created.opened);
                 Ok(())
             }
             Err(error) => {
@@ -99,6 +99,7 @@ impl Session {
             size: opened.size,
             hidden: opened.state == IoState::Passthrough,
             cached: opened.state == IoState::Cached,
+            copy: opened.tier,
         };
         let record = self.recorder.open(self.tree.id, &self.known(node), &opening);
         let _ = handle.record.set(record);

@@ -12,7 +12,7 @@ use super::abi::{self, InHeader, init, op};
 use super::device::Device;
 use super::lock::Waiters;
 use crate::creds::Caller;
-use crate::native::{Handle, Native, Node, Result};
+use crate::native::{Handle, Native, Node, Opened, Result};
 use crate::processes::Processes;
 use crate::recorder::Recorder;
 use crate::watch::Watch;
@@ -269,8 +269,15 @@ impl Session {
     }
 
     /// Counts an answered request about a file, where its bytes are.
-    pub(super) fn count_file(&self, request: &Request<'_>, kind: Op, node: &Arc<Node>) {
-        let (tree, class) = (self.home_of(node).unwrap_or(self.tree.id), self.class_of(node));
+    pub(super) fn count_file(
+        &self,
+        request: &Request<'_>,
+        kind: Op,
+        node: &Arc<Node>,
+        opened: &Opened,
+    ) {
+        let tree = opened.tier.or_else(|| self.home_of(node)).unwrap_or(self.tree.id);
+        let class = self.class_of(node);
         self.count_as(request, request.process, tree, OpKey::plain(kind), class, 0, false);
     }
 
@@ -284,7 +291,7 @@ impl Session {
     ) {
         let key = OpKey::plain(kind);
         let process = request.process.or(handle.record.get().map(|record| record.process));
-        let tree = self.home_of(&handle.node).unwrap_or(self.tree.id);
+        let tree = self.source_of(handle);
         self.count_as(request, process, tree, key, self.class_of(&handle.node), 0, failed);
     }
 
@@ -299,7 +306,7 @@ impl Session {
     ) {
         let key = OpKey::data(kind, bytes, pattern);
         let process = request.process.or(handle.record.get().map(|record| record.process));
-        let tree = self.home_of(&handle.node).unwrap_or(self.tree.id);
+        let tree = self.source_of(handle);
         self.count_as(request, process, tree, key, self.class_of(&handle.node), bytes, false);
     }
 
@@ -327,6 +334,12 @@ impl Session {
     pub(super) fn known(&self, node: &Arc<Node>) -> Arc<crate::recorder::Known> {
         let (tree, home) = (self.tree.id, self.home_of(node));
         self.tree.native.known(node, |path, old| self.recorder.know(tree, home, path, old))
+    }
+
+    /// The number of the tree whose storage an open file is read from.
+    fn source_of(&self, handle: &Handle) -> TreeId {
+        let copy = handle.copy.as_ref().filter(|copy| !copy.is_recalled()).map(|copy| copy.tree);
+        copy.or_else(|| self.home_of(&handle.node)).unwrap_or(self.tree.id)
     }
 
     /// The number of the tier that has a file's bytes, when a rule sent them there.

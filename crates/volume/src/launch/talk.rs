@@ -51,6 +51,21 @@ pub struct HomecomingTold {
     pub nameless: u64,
     /// Files that stayed in place because their tier was full or refused them, and why.
     pub spilled: (u64, String),
+    /// What copies were good for; `None`: no rule has a cache.
+    pub cache: Option<CacheTold>,
+}
+
+/// How files in place were read for which a rule has a cache.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheTold {
+    /// Opens that read a copy.
+    pub hits: u64,
+    /// Opens that read the file at home.
+    pub misses: u64,
+    /// Files that were copied, and their bytes.
+    pub copied: (u64, u64),
+    /// Why some file was not copied, the first.
+    pub why_not: Option<String>,
 }
 
 /// One side of the conversation.

@@ -108,6 +108,8 @@ impl Native {
         match fh.and_then(|fh| self.handle(fh).ok()).filter(|handle| handle.writes) {
             Some(handle) => ftruncate(&handle.file, size),
             None => {
+                self.await_closes(node, |_| true);
+                self.recall(node, &mut node.open.lock())?;
                 let held = self.hold(node)?;
                 ftruncate(reopen(held.as_fd(), OFlags::WRONLY | OFlags::NONBLOCK)?, size)
             }

@@ -61,7 +61,7 @@ impl Native {
         let file = self.with_room(|| openat(&fd, name, how, mode))?;
         let stat = stat_of(file.as_fd(), c"")?;
         let (entry, node) = self.entry(parent, name, Seen::plain(stat), dir.is_watched());
-        let opened = self.opened(&node, file, flags, &stat);
+        let opened = self.opened(&node, file, flags, &stat)?;
         Ok((Created { entry, opened }, node))
     }
 
@@ -92,7 +92,7 @@ impl Native {
                 .try_clone_to_owned()
                 .map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::MFILE))?,
         ));
-        let opened = self.opened(&node, file, flags, &stat);
+        let opened = self.opened(&node, file, flags, &stat)?;
         Ok((Created { entry, opened }, node))
     }
 

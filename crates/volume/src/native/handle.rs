@@ -9,12 +9,15 @@ use parking_lot::Mutex;
 use super::iostate::IoState;
 use super::node::Node;
 use crate::recorder::OpenRecord;
+use crate::tiers::Lent;
 
 /// One open file: what open(2) returned to one caller, shared by all who inherited it.
 #[derive(Debug)]
 pub(crate) struct Handle {
     pub(crate) node: Arc<Node>,
     pub(crate) file: OwnedFd,
+    /// What its bytes are read from instead, as long as nobody changes the file.
+    pub(crate) copy: Option<Arc<Lent>>,
     pub(crate) state: IoState,
     pub(crate) writes: bool,
     /// Closes of copies are not told.

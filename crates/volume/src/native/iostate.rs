@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::handle::Handle;
 use crate::fuse::Backing;
+use crate::tiers::Lent;
 
 /// The ways data can flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -102,6 +103,8 @@ pub(crate) struct OpenFile {
     pub(crate) shared: Shared,
     /// Lent to the kernel while the state is passthrough.
     pub(crate) backing: Option<Arc<Backing>>,
+    /// What all of them read instead of the file.
+    pub(crate) copy: Option<Arc<Lent>>,
     /// Open handles, for requests that name only the inode.
     pub(crate) handles: Vec<Arc<Handle>>,
     /// The file as it was when pages were last read into the cache.

@@ -105,6 +105,11 @@ impl Node {
         self.kind == libc::S_IFDIR
     }
 
+    /// Its bytes are where its name is.
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.placed.get().is_none() && self.packed.get().is_none()
+    }
+
     /// Notes that the node was seen under `name`; the newest name is tried first.
     pub(crate) fn seen_at(&self, parent: u64, name: &CStr, links: u32) {
         let mut place = self.place.lock();

@@ -4,12 +4,14 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
+use forebay_model::TreeId;
 use parking_lot::Mutex;
 use rustix::fs::{FallocateFlags, Mode, OFlags, Statx, openat};
 use rustix::io::Errno;
 
 use super::iostate::{Fresh, Wish};
 use super::{Handle, Identity, IoState, Native, Node, Result, device_of, reopen, stat_of};
+use crate::tiers::Lent;
 
 /// What an open gives.
 #[derive(Debug)]
@@ -26,6 +28,8 @@ pub struct Opened {
     pub quiet_close: bool,
     /// Size in bytes when opened.
     pub size: u64,
+    /// The tier from whose copy it is read.
+    pub tier: Option<TreeId>,
 }
 
 /// The open flags that concern the backing file. `O_DIRECT` stays with the kernel's own open in
@@ -35,7 +39,7 @@ pub(crate) fn backing_flags(flags: u32) -> OFlags {
     OFlags::from_bits_retain(flags & keep as u32) | OFlags::CLOEXEC | OFlags::NONBLOCK
 }
 
-fn writes(flags: u32) -> bool {
+pub(super) fn writes(flags: u32) -> bool {
     flags & libc::O_ACCMODE as u32 != libc::O_RDONLY as u32
 }
 
@@ -52,7 +56,9 @@ impl Native {
         }
         let file = self.open_backing(&node, backing_flags(flags))?;
         let stat = stat_of(file.as_fd(), c"")?;
-        let opened = self.opened(&node, file, flags, &stat);
+        let in_the_way = |copy: &Lent| writes(flags) || !copy.is_held() && !copy.is_of(&stat);
+        self.await_closes(&node, in_the_way);
+        let opened = self.opened(&node, file, flags, &stat)?;
         Ok((opened, node))
     }
 
@@ -83,24 +89,29 @@ impl Native {
     }
 
     /// Decides how the data of a freshly opened file flow, and keeps the handle.
+    ///
+    /// # Errors
+    /// ETXTBSY as [`Native::source`] says.
     pub(crate) fn opened(
         &self,
         node: &Arc<Node>,
         file: OwnedFd,
         flags: u32,
         stat: &Statx,
-    ) -> Opened {
+    ) -> Result<Opened> {
+        let mut open = node.open.lock();
+        let copy = self.source(node, &mut open, flags, &file, stat)?;
+        let (bytes, from) = copy.as_ref().map_or((&file, stat), |copy| (&copy.file, &copy.stat));
         let wish = Wish {
-            passthrough: self.may_pass(stat)
+            passthrough: self.may_pass(from)
                 && node.packed.get().is_none_or(|packed| packed.has_body()),
             every_read: self.settings.every_read,
             write: writes(flags),
             foreign: node.foreign.load(Relaxed),
         };
-        let mut open = node.open.lock();
         let mut state = open.shared.enter(wish.state());
         if state == IoState::Passthrough && open.backing.is_none() {
-            match self.lend(&file, stat) {
+            match self.lend(bytes, from) {
                 Some(backing) => open.backing = Some(Arc::new(backing)),
                 None => {
                     let other = Wish { passthrough: false, ..wish }.state();
@@ -128,9 +139,11 @@ impl Native {
             mode => mode == libc::O_WRONLY as u32 && self.is_local(node),
         };
         let quiet_close = one_way && !node.locked.load(Relaxed);
+        let tier = copy.as_ref().map(|copy| copy.tree);
         let handle = Arc::new(Handle {
             node: Arc::clone(node),
             file,
+            copy,
             state,
             writes: wish.write,
             quiet: quiet_close,
@@ -147,7 +160,8 @@ impl Native {
         drop(open);
         let fh = self.fresh_handle();
         self.handles.lock().insert(fh, handle);
-        Opened { fh, state, backing_id, keep_cache, quiet_close, size: stat.stx_size }
+        let size = stat.stx_size;
+        Ok(Opened { fh, state, backing_id, keep_cache, quiet_close, size, tier })
     }
 
     fn is_local(&self, node: &Node) -> bool {
@@ -190,7 +204,7 @@ impl Native {
     pub(crate) fn read(&self, handle: &Handle, buffer: &mut [u8], offset: u64) -> Result<usize> {
         let mut done = 0;
         while done < buffer.len() {
-            match rustix::io::pread(&handle.file, &mut buffer[done..], offset + done as u64) {
+            match rustix::io::pread(handle.bytes(), &mut buffer[done..], offset + done as u64) {
                 Ok(0) => break,
                 Ok(count) => done += count,
                 Err(Errno::INTR) => {}
@@ -299,8 +313,10 @@ impl Native {
         open.handles.retain(|other| !Arc::ptr_eq(other, &handle));
         if open.shared.leave() {
             open.backing = None;
+            open.copy = None;
+            drop(open);
+            self.after_last_close(&handle);
         }
-        drop(open);
         self.closed_packed(&node);
         Some(handle)
     }
@@ -348,7 +364,7 @@ impl Native {
             _ => return Err(Errno::INVAL),
         };
         // The position of our own descriptor is used by nobody.
-        rustix::fs::seek(&handle.file, to)
+        rustix::fs::seek(handle.bytes(), to)
     }
 
     /// Copies between two files without a trip through the caller.
@@ -365,7 +381,7 @@ impl Native {
     ) -> Result<usize> {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         rustix::fs::copy_file_range(
-            &from.file,
+            from.bytes(),
             Some(&mut offset_in),
             &to.file,
             Some(&mut offset_out),

@@ -175,10 +175,11 @@ impl Native {
         }
     }
 
-    /// Removes bodies that were replaced long enough ago.
+    /// Removes bodies that were replaced long enough ago, and copies that nobody is given.
     pub(crate) fn remove_retired(&self) {
         if let Some(tiers) = &self.tiers {
             tiers.remove_retired(boot_nanos());
+            tiers.sweep_copies();
         }
     }
 

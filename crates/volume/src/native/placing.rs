@@ -91,7 +91,7 @@ impl Native {
         let stat = merged(&link, &body);
         let seen = Seen { stat, placed: Some(placed), packed: None, body: place_of(&body) };
         let (entry, node) = self.entry(dir.id, name, seen, dir.is_watched());
-        let opened = self.opened(&node, file, flags, &body);
+        let opened = self.opened(&node, file, flags, &body)?;
         Ok(Some((Created { entry, opened }, node)))
     }
 }

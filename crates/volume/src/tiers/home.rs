@@ -4,7 +4,7 @@
 //! leaves each file whole, at home or on its tier.
 
 mod check;
-mod copy;
+pub(super) mod copy;
 mod find;
 mod land;
 mod litter;
@@ -44,6 +44,7 @@ pub enum Which {
 /// Brings files home below `directory`, which must be seen bare.
 pub fn bring_home(directory: &Path, tiers: &Tiers, which: Which) -> Homecoming {
     let mut done = Homecoming::default();
+    tiers.end_cache();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = match openat(CWD, directory, flags, Mode::empty()) {
         Ok(root) => root,

@@ -1,5 +1,6 @@
 //! Opening the tiers of a directory: what for, and what can be in the way.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -9,7 +10,7 @@ use forebay_model::{Rules, Site};
 use parking_lot::Mutex;
 
 use super::book::{Book, Opened};
-use super::{OWN, Room, Tiers};
+use super::{Cache, OWN, Room, Tiers};
 
 /// What the tiers of a directory are opened for.
 #[derive(Debug, Clone, Copy)]
@@ -95,6 +96,7 @@ impl Tiers {
             pack_charged: AtomicU64::new(0),
             spilled: AtomicU64::new(0),
             why_spilled: OnceLock::new(),
+            cache: Cache::default(),
         };
         let done = tiers.open_rooms(directory, purpose);
         if done.is_err() {
@@ -107,7 +109,10 @@ impl Tiers {
         let mut current = Vec::new();
         if let Purpose::Place(wanted) = purpose {
             self.rules = Some(wanted.rules.clone());
-            for tier in wanted.rules.tiers().into_iter().filter_map(|id| wanted.site.tier(id)) {
+            self.cache = Cache::of(&wanted.rules);
+            let named = wanted.rules.tiers().into_iter().chain(wanted.rules.caches());
+            let named: BTreeSet<_> = named.collect();
+            for tier in named.into_iter().filter_map(|id| wanted.site.tier(id)) {
                 current.push((self.book.add(directory, tier)?, tier));
             }
             self.book.save()?;
@@ -132,6 +137,18 @@ impl Tiers {
         Ok(())
     }
 
+    /// Tiers that had files and are not there now, in words.
+    pub fn missing(&self) -> impl Iterator<Item = String> {
+        self.missing.iter().map(|entry| {
+            format!(
+                "{}, where tier {} has files of this directory, is not there: their names lead \
+                 nowhere until it is back",
+                entry.path.display(),
+                entry.tier
+            )
+        })
+    }
+
     /// Nobody uses the volume any more: another run may.
     pub(crate) fn let_go(&self) {
         self.book.unlock();
@@ -139,6 +156,7 @@ impl Tiers {
 
     /// Leaves nothing behind of a volume that was not used after all.
     pub(crate) fn close(&self) {
+        self.end_cache();
         self.close_pack();
         self.book.close_rooms(false);
     }

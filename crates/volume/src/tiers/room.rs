@@ -1,6 +1,8 @@
 //! A room: the directory of one volume on one tier, flat, one file for each body. It knows names
 //! and sizes, and nothing of where the links are.
 
+mod copies;
+
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -13,6 +15,7 @@ use rustix::io::Errno;
 
 use super::book::Entry;
 use crate::native::stat_of;
+pub(super) use copies::is_copy;
 
 /// Before the name of a body that another file has replaced: it is no body any more, and goes when
 /// the replacement is safe.
@@ -49,7 +52,10 @@ impl Room {
         super::folder::check_mine(parent)?;
         let mut used = 0;
         for body in std::fs::read_dir(&entry.path)?.flatten() {
-            if let Ok(meta) = body.metadata() {
+            if is_copy(body.file_name().as_bytes()) {
+                // Of a run that was killed: nobody knows what it is a copy of.
+                let _ = std::fs::remove_file(body.path());
+            } else if let Ok(meta) = body.metadata() {
                 used += std::os::unix::fs::MetadataExt::blocks(&meta) * 512;
             }
         }

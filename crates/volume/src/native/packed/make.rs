@@ -66,7 +66,7 @@ impl Native {
             body: (0, 0),
         };
         let (entry, node) = self.entry(dir.id, name, seen, dir.is_watched());
-        let opened = self.opened(&node, file, flags, &stat);
+        let opened = self.opened(&node, file, flags, &stat)?;
         Ok(Some((Created { entry, opened }, node)))
     }
 }

@@ -34,7 +34,7 @@ impl Native {
         };
         // The working file is new; its bytes need not be.
         (stat.stx_ctime.tv_sec, stat.stx_ctime.tv_nsec) = (attr.ctime.sec, attr.ctime.nsec);
-        Ok(self.opened(node, file, flags, &stat))
+        self.opened(node, file, flags, &stat)
     }
 
     pub(super) fn reach_packed(

@@ -66,7 +66,7 @@ fn readable(tiers: &Tiers, placed: &Placed) -> Result<(OwnedFd, u32), Errno> {
 }
 
 /// The bytes, hole by hole.
-pub(super) fn bytes(from: &OwnedFd, to: &OwnedFd) -> Result<(), Errno> {
+pub(in crate::tiers) fn bytes(from: &OwnedFd, to: &OwnedFd) -> Result<(), Errno> {
     let size = stat_of(from.as_fd(), c"")?.stx_size;
     ftruncate(to, size)?;
     let mut at = 0;

@@ -11,6 +11,7 @@ use super::{Work, copy, find};
 use crate::native::stat_of;
 use crate::tiers::Placed;
 use crate::tiers::arrivals::Arrival;
+use crate::tiers::room::is_copy;
 
 impl Work<'_> {
     /// Takes away what an earlier, killed, homecoming left: copies beside links, and bodies whose
@@ -49,7 +50,8 @@ impl Work<'_> {
         for (number, room) in self.tiers.rooms.iter().enumerate() {
             for body in std::fs::read_dir(&room.path).into_iter().flatten().flatten() {
                 let key = CString::new(body.file_name().as_bytes()).unwrap_or_default();
-                if !self.linked.contains(&(number, key)) {
+                let copy = is_copy(key.to_bytes());
+                if !copy && !self.linked.contains(&(number, key)) {
                     self.done.nameless.push(body.path());
                 }
             }

@@ -34,13 +34,15 @@ impl Homecoming {
         let first = self.left.first();
         let why = first.map(|first| format!("{}: {}", shown(&first.path), first.why));
         HomecomingTold {
-            directory: directory.to_owned(),
+            // For people, as JSON: which has no words for names that are no text.
+            directory: directory.to_string_lossy().into_owned().into(),
             brought: self.brought,
             discarded: self.discarded,
             kept: self.kept,
             left: (self.left.len() as u64, why.unwrap_or_default()),
             nameless: self.nameless.len() as u64,
             spilled: (0, String::new()),
+            cache: None,
         }
     }
 }

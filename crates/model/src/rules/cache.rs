@@ -1,0 +1,71 @@
+//! What rules say of files in place that are read from copies on a faster tier: where the copies
+//! lie, and when they are made. A rule that says nothing of it is the way past the cache.
+
+use super::{Home, Rules, choice};
+use crate::site::{HERE, Site, TierId};
+use crate::toml::{Flaw, Table};
+use std::collections::BTreeSet;
+
+const AHEADS: [(&str, Ahead); 3] =
+    [("never", Ahead::Never), ("on-open", Ahead::OnOpen), ("at-start", Ahead::AtStart)];
+
+/// When a file is copied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ahead {
+    /// Never ahead of its use: when those who read it first have closed it, for those who come.
+    Never,
+    /// While the first who opens it reads it from home.
+    #[default]
+    OnOpen,
+    /// Before the command starts.
+    AtStart,
+}
+
+/// Where copies of a file in place lie, and when they are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cache {
+    /// The tier of the copies.
+    pub tier: TierId,
+    /// When they are made.
+    pub ahead: Ahead,
+}
+
+impl Rules {
+    /// The tiers and pools where some rule has copies.
+    pub fn caches(&self) -> BTreeSet<&TierId> {
+        let caches = self.placements.iter().filter_map(|placement| placement.cache.as_ref());
+        caches.map(|cache| &cache.tier).collect()
+    }
+
+    /// Whether some rule has copies made at that time.
+    pub fn copies(&self, ahead: Ahead) -> bool {
+        let mut caches = self.placements.iter().filter_map(|placement| placement.cache.as_ref());
+        caches.any(|cache| cache.ahead == ahead)
+    }
+}
+
+pub(super) fn cache(table: Table<'_>, home: &Home, site: &Site) -> Result<Option<Cache>, Flaw> {
+    let ahead = choice(table, "ahead", &AHEADS)?;
+    let Some(entry) = table.get("cache") else {
+        return match table.get("ahead") {
+            Some(entry) => {
+                Err(entry.key_flaw("ahead says when files are copied: it needs a cache"))
+            }
+            None => Ok(None),
+        };
+    };
+    let name = entry.text()?;
+    if name == HERE {
+        return Err(entry.flaw("a cache is on a tier; without one, files are read in place"));
+    }
+    let tier = TierId(name.to_owned());
+    if site.tier(&tier).is_none() {
+        let known: Vec<&str> = site.tiers().map(|tier| tier.id.as_str()).collect();
+        return Err(entry.unknown("tier", name, &known));
+    }
+    if let Home::Tier(home) = home {
+        let message = format!("cache is for files in place, but home is {:?}", home.as_str());
+        return Err(entry.key_flaw(message));
+    }
+    Ok(Some(Cache { tier, ahead }))
+}

@@ -1,0 +1,178 @@
+//! Copies of files in place on faster tiers, from which their readers are served. The file in place
+//! stays the truth: a copy is whole or not there, is given only while the original has the size and
+//! times that it had before and after it was copied, and goes when the run ends.
+//!
+//! It knows no kernel; which handle reads what is for `native::copies`.
+
+mod copier;
+mod lent;
+mod stamp;
+mod table;
+mod told;
+mod warm;
+
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, OnceLock};
+
+use forebay_model::{Ahead, Rules};
+use parking_lot::Mutex;
+use rustix::fs::{OFlags, Statx};
+use rustix::io::Errno;
+
+use super::Tiers;
+use crate::native::{Identity, reopen};
+use copier::Job;
+pub(crate) use lent::Lent;
+use stamp::Stamp;
+use table::{Found, Gone, Table};
+pub use warm::Warmed;
+
+/// What the tiers of a directory know of copies.
+#[derive(Debug, Default)]
+pub(super) struct Cache {
+    /// Some rule has a cache.
+    used: bool,
+    /// Some rule copies when readers have gone.
+    late: bool,
+    table: Mutex<Table>,
+    /// Copies without a place in the table, whose files are to be removed: a request is served with
+    /// its caller's rights, which are not enough.
+    litter: Mutex<Vec<Gone>>,
+    /// To the thread that copies.
+    queue: OnceLock<SyncSender<Job>>,
+    hits: AtomicU64,
+    misses: AtomicU64,
+    files: AtomicU64,
+    bytes: AtomicU64,
+    why_not: OnceLock<String>,
+}
+
+impl Cache {
+    pub(super) fn of(rules: &Rules) -> Cache {
+        let used = !rules.caches().is_empty();
+        Cache { used, late: rules.copies(Ahead::Never), ..Cache::default() }
+    }
+}
+
+impl Tiers {
+    /// Whether anything is ever served from a copy.
+    pub(crate) fn has_cache(&self) -> bool {
+        self.cache.used
+    }
+
+    /// Somebody opens a file in place to read it, and nobody has it open: gives the copy, if there
+    /// is one of the file as it is. Else sees to it that there will be, as its rule says.
+    pub(crate) fn lend(
+        self: &Arc<Self>,
+        path: &[u8],
+        home: &OwnedFd,
+        stat: &Statx,
+    ) -> Option<Arc<Lent>> {
+        let (room, ahead) = self.cached(path)?;
+        let file = Identity::of(stat);
+        let stamp = Stamp::of(stat);
+        let found = self.cache.table.lock().open(file, &stamp);
+        match found {
+            Found::Here { number, room, name } => {
+                match Lent::open(self, number, room, &name, stamp) {
+                    Ok(lent) if lent.stat.stx_size == stat.stx_size => {
+                        self.cache.hits.fetch_add(1, Relaxed);
+                        return Some(Arc::new(lent));
+                    }
+                    // Somebody took it away, or cut it, from outside.
+                    Ok(_) | Err(Errno::NOENT) => self.forget_copy(file),
+                    Err(_) => {}
+                }
+            }
+            Found::Coming => {}
+            Found::Absent(gone) => {
+                self.cache.litter.lock().extend(gone);
+                if ahead != Ahead::Never {
+                    self.send(path, room, home, file);
+                }
+            }
+        }
+        self.cache.misses.fetch_add(1, Relaxed);
+        None
+    }
+
+    /// Counts one more who reads a file as those do who have it open: from its copy, or from home.
+    pub(crate) fn joined(&self, path: &[u8], copy: bool) {
+        if copy {
+            self.cache.hits.fetch_add(1, Relaxed);
+        } else if self.cached(path).is_some() {
+            self.cache.misses.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// The last who read a file in place has closed it: the moment to copy it, if its rule copies
+    /// nothing ahead of its use.
+    pub(crate) fn closed(&self, path: impl FnOnce() -> Vec<u8>, home: &OwnedFd, file: Identity) {
+        if !self.cache.late || self.cache.table.lock().has(file) {
+            return;
+        }
+        let path = path();
+        if let Some((room, Ahead::Never)) = self.cached(&path) {
+            self.send(&path, room, home, file);
+        }
+    }
+
+    /// A file changes: no copy of what it was is given from now on.
+    pub(crate) fn forget_copy(&self, file: Identity) {
+        if self.cache.used {
+            let gone = self.cache.table.lock().forget(file);
+            self.cache.litter.lock().extend(gone);
+        }
+    }
+
+    /// Removes what is left of copies that are not given any more, and makes room where files that
+    /// live on a tier have come to need it.
+    pub(crate) fn sweep_copies(&self) {
+        for (number, room) in self.rooms.iter().enumerate().filter(|_| self.cache.used) {
+            let missing = room.missing(0).filter(|missing| *missing > 0);
+            let gone =
+                missing.and_then(|missing| self.cache.table.lock().make_way(number, missing));
+            self.cache.litter.lock().extend(gone.into_iter().flatten());
+        }
+        let litter = std::mem::take(&mut *self.cache.litter.lock());
+        litter.into_iter().for_each(|gone| self.take_away(&gone));
+    }
+
+    /// The run is over, and with it its copies.
+    pub(super) fn end_cache(&self) {
+        let gone = self.cache.table.lock().clear();
+        gone.iter().for_each(|gone| self.take_away(gone));
+        self.sweep_copies();
+    }
+
+    fn take_away(&self, gone: &Gone) {
+        let room = &self.rooms[gone.room];
+        room.remove_copy(&gone.name);
+        room.charge(gone.bytes, 0);
+    }
+
+    /// The room for copies of the file of this path, and when they are made.
+    fn cached(&self, path: &[u8]) -> Option<(usize, Ahead)> {
+        let cache = self.rule(path)?.cache.as_ref()?;
+        let room = self.rooms.iter().position(|room| room.tier == cache.tier && room.writable);
+        Some((room?, cache.ahead))
+    }
+
+    /// Hands a file to the thread that copies, unless it has it already, or more than enough.
+    fn send(&self, path: &[u8], room: usize, home: &OwnedFd, file: Identity) {
+        let Some(queue) = self.cache.queue.get() else { return };
+        let Some(number) = self.cache.table.lock().promise(file, room) else { return };
+        // A description of its own: locks end with the caller's.
+        let home = reopen(home.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK);
+        let name = Path::new(OsStr::from_bytes(path)).file_name().unwrap_or_default();
+        let job = home.map(|home| Job { number, room, home, name: name.as_bytes().to_vec() });
+        if !job.is_ok_and(|job| queue.try_send(job).is_ok()) {
+            self.cache.table.lock().fail(number);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Making copies: room first, bytes under a name of their own, the name of a copy last. A file that
+//! does not fit, or changes meanwhile, is read from home; no failure here is anybody's.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Weak};
+
+use rustix::io::Errno;
+
+use super::super::home::copy::bytes as copy_bytes;
+use super::Tiers;
+use super::stamp::Stamp;
+use super::table::Number;
+use crate::native::stat_of;
+
+/// Files that may wait to be copied; more are tried again when they are opened next.
+const WAITING_MAX: usize = 256;
+/// The unit in which file systems give room.
+const BLOCK: u64 = 4096;
+
+/// A file to copy.
+#[derive(Debug)]
+pub(super) struct Job {
+    /// What the table promised.
+    pub(super) number: Number,
+    pub(super) room: usize,
+    /// The original, open to read.
+    pub(super) home: OwnedFd,
+    /// Its name, for people who look into the room.
+    pub(super) name: Vec<u8>,
+}
+
+/// What came of a job.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Copied {
+    /// There is a copy now, of so many bytes.
+    Whole(u64),
+    /// The file changed meanwhile, or nobody wants the copy any more.
+    Dropped,
+    /// It does not fit, or can't be read or written; why.
+    Failed(String),
+}
+
+impl Tiers {
+    /// Makes the tiers ready to be used by many threads, one of which copies.
+    pub(crate) fn start(self) -> Arc<Tiers> {
+        let tiers = Arc::new(self);
+        if tiers.cache.used {
+            let (queue, jobs) = sync_channel::<Job>(WAITING_MAX);
+            let weak: Weak<Tiers> = Arc::downgrade(&tiers);
+            let work = move || {
+                while let Ok(job) = jobs.recv() {
+                    let Some(tiers) = weak.upgrade() else { return };
+                    tiers.copy_one(job, true);
+                }
+            };
+            // Without the thread, nothing but what was copied before the start has a copy.
+            if std::thread::Builder::new().name("forebay-copy".into()).spawn(work).is_ok() {
+                let _ = tiers.cache.queue.set(queue);
+            }
+        }
+        tiers
+    }
+
+    /// Copies one file. `evict`: older copies may go for it.
+    pub(super) fn copy_one(&self, job: Job, evict: bool) -> Copied {
+        let (number, tier) = (job.number, self.rooms[job.room].tier.clone());
+        let name = String::from_utf8_lossy(&job.name).into_owned();
+        let done = self.try_copy(&job, evict);
+        match &done {
+            Ok(bytes) => {
+                self.cache.files.fetch_add(1, Relaxed);
+                self.cache.bytes.fetch_add(*bytes, Relaxed);
+                return Copied::Whole(*bytes);
+            }
+            Err(_) => {
+                let gone = self.cache.table.lock().fail(number);
+                gone.iter().for_each(|gone| self.take_away(gone));
+            }
+        }
+        let why = match done {
+            Err(Some(Errno::NOSPC | Errno::DQUOT)) => {
+                format!("{name} is read from home: tier {tier} has no room for a copy")
+            }
+            Err(Some(error)) => {
+                format!("{name} is read from home: no copy on tier {tier}: {error}")
+            }
+            _ => return Copied::Dropped,
+        };
+        self.cache.why_not.get_or_init(|| why.clone());
+        Copied::Failed(why)
+    }
+
+    /// `Err(None)`: the file changes, or nobody wants the copy.
+    fn try_copy(&self, job: &Job, evict: bool) -> Result<u64, Option<Errno>> {
+        let before = Stamp::settled(&job.home)?.ok_or(None)?;
+        let room = &self.rooms[job.room];
+        let name = room.copy_name(&job.name);
+        let to = self.begin(job, &name, before.size, evict)?;
+        let mut copied = copy_bytes(&job.home, &to);
+        if copied == Err(Errno::NOSPC) && evict && self.push_out(job.room, before.size) {
+            copied = copy_bytes(&job.home, &to);
+        }
+        // Bytes that were read while the file changed are no file that ever was.
+        let after = Stamp::of(&stat_of(job.home.as_fd(), c"")?);
+        let size = stat_of(to.as_fd(), c"")?.stx_size;
+        if after != before {
+            return Err(None);
+        }
+        copied?;
+        if size != before.size {
+            return Err(None);
+        }
+        let mut table = self.cache.table.lock();
+        room.name_copy(&name)?;
+        if table.complete(job.number, before) { Ok(size) } else { Err(None) }
+    }
+
+    /// Sets room apart and makes the file, both before the run can end between them.
+    fn begin(
+        &self,
+        job: &Job,
+        name: &std::ffi::CStr,
+        size: u64,
+        evict: bool,
+    ) -> Result<OwnedFd, Option<Errno>> {
+        self.sweep_copies();
+        let room = &self.rooms[job.room];
+        let bytes = size.div_ceil(BLOCK).max(1) * BLOCK;
+        let mut table = self.cache.table.lock();
+        if !room.reserve(bytes) {
+            let missing = room.missing(bytes).filter(|_| evict).ok_or(Errno::NOSPC)?;
+            let gone = table.make_way(job.room, missing).ok_or(Errno::NOSPC)?;
+            gone.iter().for_each(|gone| self.take_away(gone));
+            if !room.reserve(bytes) {
+                return Err(Some(Errno::NOSPC));
+            }
+        }
+        if !table.begin(job.number, name.to_owned(), bytes) {
+            room.charge(bytes, 0);
+            return Err(None);
+        }
+        Ok(room.begin_copy(name)?)
+    }
+
+    /// On a tier without a capacity, the file system says when it is full: older copies go then.
+    fn push_out(&self, room: usize, bytes: u64) -> bool {
+        let gone = self.cache.table.lock().make_way(room, bytes);
+        gone.iter().flatten().for_each(|gone| self.take_away(gone));
+        gone.is_some()
+    }
+}

@@ -1,0 +1,19 @@
+//! What the cache did, in numbers.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::Tiers;
+use crate::launch::CacheTold;
+
+impl Tiers {
+    /// How often copies were read; `None` when no rule has a cache.
+    pub(crate) fn cache_told(&self) -> Option<CacheTold> {
+        let cache = &self.cache;
+        cache.used.then(|| CacheTold {
+            hits: cache.hits.load(Relaxed),
+            misses: cache.misses.load(Relaxed),
+            copied: (cache.files.load(Relaxed), cache.bytes.load(Relaxed)),
+            why_not: cache.why_not.get().cloned(),
+        })
+    }
+}
