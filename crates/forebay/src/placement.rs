@@ -149,7 +149,7 @@ pub(crate) fn tell(told: &HomecomingTold) -> bool {
             told.left.1
         );
         let next = format!(
-            "make room, then `forebay restore {}`; until then they are read from their tier",
+            "make room, or move away what has the name, then `forebay restore {}`",
             told.directory.display()
         );
         say::error(&message, Some(&next));

@@ -27,10 +27,13 @@ mod works;
 
 use std::collections::BTreeSet;
 
+use std::sync::Arc;
+
 use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 use rustix::io::Errno;
 
-use disk::{Folder, Ground};
+use disk::{Disk, Folder, Ground};
 use index::Index;
 use log::{Damage, Log};
 use record::Record;
@@ -41,6 +44,9 @@ use works::Works;
 /// Files up to this size, in bytes, are in the log; larger ones keep their working file. It is
 /// what one write of the log can carry without a wait that others feel.
 pub(crate) const LARGEST: u64 = 128 << 10;
+
+/// Seconds by which times in place may be ahead of our clock and still count.
+const AHEAD: i64 = 2;
 
 /// Bodies of removed files that wait for a sync at most.
 const MOST_DOOMED: usize = 64;
@@ -56,8 +62,8 @@ pub(crate) struct Found {
     pub(crate) ino: u64,
     pub(crate) attr: Attr,
     pub(crate) links: u32,
-    /// A file in place may have the name too.
-    pub(crate) over: bool,
+    /// This file in place may have the name too, hidden.
+    pub(crate) over: Option<DirKey>,
     /// The name is gone if this file in place has it.
     pub(crate) yields: Option<DirKey>,
 }
@@ -110,6 +116,12 @@ struct State {
     generation: u64,
     /// The newest time seen in place: nothing made here may look older.
     newest: Time,
+    /// Where the bytes of files without a name are, when the log was written anew without them.
+    old: FxHashMap<u64, Arc<dyn Disk>>,
+    /// A sync failed: nothing written so far can be called safe any more.
+    broken: bool,
+    /// The log is written anew when it is longer than this, in bytes.
+    long: u64,
 }
 
 impl State {
@@ -163,7 +175,16 @@ impl Pack {
     }
 
     fn with(index: Index, log: Log, ground: Box<dyn Ground>, works: Works, world: World) -> Pack {
-        let state = State { index, log, safe: 0, generation: 0, newest: Time::default() };
+        let state = State {
+            long: rewrite::long(index.live),
+            index,
+            log,
+            safe: 0,
+            generation: 0,
+            newest: Time::default(),
+            old: FxHashMap::default(),
+            broken: false,
+        };
         let (state, syncing, doomed) = (Mutex::new(state), Mutex::new(()), Mutex::default());
         Pack { state, syncing, ground, works, doomed, world }
     }
@@ -174,7 +195,8 @@ impl Pack {
         let name = state.index.name(dir, name)?;
         let inode = state.index.inodes.get(&name.ino)?;
         let (ino, attr, links) = (name.ino, inode.attr, inode.links);
-        Some(Found { ino, attr, links, over: name.over, yields: name.yields })
+        let yields = name.yields.or(name.lands);
+        Some(Found { ino, attr, links, over: name.over, yields })
     }
 
     /// Attributes of a file, and how many names it has.
@@ -203,8 +225,10 @@ impl Pack {
     /// Notes a time seen in place.
     pub(crate) fn seen(&self, time: Time) {
         let mut state = self.state.lock();
-        // A file with a time in the future is no clock.
-        if time > state.newest && time <= (self.world.clock)() {
+        // A file with a time in the future is no clock; but fine-grained stamps, and clocks of
+        // servers, are a little ahead of ours.
+        let now = (self.world.clock)();
+        if time > state.newest && time.sec <= now.sec + AHEAD {
             state.newest = time;
         }
     }
@@ -214,7 +238,15 @@ impl Pack {
     /// # Errors
     /// ENOSPC and the like.
     pub(crate) fn set_attr(&self, ino: u64, attr: Attr) -> Result<()> {
-        self.state.lock().write(&Record::Attr { ino, attr }, &[])
+        let mut state = self.state.lock();
+        match state.index.inodes.get_mut(&ino) {
+            // Without a name it has no place in a log.
+            Some(inode) if inode.links == 0 => {
+                inode.attr = Attr { size: inode.attr.size, ..attr };
+                Ok(())
+            }
+            _ => state.write(&Record::Attr { ino, attr }, &[]),
+        }
     }
 
     /// Whether a power failure could take anything.

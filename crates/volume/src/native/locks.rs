@@ -52,6 +52,14 @@ impl PosixLocks {
         drop(held);
     }
 
+    /// Ends all locks on a file that nobody has open any more.
+    pub(crate) fn drop_node(&self, node: u64) {
+        let mut all = self.0.lock();
+        if all.keys().any(|(of, _)| *of == node) {
+            all.retain(|(of, _), _| *of != node);
+        }
+    }
+
     /// Ends the locks of processes that are gone without a close that was told.
     pub(crate) fn sweep(&self) {
         // SAFETY: signal 0 only asks whether the process is there.

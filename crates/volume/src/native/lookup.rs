@@ -94,8 +94,8 @@ impl Native {
         if let (true, Some(watch)) = (node.is_watched(), self.watch.get()) {
             watch.disarm(id);
         }
-        if let (Some(packed), Some(pack)) = (node.packed.get(), self.pack()) {
-            pack.forget(packed.ino);
+        if let Some(packed) = node.packed.get() {
+            self.forget_packed(packed);
         }
     }
 }

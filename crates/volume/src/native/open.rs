@@ -262,6 +262,10 @@ impl Native {
                 Err(_) => break,
             }
         }
+        if let Some(packed) = handle.node.packed.get() {
+            packed.wrote();
+            self.sync_if_asked(handle, packed)?;
+        }
         if handle.state == IoState::Cached {
             self.check_append(handle, offset + done as u64);
         }
@@ -311,10 +315,13 @@ impl Native {
         self.charge(&handle);
         let mut open = node.open.lock();
         open.handles.retain(|other| !Arc::ptr_eq(other, &handle));
-        if open.shared.leave() {
+        let last = open.shared.leave();
+        if last {
             open.backing = None;
             open.copy = None;
-            drop(open);
+        }
+        drop(open);
+        if last {
             self.after_last_close(&handle);
         }
         self.closed_packed(&node);
@@ -350,7 +357,16 @@ impl Native {
         offset: u64,
         length: u64,
     ) -> Result<()> {
-        rustix::fs::fallocate(&handle.file, FallocateFlags::from_bits_retain(mode), offset, length)
+        rustix::fs::fallocate(
+            &handle.file,
+            FallocateFlags::from_bits_retain(mode),
+            offset,
+            length,
+        )?;
+        if let Some(packed) = handle.node.packed.get() {
+            packed.wrote();
+        }
+        Ok(())
     }
 
     /// Finds data or a hole (`SEEK_DATA`, `SEEK_HOLE`).
@@ -380,13 +396,17 @@ impl Native {
         length: u64,
     ) -> Result<usize> {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
-        rustix::fs::copy_file_range(
+        let copied = rustix::fs::copy_file_range(
             from.bytes(),
             Some(&mut offset_in),
             &to.file,
             Some(&mut offset_out),
             length,
-        )
+        )?;
+        if let Some(packed) = to.node.packed.get() {
+            packed.wrote();
+        }
+        Ok(copied)
     }
 }
 

@@ -3,6 +3,7 @@
 //! which everything goes as with a file in place: passthrough, mappings, locks.
 
 mod attr;
+mod closing;
 mod list;
 mod make;
 mod names;
@@ -37,31 +38,18 @@ pub(crate) struct Packed {
     in_use: Mutex<Option<InUse>>,
     /// That file is its body, and will not be another's.
     body: AtomicBool,
+    /// Bytes were written that the pack does not know. Raised after each write, so whoever lowers it
+    /// before reading misses none.
+    dirty: AtomicBool,
 }
 
 #[derive(Debug)]
 struct InUse {
     work: Work,
-    /// The working file when it had the bytes that the pack knows.
-    base: Stamp,
-    /// It may differ from what the pack knows, whatever the stamp says.
-    changed: bool,
+    /// Set-id bits that the working file was given, for a write to take away.
+    set_id: u32,
     /// The pack knows that it may be written to.
     begun: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    size: u64,
-    mtime: Time,
-    mode: u32,
-}
-
-impl Stamp {
-    fn of(stat: &Statx) -> Stamp {
-        let mode = u32::from(stat.stx_mode) & SET_ID;
-        Stamp { size: stat.stx_size, mtime: Time::of(&stat.stx_mtime), mode }
-    }
 }
 
 impl InUse {
@@ -69,14 +57,16 @@ impl InUse {
         stat_of(self.work.file.as_fd(), c"")
     }
 
-    fn is_changed(&self, now: &Statx) -> bool {
-        self.changed || Stamp::of(now) != self.base
+    /// Set-id bits that a write has taken away.
+    fn lost(&self, now: &Statx) -> u32 {
+        self.set_id & !u32::from(now.stx_mode)
     }
 }
 
 impl Packed {
     fn new(ino: u64) -> Packed {
-        Packed { ino, in_use: Mutex::new(None), body: AtomicBool::new(false) }
+        let (body, dirty) = (AtomicBool::new(false), AtomicBool::new(false));
+        Packed { ino, in_use: Mutex::new(None), body, dirty }
     }
 
     /// Whether the kernel may be lent the working file. A mapping made in passthrough holds that
@@ -86,19 +76,24 @@ impl Packed {
         self.body.load(Relaxed)
     }
 
+    /// Bytes were written.
+    pub(super) fn wrote(&self) {
+        self.dirty.store(true, Relaxed);
+    }
+
     /// Attributes now: the pack's, and the working file's where that is newer.
     fn attr(&self, pack: &Pack) -> Result<(Attr, u32)> {
         let in_use = self.in_use.lock();
         let (mut attr, links) = pack.attr(self.ino)?;
         if let Some(used) = &*in_use {
             let now = used.stat()?;
-            if used.is_changed(&now) {
+            if self.dirty.load(Relaxed) || self.has_body() {
                 attr.size = now.stx_size;
                 attr.mtime = Time::of(&now.stx_mtime);
                 attr.ctime = attr.ctime.max(Time::of(&now.stx_ctime));
-                // Only those that a write took away.
-                attr.mode &= !(used.base.mode & !u32::from(now.stx_mode));
             }
+            // Only those that a write took away.
+            attr.mode &= !used.lost(&now);
         }
         Ok((attr, links))
     }
@@ -123,49 +118,34 @@ impl Native {
     /// What the pack has to know of a file's bytes, if they changed.
     fn settle_packed(&self, packed: &Packed, used: &mut InUse, more: bool) -> Result<()> {
         let pack = self.pack().ok_or(Errno::STALE)?;
-        let now = used.stat()?;
-        if !used.begun {
+        let (attr, links) = pack.attr(packed.ino)?;
+        if !used.begun || links == 0 {
+            // What has no name has no place in the log: its working file stays until it is gone.
             return Ok(());
         }
-        if !used.is_changed(&now) {
+        let now = used.stat()?;
+        let dirty = packed.dirty.swap(false, Relaxed);
+        let as_known = (attr.size, attr.mtime) == (now.stx_size, Time::of(&now.stx_mtime));
+        if !dirty && (!packed.has_body() || as_known) {
             if !more {
                 pack.unchanged(packed.ino)?;
                 used.begun = false;
             }
             return Ok(());
         }
-        let (attr, _) = pack.attr(packed.ino)?;
-        let lost = used.base.mode & !u32::from(now.stx_mode);
-        if attr.mode & lost != 0 {
-            pack.set_attr(packed.ino, Attr { mode: attr.mode & !lost, ..attr })?;
+        if attr.mode & used.lost(&now) != 0 {
+            pack.set_attr(packed.ino, Attr { mode: attr.mode & !used.lost(&now), ..attr })?;
         }
-        pack.settle(packed.ino, &used.work, more)?;
-        (used.base, used.changed, used.begun) = (Stamp::of(&now), false, more);
+        let settled = pack.settle(packed.ino, &used.work, more);
+        if settled.is_err() {
+            packed.wrote();
+        }
+        settled?;
+        used.begun = more;
         if let Some(tiers) = self.tiers() {
             tiers.charge_pack();
         }
         Ok(())
-    }
-
-    /// Puts the working file away when nobody has the file open. Bytes that the pack can't take
-    /// (its tier is full) stay there, and are found after a kill, too.
-    fn put_away(&self, node: &Node, packed: &Packed, in_use: &mut Option<InUse>) {
-        if node.open.lock().shared.is_open() {
-            return;
-        }
-        let Some(mut used) = in_use.take() else { return };
-        match (self.settle_packed(packed, &mut used, false), self.pack()) {
-            (Ok(()), Some(pack)) => pack.done(packed.ino, used.work),
-            _ => *in_use = Some(used),
-        }
-    }
-
-    /// A handle of a packed file was closed.
-    pub(super) fn closed_packed(&self, node: &Node) {
-        if let Some(packed) = node.packed.get() {
-            self.wardrobe.undress();
-            self.put_away(node, packed, &mut packed.in_use.lock());
-        }
     }
 
     /// The pack takes what is written so far: a name that is about to change must not be safer

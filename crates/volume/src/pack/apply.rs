@@ -12,7 +12,7 @@ impl Index {
     pub(super) fn apply(&mut self, record: &Record<'_>, at: u64, head_crc: u32, size: u64) -> bool {
         match *record {
             Record::Begin { boot } => self.boot = boot,
-            Record::Safe => {}
+            Record::Safe { .. } => {}
             Record::Dir { dir, key, path } => {
                 if dir as usize != self.dirs.len() {
                     return false;
@@ -31,7 +31,7 @@ impl Index {
                 self.newest = self.newest.max(ino);
                 self.newest_work = self.newest_work.max(work);
                 self.live += INODE_COST;
-                self.add(dir, name, ino, false);
+                self.add(dir, name, ino);
             }
             Record::Work { ino, work } => {
                 self.newest_work = self.newest_work.max(work);
@@ -39,7 +39,10 @@ impl Index {
                 inode.work = (work != 0).then_some(work);
             }
             Record::Content { ino, mtime, ctime, work } => {
-                let bytes = if size == 0 { Bytes::Empty } else { Bytes::Log { at, crc: head_crc } };
+                let bytes = match size {
+                    0 => Bytes::Empty,
+                    _ => Bytes::Log { at, size: size as u32, crc: head_crc },
+                };
                 let attr = Attr { size, mtime, ctime, ..Attr::default() };
                 return self.settle(ino, bytes, attr, (work != 0).then_some(work));
             }
@@ -59,7 +62,7 @@ impl Index {
                 {
                     return false;
                 }
-                self.add(dir, name, ino, false);
+                self.add(dir, name, ino);
                 self.touch(ino, ctime);
             }
             Record::Move { dir, name, to, new, ctime, over } => {
@@ -71,10 +74,10 @@ impl Index {
                     // Two names of one file: rename(2) does nothing.
                     return true;
                 }
-                let hid = self.at(to, new).is_some_and(|old| old.over);
+                let hid = self.at(to, new).and_then(|old| old.over);
                 self.remove(to, new, ctime);
                 self.dirs[dir as usize].names.remove(name);
-                let name = Name { over: over || hid, yields: None, ..moved };
+                let name = Name { over: over.or(hid), yields: None, lands: None, ..moved };
                 self.touch(name.ino, ctime);
                 self.dirs[to as usize].names.insert(new.to_vec(), name);
             }
@@ -101,10 +104,15 @@ impl Index {
                 let Some(name) = dir.names.get_mut(name) else { return false };
                 name.yields = Some(to);
             }
-            Record::Hide { dir, name } => {
+            Record::Hide { dir, name, over } => {
                 let Some(dir) = self.dirs.get_mut(dir as usize) else { return false };
                 let Some(name) = dir.names.get_mut(name) else { return false };
-                name.over = true;
+                name.over = Some(over);
+            }
+            Record::Land { dir, name, to } => {
+                let Some(dir) = self.dirs.get_mut(dir as usize) else { return false };
+                let Some(name) = dir.names.get_mut(name) else { return false };
+                name.lands = Some(to);
             }
         }
         true

@@ -18,7 +18,10 @@ impl Pack {
             let state = self.state.lock();
             let inode = state.index.inodes.get(&ino).ok_or(Errno::STALE)?;
             match inode.bytes {
-                Bytes::Log { at, crc } => (Arc::clone(&state.log.disk), at, inode.attr.size, crc),
+                Bytes::Log { at, size, crc } => {
+                    let disk = state.old.get(&ino).unwrap_or(&state.log.disk);
+                    (Arc::clone(disk), at, size, crc)
+                }
                 _ => return Ok(Vec::new()),
             }
         };
@@ -30,27 +33,46 @@ impl Pack {
         }
     }
 
-    /// A working file with the bytes of a file that nobody has open.
-    pub(crate) fn work(&self, ino: u64) -> Result<Work> {
-        let body = {
+    /// The working file that has a file's bytes, if the log has not: its body, or one that the log
+    /// could not take.
+    pub(crate) fn apart(&self, ino: u64) -> Result<Option<Work>> {
+        let number = {
             let state = self.state.lock();
-            match state.index.inodes.get(&ino).ok_or(Errno::STALE)?.bytes {
+            let inode = state.index.inodes.get(&ino).ok_or(Errno::STALE)?;
+            match inode.bytes {
                 Bytes::Body { work } => Some(work),
-                _ => None,
+                _ => inode.work,
             }
         };
-        if let Some(number) = body {
-            return self.works.open(number);
+        number.map(|number| self.works.open(number)).transpose()
+    }
+
+    /// A working file with the bytes of a file that nobody has open.
+    ///
+    /// `true` beside it: its bytes are newer than what the log has. Who only reads gets a file in
+    /// memory when the tier is full.
+    pub(crate) fn work(&self, ino: u64, writes: bool) -> Result<(Work, bool)> {
+        if let Some(work) = self.apart(ino)? {
+            let newer = !self.is_body(ino, &work);
+            return Ok((work, newer));
         }
         let content = self.content(ino)?;
-        let work = self.works.take()?;
-        match works_write(&work, &content) {
+        let filled = self.works.take().and_then(|work| match works_write(&work, &content) {
             Ok(()) => Ok(work),
             Err(error) => {
                 self.works.give(work);
                 Err(error)
             }
-        }
+        });
+        let work = match filled {
+            Err(Errno::NOSPC | Errno::DQUOT) if !writes => {
+                let work = Work::in_memory()?;
+                works_write(&work, &content)?;
+                work
+            }
+            filled => filled?,
+        };
+        Ok((work, false))
     }
 
     /// A working file is about to be written to.
@@ -61,7 +83,10 @@ impl Pack {
         let mut state = self.state.lock();
         let inode = state.index.inodes.get(&ino).ok_or(Errno::STALE)?;
         let is_body = inode.bytes == Bytes::Body { work: work.number };
-        match is_body || inode.work.is_some() || inode.links == 0 {
+        if work.is_in_memory() {
+            return Err(Errno::NOSPC);
+        }
+        match is_body || inode.work == Some(work.number) || inode.links == 0 {
             true => Ok(()),
             false => state.write(&Record::Work { ino, work: work.number }, &[]),
         }
@@ -93,10 +118,20 @@ impl Pack {
         }
         content.truncate(done);
         let work = if more { work.number } else { 0 };
+        let record = Record::Content { ino, mtime, ctime, work };
         let mut state = self.state.lock();
-        state.write(&Record::Content { ino, mtime, ctime, work }, &content)?;
-        self.rewrite_if_worth(&mut state);
-        Ok(())
+        let mut done = state.write(&record, &content);
+        if done == Err(Errno::NOSPC) {
+            drop(state);
+            self.relieve();
+            state = self.state.lock();
+            done = state.write(&record, &content);
+        }
+        match done {
+            Ok(()) => self.rewrite_if_worth(&mut state),
+            Err(_) => state.index.note(ino, size, mtime, ctime),
+        }
+        done
     }
 
     /// Attributes of the file that is the body of a large one.
@@ -134,7 +169,10 @@ impl Pack {
     pub(crate) fn unchanged(&self, ino: u64) -> Result<()> {
         let mut state = self.state.lock();
         match state.index.inodes.get(&ino).is_some_and(|inode| inode.work.is_some()) {
-            true => state.write(&Record::Work { ino, work: 0 }, &[]),
+            true if state.index.inodes.get(&ino).is_some_and(|inode| inode.links > 0) => {
+                state.write(&Record::Work { ino, work: 0 }, &[])
+            }
+            true => Ok(()),
             false => Ok(()),
         }
     }

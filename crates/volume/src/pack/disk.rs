@@ -23,8 +23,10 @@ pub(super) trait Ground: std::fmt::Debug + Send + Sync {
     fn log(&self) -> Result<Arc<dyn Disk>, Errno>;
     /// An empty file beside it.
     fn fresh(&self) -> Result<Arc<dyn Disk>, Errno>;
-    /// That file takes the log's place, safely, in one step.
-    fn replace(&self) -> Result<(), Errno>;
+    /// That file takes the log's place in one step. `false`: a power failure could undo it.
+    fn replace(&self) -> Result<bool, Errno>;
+    /// That file is not wanted after all.
+    fn discard(&self) -> Result<(), Errno>;
     /// Removes the log.
     fn clear(&self) -> Result<(), Errno>;
 }
@@ -106,9 +108,13 @@ impl Ground for Folder {
         self.file(FRESH, OFlags::TRUNC)
     }
 
-    fn replace(&self) -> Result<(), Errno> {
+    fn replace(&self) -> Result<bool, Errno> {
         renameat(&self.0, FRESH, &self.0, LOG)?;
-        rustix::fs::fsync(&self.0)
+        Ok(rustix::fs::fsync(&self.0).is_ok())
+    }
+
+    fn discard(&self) -> Result<(), Errno> {
+        unlinkat(&self.0, FRESH, AtFlags::empty())
     }
 
     fn clear(&self) -> Result<(), Errno> {

@@ -16,7 +16,7 @@ pub(super) enum Bytes {
     /// There are none.
     Empty,
     /// In the log, from this position on, with their checksum.
-    Log { at: u64, crc: u32 },
+    Log { at: u64, size: u32, crc: u32 },
     /// In this working file, for good.
     Body { work: u64 },
 }
@@ -35,10 +35,12 @@ pub(super) struct Inode {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Name {
     pub(super) ino: u64,
-    /// A file in place had this name, and may still be there, hidden.
-    pub(super) over: bool,
+    /// This file in place had the name, and may still be there, hidden.
+    pub(super) over: Option<DirKey>,
     /// Gone, if this file in place has the name now.
     pub(super) yields: Option<DirKey>,
+    /// The same, in the life of the machine in which it was noted.
+    pub(super) lands: Option<DirKey>,
 }
 
 /// A directory in place that has packed files.
@@ -131,14 +133,36 @@ impl Index {
         true
     }
 
+    /// The working file of a file means nothing.
+    pub(super) fn drop_work(&mut self, ino: u64) {
+        if let Some(inode) = self.inodes.get_mut(&ino) {
+            inode.work = None;
+        }
+    }
+
+    /// Files in place that packed ones were made into may be without their bytes: they are hidden.
+    pub(super) fn drop_landings(&mut self) {
+        for name in self.dirs.iter_mut().flat_map(|dir| dir.names.values_mut()) {
+            name.over = name.lands.take().or(name.over);
+        }
+    }
+
+    /// Size and times of bytes that are in a working file only.
+    pub(super) fn note(&mut self, ino: u64, size: u64, mtime: super::Time, ctime: super::Time) {
+        if let Some(inode) = self.inodes.get_mut(&ino) {
+            let ctime = ctime.max(inode.attr.ctime);
+            inode.attr = Attr { size, mtime, ctime, ..inode.attr };
+        }
+    }
+
     pub(super) fn touch(&mut self, ino: u64, ctime: super::Time) {
         if let Some(inode) = self.inodes.get_mut(&ino) {
             inode.attr.ctime = inode.attr.ctime.max(ctime);
         }
     }
 
-    pub(super) fn add(&mut self, dir: u32, name: &[u8], ino: u64, over: bool) {
-        let entry = Name { ino, over, yields: None };
+    pub(super) fn add(&mut self, dir: u32, name: &[u8], ino: u64) {
+        let entry = Name { ino, over: None, yields: None, lands: None };
         self.dirs[dir as usize].names.insert(name.to_vec(), entry);
         if let Some(inode) = self.inodes.get_mut(&ino) {
             inode.links += 1;
@@ -164,7 +188,7 @@ fn in_body(inode: &Inode) -> u64 {
 
 fn in_log(inode: &Inode) -> u64 {
     match inode.bytes {
-        Bytes::Log { .. } => inode.attr.size,
+        Bytes::Log { size, .. } => u64::from(size),
         _ => 0,
     }
 }

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use super::disk::Disk;
 use super::index::Index;
-use super::reader::{Reader, WINDOW};
+use super::reader::Reader;
 use super::record::{FRAME, HEADER, Head, MAGIC, Record, frame};
 
 /// An open log.
@@ -77,11 +77,11 @@ impl Log {
             let Some((head, bytes)) = reader.frame()? else { break at };
             let Some(record) = head.record(salt, bytes) else { break at };
             let data_at = at + FRAME as u64 + u64::from(head.record);
-            if !index.apply(&record, data_at, head.data_crc, u64::from(head.data)) {
-                break at;
-            }
+            // One that makes no sense by itself (about a file that had no name when the log was
+            // written anew) changes nothing, and ends nothing.
+            index.apply(&record, data_at, head.data_crc, u64::from(head.data));
             match record {
-                Record::Safe => doubtful.clear(),
+                Record::Safe { below } => doubtful.retain(|(at, _, _)| *at >= below),
                 Record::Content { .. } if head.data > 0 => doubtful.push((at, data_at, head)),
                 _ => {}
             }
@@ -165,18 +165,20 @@ fn first_hole(disk: &dyn Disk, frames: &[(u64, u64, Head)]) -> Result<Option<u64
     Ok(None)
 }
 
-/// Whether some whole frame behind `from` says that all before it was safe.
+/// Whether some whole frame behind `from` says that what is there was safe.
 fn is_safe_after(disk: &dyn Disk, salt: u32, from: u64) -> Result<bool, Damage> {
-    let mut safe = Vec::new();
-    frame(salt, &Record::Safe, &[], &mut safe)?;
     let length = disk.length()?;
-    let (mut at, mut window) = (from, vec![0; WINDOW]);
-    while at + safe.len() as u64 <= length {
-        let count = disk.read_at(at, &mut window)?;
-        if window[..count].windows(safe.len()).any(|bytes| bytes == safe) {
+    let mut reader = Reader::new(disk);
+    reader.at = from;
+    while reader.at < length {
+        let at = reader.at;
+        if let Some((head, bytes)) = reader.frame()?
+            && let Some(Record::Safe { below }) = head.record(salt, bytes)
+            && below > from
+        {
             return Ok(true);
         }
-        at += (count.max(safe.len()) - safe.len() + 1) as u64;
+        reader.at = at + 1;
     }
     Ok(false)
 }

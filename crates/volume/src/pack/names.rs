@@ -17,24 +17,46 @@ impl Pack {
         name: &[u8],
         attr: Attr,
     ) -> Result<(u64, Work)> {
-        let work = self.works.take()?;
-        let mut state = self.state.lock();
-        let made = state.dir(dir, path).and_then(|dir| {
-            if state.index.at(dir, name).is_some() {
-                return Err(Errno::EXIST);
+        let work = match self.works.take() {
+            Err(Errno::NOSPC) => {
+                self.relieve();
+                self.works.take()?
             }
-            let ino = state.index.fresh();
-            state.write(&Record::Make { ino, dir, name, attr, work: work.number }, &[])?;
-            Ok(ino)
-        });
-        drop(state);
-        match made {
+            taken => taken?,
+        };
+        match self.enter(dir, path, name, attr, &work) {
             Ok(ino) => Ok((ino, work)),
             Err(error) => {
                 self.works.give(work);
                 Err(error)
             }
         }
+    }
+
+    fn enter(
+        &self,
+        dir: DirKey,
+        path: impl FnOnce() -> Vec<u8>,
+        name: &[u8],
+        attr: Attr,
+        work: &Work,
+    ) -> Result<u64> {
+        let mut state = self.state.lock();
+        let number = state.dir(dir, path)?;
+        if state.index.at(number, name).is_some() {
+            return Err(Errno::EXIST);
+        }
+        let (ino, work) = (state.index.fresh(), work.number);
+        let done = state.write(&Record::Make { ino, dir: number, name, attr, work }, &[]);
+        if done != Err(Errno::NOSPC) {
+            return done.map(|()| ino);
+        }
+        drop(state);
+        self.relieve();
+        let mut state = self.state.lock();
+        // Directories have other numbers in a new log.
+        let (dir, _) = state.index.dir(dir).ok_or(Errno::NOSPC)?;
+        state.write(&Record::Make { ino, dir, name, attr, work }, &[]).map(|()| ino)
     }
 
     /// Gives a file one more name.
@@ -67,7 +89,7 @@ impl Pack {
         (to, path): (DirKey, impl FnOnce() -> Vec<u8>),
         new: &[u8],
         ctime: Time,
-        over: bool,
+        over: Option<DirKey>,
     ) -> Result<()> {
         let mut state = self.state.lock();
         let (dir, _) = state.index.dir(dir).ok_or(Errno::NOENT)?;
@@ -100,6 +122,28 @@ impl Pack {
         let (dir, _) = state.index.dir(dir).ok_or(Errno::NOENT)?;
         state.index.at(dir, name).ok_or(Errno::NOENT)?;
         state.write(&Record::Drop { dir, name, ctime }, &[])
+    }
+
+    /// Takes a name away that is home, even where the log takes no more: written or not, the file
+    /// in place is the truth.
+    pub(crate) fn leave(&self, dir: DirKey, name: &[u8]) {
+        let ctime = self.now();
+        if self.remove(dir, name, ctime).is_err() {
+            let mut state = self.state.lock();
+            if let Some((dir, _)) = state.index.dir(dir) {
+                state.index.apply(&Record::Drop { dir, name, ctime }, 0, 0, 0);
+            }
+        }
+    }
+
+    /// This file in place, made of a packed one, is about to get its name.
+    ///
+    /// # Errors
+    /// ENOENT; ENOSPC and the like.
+    pub(crate) fn land_on(&self, dir: DirKey, name: &[u8], to: DirKey) -> Result<()> {
+        let mut state = self.state.lock();
+        let (dir, _) = state.index.dir(dir).ok_or(Errno::NOENT)?;
+        state.write(&Record::Land { dir, name, to }, &[])
     }
 
     /// A file in place is about to be moved over a packed name: from the moment that it is there,

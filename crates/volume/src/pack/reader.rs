@@ -6,7 +6,7 @@ use super::disk::Disk;
 use super::record::{FRAME, HEADER, Head};
 
 /// Bytes read at once.
-pub(super) const WINDOW: usize = 1 << 20;
+const WINDOW: usize = 1 << 20;
 
 /// Reads frames in large pieces; data are read only when they happen to lie in one.
 pub(super) struct Reader<'a> {

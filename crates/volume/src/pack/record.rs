@@ -65,8 +65,8 @@ impl DirKey {
 pub(super) enum Record<'a> {
     /// A run began to write here, in this life of the machine.
     Begin { boot: [u8; 16] },
-    /// All records before this one are safe from power failure.
-    Safe,
+    /// All records before this position of the log are safe from power failure.
+    Safe { below: u64 },
     /// A directory in place has packed files; `path` is where it was.
     Dir {
         dir: u32,
@@ -87,16 +87,20 @@ pub(super) enum Record<'a> {
     Attr { ino: u64, attr: Attr },
     /// One more name.
     Link { ino: u64, dir: u32, name: &'a [u8], ctime: Time },
-    /// A name was moved, over another packed one if there is one; `over` a file in place.
-    Move { dir: u32, name: &'a [u8], to: u32, new: &'a [u8], ctime: Time, over: bool },
+    /// A name was moved, over another packed one if there is one; `over` this file in
+    /// place, which is hidden.
+    Move { dir: u32, name: &'a [u8], to: u32, new: &'a [u8], ctime: Time, over: Option<DirKey> },
     /// Two names changed places.
     Swap { dir: u32, name: &'a [u8], to: u32, new: &'a [u8], ctime: Time },
     /// A name was removed.
     Drop { dir: u32, name: &'a [u8], ctime: Time },
     /// A file in place is about to be moved over this name. If it is there, this name is gone.
     Yield { dir: u32, name: &'a [u8], to: DirKey },
-    /// A file in place has this name too, and is hidden.
-    Hide { dir: u32, name: &'a [u8] },
+    /// This file in place has the name too, and is hidden.
+    Hide { dir: u32, name: &'a [u8], over: DirKey },
+    /// This file in place is about to get the name: the packed one, come home. As `Yield`, but not
+    /// after a power failure, when its bytes may be missing.
+    Land { dir: u32, name: &'a [u8], to: DirKey },
 }
 
 /// Sizes and checksums at the start of a frame.

@@ -17,15 +17,18 @@ impl Pack {
         };
         for (ino, number) in open {
             let work = if same_life { self.works.open(number).ok() } else { None };
-            match work {
-                Some(work) => self.settle(ino, &work, false)?,
-                None => {
-                    let (content, attr) = (self.content(ino)?, self.attr(ino)?.0);
-                    let (mtime, ctime) = (attr.mtime, attr.ctime);
-                    let now = Record::Content { ino, mtime, ctime, work: 0 };
-                    self.state.lock().write(&now, &content)?;
-                }
+            // On a full tier the working file keeps the bytes.
+            let settled = match work {
+                Some(work) => self.settle(ino, &work, false).is_ok(),
+                None => false,
+            };
+            if !settled && !same_life {
+                self.state.lock().index.drop_work(ino);
             }
+        }
+        if !same_life {
+            // Files that came home when the power failed may be names without bytes.
+            self.state.lock().index.drop_landings();
         }
         let used = self.measure_bodies()?;
         let mut state = self.state.lock();
@@ -35,9 +38,16 @@ impl Pack {
             state.index.forget(ino);
         }
         drop(state);
+        // What the log has dropped may go only when that is safe.
+        self.state.lock().log.disk.sync()?;
         self.works.keep_only(&used)?;
         // Last: what was done so far must not be taken for this life's, should it be cut short.
-        self.state.lock().write(&Record::Begin { boot: self.world.boot }, &[])
+        let mut state = self.state.lock();
+        if state.write(&Record::Begin { boot: self.world.boot }, &[]).is_err() {
+            // A full tier: what is there can still be read and brought home.
+            state.index.boot = self.world.boot;
+        }
+        Ok(())
     }
 
     /// Bodies are written in place, so the log may know an older size of them. Tells which there
@@ -55,9 +65,12 @@ impl Pack {
             let Ok(work) = self.works.open(*number) else { continue };
             let stat = crate::native::stat_of(std::os::fd::AsFd::as_fd(&work.file), c"")?;
             if (stat.stx_size, Time::of(&stat.stx_mtime)) != (attr.size, attr.mtime) {
-                self.settle(*ino, &work, false)?;
+                let _ = self.settle(*ino, &work, false);
             }
         }
-        Ok(bodies.into_iter().map(|(_, number, _)| number).collect())
+        let works =
+            self.state.lock().index.inodes.values().filter_map(|inode| inode.work).collect();
+        let works: Vec<u64> = works;
+        Ok(bodies.into_iter().map(|(_, number, _)| number).chain(works).collect())
     }
 }

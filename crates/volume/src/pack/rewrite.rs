@@ -13,12 +13,19 @@ use super::{Pack, Result, State};
 /// A log shorter than this, in bytes, is not worth the trouble.
 const WORTH: u64 = 64 << 20;
 
+/// The length at which a log of so many live bytes is written anew.
+pub(super) fn long(live: u64) -> u64 {
+    WORTH.max(live * 2)
+}
+
 impl Pack {
     /// Writes the log anew when more than half of it is history. A failure changes nothing: the
     /// old log is whole.
     pub(super) fn rewrite_if_worth(&self, state: &mut State) {
-        if state.log.end > WORTH && state.log.end / 2 > state.index.live {
-            let _ = self.rewrite(state);
+        if state.log.end > state.long && self.rewrite(state).is_err() {
+            let _ = self.ground.discard();
+            // Not at each close again.
+            state.long = state.log.end + WORTH;
         }
     }
 
@@ -40,8 +47,11 @@ impl Pack {
                 } else {
                     copy(&mut log, &mut index, &*old, to.ino, inode, (number, name))?;
                 }
-                if to.over {
-                    log.write(&mut index, &Record::Hide { dir: number, name }, &[])?;
+                if let Some(over) = to.over {
+                    log.write(&mut index, &Record::Hide { dir: number, name, over }, &[])?;
+                }
+                if let Some(to) = to.lands {
+                    log.write(&mut index, &Record::Land { dir: number, name, to }, &[])?;
                 }
                 if let Some(key) = to.yields {
                     log.write(&mut index, &Record::Yield { dir: number, name, to: key }, &[])?;
@@ -49,18 +59,20 @@ impl Pack {
             }
         }
         log.disk.sync()?;
-        self.ground.replace()?;
-        // Files without a name have no place in a log; whoever has them open has their bytes.
+        // From here on the new log is the log.
+        let named = self.ground.replace()?;
+        // Files without a name have no place in a log: their bytes stay where they were.
         for (ino, inode) in &state.index.inodes {
             if inode.links == 0 {
-                let bytes = match inode.bytes {
-                    Bytes::Log { .. } => Bytes::Empty,
-                    other => other,
-                };
-                index.inodes.insert(*ino, Inode { bytes, ..inode.clone() });
+                if matches!(inode.bytes, Bytes::Log { .. }) {
+                    state.old.entry(*ino).or_insert_with(|| Arc::clone(&old));
+                }
+                index.inodes.insert(*ino, inode.clone());
             }
         }
-        state.safe = log.end;
+        state.long = long(log.end);
+        state.broken = false;
+        state.safe = if named { log.end } else { 0 };
         state.generation += 1;
         state.log = log;
         state.index = index;
@@ -89,8 +101,8 @@ fn copy(
             let record = Record::Body { ino, size: attr.size, mtime, ctime };
             log.write(index, &record, &[])
         }
-        Bytes::Log { at, crc } => {
-            let mut content = vec![0; attr.size as usize];
+        Bytes::Log { at, size, crc } => {
+            let mut content = vec![0; size as usize];
             let count = old.read_at(at, &mut content)?;
             if count < content.len() || crc32fast::hash(&content) != crc {
                 // The old log stays as it is, for a repair.

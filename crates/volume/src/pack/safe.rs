@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rustix::io::Errno;
+
 use super::index::{Bytes, Inode};
 use super::record::Record;
 use super::{MOST_DOOMED, Pack, Result, Work};
@@ -14,6 +16,7 @@ impl Pack {
             return;
         }
         let gone = state.index.forget(ino);
+        state.old.remove(&ino);
         drop(state);
         if let Some(Inode { bytes: Bytes::Body { work }, .. }) = gone {
             // A power failure may bring its name back, as long as the log is not safe.
@@ -24,6 +27,16 @@ impl Pack {
             if many {
                 let _ = self.sync();
             }
+        }
+    }
+
+    /// Makes room on a full tier: what waits for a sync goes, and so does history.
+    pub(super) fn relieve(&self) {
+        let _ = self.sync();
+        self.works.drop_idle();
+        let mut state = self.state.lock();
+        if state.log.end > state.index.live * 2 && self.rewrite(&mut state).is_err() {
+            let _ = self.ground.discard();
         }
     }
 
@@ -52,15 +65,22 @@ impl Pack {
             if state.generation != life || state.safe >= asked {
                 return Ok(());
             }
+            if state.broken {
+                return Err(Errno::IO);
+            }
             (Arc::clone(&state.log.disk), state.log.end)
         };
-        disk.sync()?;
+        if let Err(error) = disk.sync() {
+            // The next one would succeed, and would be a lie: the kernel tells of a loss once.
+            self.state.lock().broken = true;
+            return Err(error);
+        }
         let mut state = self.state.lock();
         if state.generation == life {
             let is_all = state.log.end == end;
             state.safe = end;
             // Says so in the log, for whoever reads it after a power failure.
-            if state.write(&Record::Safe, &[]).is_ok() && is_all {
+            if state.write(&Record::Safe { below: end }, &[]).is_ok() && is_all {
                 state.safe = state.log.end;
             }
         }

@@ -7,7 +7,9 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use parking_lot::Mutex;
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, fchmod, ftruncate, openat, unlinkat};
+use rustix::fs::{
+    AtFlags, Dir, MemfdFlags, Mode, OFlags, fchmod, ftruncate, memfd_create, openat, unlinkat,
+};
 use rustix::io::Errno;
 
 /// Idle ones that are kept.
@@ -20,6 +22,19 @@ const PREFIX: &[u8] = b"work.";
 pub(crate) struct Work {
     pub(super) number: u64,
     pub(crate) file: OwnedFd,
+}
+
+impl Work {
+    /// One that nobody may write to, for it would not outlive a kill.
+    pub(super) fn in_memory() -> Result<Work, Errno> {
+        let file = memfd_create(c"forebay", MemfdFlags::CLOEXEC)?;
+        fchmod(&file, OPEN)?;
+        Ok(Work { number: 0, file })
+    }
+
+    pub(super) fn is_in_memory(&self) -> bool {
+        self.number == 0
+    }
 }
 
 /// All working files of a pack.
@@ -65,11 +80,21 @@ impl Works {
 
     /// Gives one back that nobody has open any more.
     pub(super) fn give(&self, work: Work) {
+        if work.is_in_memory() {
+            return;
+        }
         let mut idle = self.idle.lock();
         let clean = ftruncate(&work.file, 0).and_then(|()| fchmod(&work.file, OPEN)).is_ok();
         if idle.len() < MOST_IDLE && clean {
             idle.push(work);
         } else {
+            self.remove(work.number);
+        }
+    }
+
+    /// Removes the idle ones.
+    pub(super) fn drop_idle(&self) {
+        for work in std::mem::take(&mut *self.idle.lock()) {
             self.remove(work.number);
         }
     }

@@ -1,14 +1,16 @@
 //! Attributes of packed files: shown, and changed by whom it is allowed.
 
-use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use rustix::fs::{OFlags, Statx, StatxTimestamp, ftruncate};
 use rustix::io::Errno;
 
-use super::{InUse, Packed, SET_ID, Stamp, stamp, writes};
-use crate::native::{Change, Entry, Native, Node, Result, When, lookup, stat_of};
+use super::{Packed, SET_ID, stamp, writes};
+use crate::native::{Change, Entry, Native, Node, Result, When, lookup};
 use crate::pack::{Attr, Time};
+
+/// Set in the flags of an open(2) that execve(2) makes (`__FMODE_EXEC`).
+const EXEC: u32 = 0x20;
 
 fn shown_time(time: Time) -> StatxTimestamp {
     // SAFETY: plain numbers, for which zero is a value.
@@ -54,7 +56,10 @@ impl Native {
     }
 
     /// Where the kernel does not check who may open what, we do: one user is served then.
-    pub(super) fn check_mode(&self, attr: &Attr, how: OFlags) -> Result<()> {
+    pub(super) fn check_mode(&self, attr: &Attr, how: OFlags, flags: u32) -> Result<()> {
+        if flags & EXEC != 0 {
+            return self.check_access(attr, 1);
+        }
         let reads = how & OFlags::ACCMODE != OFlags::WRONLY;
         self.check_access(attr, u32::from(reads) * 4 + u32::from(writes(how)) * 2)
     }
@@ -96,11 +101,12 @@ impl Native {
             || change.atime.is_some()
             || change.mtime.is_some();
         if changes {
-            let mut in_use = packed.in_use.lock();
+            let in_use = packed.in_use.lock();
             let now = pack.now();
             let attr = changed(&pack.attr(packed.ino)?.0, &change, now);
-            if let Some(used) = &mut *in_use {
-                note_times(used, &attr, change.mtime.is_some())?;
+            if let (Some(used), true) = (&*in_use, change.mtime.is_some()) {
+                // It goes on from there.
+                stamp(&used.work, attr.atime, attr.mtime)?;
             }
             pack.set_attr(packed.ino, attr)?;
         }
@@ -121,11 +127,9 @@ impl Native {
         let mut in_use = packed.in_use.lock();
         let how = OFlags::RDWR | OFlags::CLOEXEC;
         let done = self.reach_packed(pack, packed, &mut in_use, attr, how).and_then(|(file, _)| {
-            if let Some(used) = &mut *in_use {
-                // The size alone does not tell, nor a time that stands still.
-                used.changed = true;
-            }
-            ftruncate(&file, size)
+            ftruncate(&file, size)?;
+            packed.wrote();
+            Ok(())
         });
         if done.is_ok() && !by_root && attr.mode & SET_ID != 0 {
             let group = if attr.mode & 0o010 != 0 { 0o2000 } else { 0 };
@@ -135,18 +139,6 @@ impl Native {
         self.put_away(node, packed, &mut in_use);
         done
     }
-}
-
-/// A working file goes on from a time that was set.
-fn note_times(used: &mut InUse, attr: &Attr, mtime: bool) -> Result<()> {
-    if !mtime {
-        return Ok(());
-    }
-    let before = stat_of(used.work.file.as_fd(), c"")?;
-    used.changed |= used.is_changed(&before);
-    stamp(&used.work, attr.atime, attr.mtime)?;
-    used.base = Stamp { mtime: attr.mtime, ..used.base };
-    Ok(())
 }
 
 fn changed(old: &Attr, change: &Change, now: Time) -> Attr {

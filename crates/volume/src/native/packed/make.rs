@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use rustix::fs::Statx;
 use rustix::io::Errno;
 
-use super::{InUse, Packed, Stamp, stamp};
+use super::{InUse, Packed, stamp};
 use crate::native::create::Created;
 use crate::native::open::backing_flags;
 use crate::native::{Native, Node, Permissions, Result, Seen, reopen, stat_of};
@@ -51,11 +51,22 @@ impl Native {
                 return tiers.spill(rule, || format!("the packed files take no more: {error}"));
             }
         };
-        stamp(&work, now, now)?;
-        let stat = stat_of(work.file.as_fd(), c"")?;
-        let file = reopen(work.file.as_fd(), backing_flags(flags))?;
-        let base = Stamp::of(&stat);
-        let in_use = InUse { work, base, changed: false, begun: true };
+        let ready = stamp(&work, now, now).and_then(|()| stat_of(work.file.as_fd(), c"")).and_then(
+            |stat| {
+                let file = self.with_room(|| reopen(work.file.as_fd(), backing_flags(flags)))?;
+                Ok((stat, file))
+            },
+        );
+        let (stat, file) = match ready {
+            Ok(ready) => ready,
+            Err(error) => {
+                pack.leave(key, name.to_bytes());
+                pack.forget(ino);
+                pack.done(ino, work);
+                return Err(error);
+            }
+        };
+        let in_use = InUse { work, set_id: 0, begun: true };
         let packed = Packed { in_use: Mutex::new(Some(in_use)), ..Packed::new(ino) };
         let packed = Arc::new(packed);
         self.touch_dir(up.as_fd());

@@ -45,7 +45,12 @@ impl Native {
             return self.look(fd, name);
         }
         match self.packed_name(dir, fd, name) {
-            Some(found) => self.seen_packed(&found),
+            Some(found) => {
+                if !self.is_shared() {
+                    accessat(CWD, proc_path(fd), Access::EXEC_OK, AtFlags::EACCESS)?;
+                }
+                self.seen_packed(&found)
+            }
             None => {
                 let seen = self.look(fd, name)?;
                 if let Some(pack) = self.pack() {
@@ -108,6 +113,9 @@ impl Native {
         if stat_of(up.as_fd(), name).is_ok() {
             return Err(Errno::EXIST);
         }
+        if pack.attr(packed.ino)?.1 == 0 {
+            return Err(Errno::NOENT);
+        }
         self.settle_now(node)?;
         let now = pack.now();
         pack.link(packed.ino, key, || self.path_of(&dir), name.to_bytes(), now)?;
@@ -126,7 +134,7 @@ impl Native {
         let Some(found) = self.packed_name(dir, fd, name) else { return Ok(None) };
         let Some((pack, key)) = self.pack_of(dir) else { return Ok(None) };
         self.check_dir(fd)?;
-        if found.over {
+        if found.over.is_some_and(|over| is_there(fd, name, over)) {
             // What a rename was to remove, and did not come to.
             match unlinkat(fd, name, AtFlags::empty()) {
                 Ok(()) | Err(Errno::NOENT) => {}
@@ -160,4 +168,9 @@ impl Native {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether a name in place leads to this file.
+pub(super) fn is_there(fd: BorrowedFd<'_>, name: &CStr, key: DirKey) -> bool {
+    stat_of(fd, name).is_ok_and(|stat| DirKey::of(&stat) == key)
 }

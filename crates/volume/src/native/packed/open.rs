@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use rustix::fs::{Mode, OFlags, Statx, fchmod};
 use rustix::io::Errno;
 
-use super::{InUse, Packed, SET_ID, Stamp, stamp, writes};
+use super::{InUse, Packed, SET_ID, stamp, writes};
 use crate::native::open::backing_flags;
-use crate::native::{Native, Node, Opened, Result, reopen, stat_of};
+use crate::native::{Native, Node, Opened, Result, reopen};
 use crate::pack::{Attr, Pack};
 
 impl Native {
@@ -23,7 +23,7 @@ impl Native {
         let pack = self.pack().ok_or(Errno::STALE)?;
         let how = backing_flags(flags);
         let (attr, _) = packed.attr(pack)?;
-        self.check_mode(&attr, how)?;
+        self.check_mode(&attr, how, flags)?;
         let mut in_use = packed.in_use.lock();
         let (file, mut stat) = match self.reach_packed(pack, packed, &mut in_use, &attr, how) {
             Ok(reached) => reached,
@@ -49,11 +49,13 @@ impl Native {
         let used = match in_use {
             Some(used) => used,
             none => {
-                let work = self.with_room(|| pack.work(packed.ino))?;
+                let (work, newer) = self.with_room(|| pack.work(packed.ino, writes(how)))?;
+                if newer {
+                    packed.wrote();
+                }
                 stamp(&work, attr.atime, attr.mtime)?;
-                let base = Stamp::of(&stat_of(work.file.as_fd(), c"")?);
                 packed.body.store(pack.is_body(packed.ino, &work), Relaxed);
-                none.insert(InUse { work, base, changed: false, begun: false })
+                none.insert(InUse { work, set_id: 0, begun: false })
             }
         };
         if writes(how) {
@@ -77,10 +79,10 @@ impl Native {
             used.begun = true;
         }
         // The kernel takes them from the file that is written to.
-        if attr.mode & SET_ID != 0 && !used.changed {
+        if attr.mode & SET_ID != 0 {
             let kept = if attr.mode & 0o010 != 0 { SET_ID } else { 0o4000 };
             fchmod(&used.work.file, Mode::from_raw_mode(0o666 | attr.mode & (kept | 0o010)))?;
-            used.base.mode = Stamp::of(&used.stat()?).mode;
+            used.set_id = u32::from(used.stat()?.stx_mode) & SET_ID;
         }
         Ok(())
     }

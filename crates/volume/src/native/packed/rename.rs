@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, RenameFlags, unlinkat};
+use rustix::fs::{AtFlags, RenameFlags, Statx, unlinkat};
 use rustix::io::Errno;
 
 use crate::native::{Native, Node, Result, stat_of};
@@ -72,8 +72,12 @@ impl Native {
         if other.is_some_and(|other| other.ino == one.ino) {
             return Ok(node);
         }
-        let hidden = other.is_none_or(|other| other.over);
-        let in_place = if hidden { stat_of(to.fd, to.name).ok() } else { None };
+        // Where a packed name is, only what it hides is nobody else's.
+        let is_hidden = |stat: &Statx| match other {
+            Some(other) => other.over == Some(DirKey::of(stat)),
+            None => true,
+        };
+        let in_place = stat_of(to.fd, to.name).ok().filter(is_hidden);
         if let Some(stat) = &in_place {
             if flags & RenameFlags::NOREPLACE.bits() != 0 {
                 return Err(Errno::EXIST);
@@ -87,8 +91,12 @@ impl Native {
         if let Some(node) = &node {
             // A name is not to be safer than its bytes.
             self.settle_now(node)?;
+            if other.is_some() || in_place.is_some() {
+                // Nor may a replaced file be gone before the bytes of the new one are there.
+                self.sync_bytes(node)?;
+            }
         }
-        let (now, over) = (pack.now(), in_place.is_some());
+        let (now, over) = (pack.now(), in_place.as_ref().map(DirKey::of));
         pack.rename(
             (dir, from.name.to_bytes()),
             (new, || self.path_of(to.dir)),
@@ -96,7 +104,7 @@ impl Native {
             now,
             over,
         )?;
-        if over {
+        if over.is_some() {
             self.remove_hidden(to);
         }
         if let Some(other) = other {

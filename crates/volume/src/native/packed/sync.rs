@@ -8,7 +8,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::Packed;
-use crate::native::{Handle, Native, Result, reopen};
+use crate::native::{Handle, Native, Node, Result, reopen};
 
 impl Native {
     /// fsync(2): the bytes and the names, once and for all that is packed.
@@ -37,8 +37,29 @@ impl Native {
         Ok(())
     }
 
+    /// Makes the bytes of a large file safe.
+    pub(super) fn sync_bytes(&self, node: &Node) -> Result<()> {
+        let (Some(packed), Some(pack)) = (node.packed.get(), self.pack()) else { return Ok(()) };
+        match &*packed.in_use.lock() {
+            Some(used) => pack.sync_body(packed.ino, &used.work),
+            None => match pack.apart(packed.ino)? {
+                Some(work) => pack.sync_body(packed.ino, &work),
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// A write through a handle that was opened to write safely (`O_SYNC`, `O_DSYNC`).
+    pub(in crate::native) fn sync_if_asked(&self, handle: &Handle, packed: &Packed) -> Result<()> {
+        let flags = rustix::fs::fcntl_getfl(&handle.file)?;
+        match flags.intersects(OFlags::DSYNC | OFlags::SYNC) {
+            true => self.fsync_packed(handle, packed),
+            false => Ok(()),
+        }
+    }
+
     /// Makes packed names safe, for whoever makes a directory safe.
-    pub(in crate::native) fn sync_pack(&self) -> Result<()> {
+    pub(crate) fn sync_pack(&self) -> Result<()> {
         match self.pack() {
             Some(pack) if !pack.is_safe() => pack.sync(),
             _ => Ok(()),

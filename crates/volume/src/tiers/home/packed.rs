@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forebay_model::After;
-use rustix::fs::{AtFlags, Statx, syncfs, unlinkat};
+use rustix::fs::{Statx, syncfs};
 use rustix::io::Errno;
 
 use super::packed_dirs::{self, Place};
-use super::packed_file::{Made, make};
+use super::packed_file::make_all;
 use super::{Left, Which, Work, verdict};
 use crate::native::stat_of;
-use crate::pack::{Attr, DirKey, Found, Pack, PackedDir, Time};
+use crate::pack::{DirKey, Found, Pack, PackedDir};
 
 /// Files that are made safe together.
 const BATCH: usize = 2048;
@@ -88,6 +88,7 @@ impl Work<'_> {
         let dirs = pack.dirs();
         let places = packed_dirs::find(&self.root, &dirs);
         let mut files: BTreeMap<u64, Vec<Name>> = BTreeMap::new();
+        let mut batch_of_yielded = Vec::new();
         for PackedDir { key, path, names } in dirs {
             let Some(place) = places.get(&key) else {
                 let path = PathBuf::from(OsStr::from_bytes(&path));
@@ -105,37 +106,34 @@ impl Work<'_> {
                 });
                 let name = Name { place: Arc::clone(place), name: text, found };
                 if yielded {
-                    leave_pack(pack, &[name]);
+                    // By a homecoming that was cut short, perhaps: its bytes are to be safe, too.
+                    batch_of_yielded.push(name);
                 } else {
                     files.entry(found.ino).or_default().push(name);
                 }
             }
         }
+        if !batch_of_yielded.is_empty() && syncfs(&self.root).is_ok() {
+            leave_pack(pack, &batch_of_yielded);
+        }
         files
     }
 
-    /// Makes the file under all its names.
+    /// Makes the file under all its names, in directories that may be closed to writers.
     fn make_all(&mut self, pack: &Pack, names: &[Name]) -> Result<(), String> {
-        let Some((first, others)) = names.split_first() else { return Ok(()) };
-        let Attr { mtime, size, mode, uid, .. } = first.found.attr;
-        for name in names {
-            let Ok(there) = stat_of(name.place.fd.as_fd(), &name.name) else { continue };
-            // What an earlier, killed, homecoming made.
-            let same = (there.stx_size, Time::of(&there.stx_mtime)) == (size, mtime)
-                && (u32::from(there.stx_mode), there.stx_uid) == (libc::S_IFREG | mode, uid);
-            if !name.found.over && !same {
-                return Err("another file has its name in place".to_owned());
+        let word = |error: Errno| match error {
+            Errno::EXIST => "another file has its name in place".to_owned(),
+            other => other.to_string(),
+        };
+        match make_all(pack, names) {
+            Err(Errno::ACCESS) => {
+                let opened: Vec<_> = names.iter().map(|name| name.place.open_up()).collect();
+                let done = make_all(pack, names);
+                drop(opened);
+                done.map_err(word)
             }
+            done => done.map_err(word),
         }
-        let word = |error: Errno| error.to_string();
-        let made = make(pack, first).map_err(word)?;
-        let Made { dir, name } = &made;
-        for other in others {
-            let to = &other.place.fd;
-            let _ = unlinkat(to, &other.name, AtFlags::empty());
-            rustix::fs::linkat(dir, *name, to, &other.name, AtFlags::empty()).map_err(word)?;
-        }
-        Ok(())
     }
 
     /// Makes a batch safe, then lets the pack forget it.
@@ -161,7 +159,7 @@ impl Work<'_> {
 /// Removes a file from the pack.
 fn leave_pack(pack: &Pack, names: &[Name]) {
     for name in names {
-        let _ = pack.remove(name.place.key, name.name.to_bytes(), pack.now());
+        pack.leave(name.place.key, name.name.to_bytes());
         pack.forget(name.found.ino);
     }
 }

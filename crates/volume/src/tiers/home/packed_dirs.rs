@@ -8,7 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{Dir, FileType, Statx, Timestamps, futimens};
+use rustix::fs::{Dir, FileType, Mode, Statx, Timestamps, fchmod, futimens};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::Timespec;
 
 use super::packed::open_dir;
@@ -23,7 +24,26 @@ pub(super) struct Place {
     pub(super) path: PathBuf,
 }
 
+/// A directory that its owner may write to for a moment; dropped, it is as it was.
+pub(super) struct OpenedUp<'p>(&'p Place, Option<Mode>);
+
+impl Drop for OpenedUp<'_> {
+    fn drop(&mut self) {
+        if let Some(mode) = self.1 {
+            let _ = fchmod(&self.0.fd, mode);
+        }
+    }
+}
+
 impl Place {
+    /// Lets its owner make files in it.
+    pub(super) fn open_up(&self) -> OpenedUp<'_> {
+        let stat = stat_of(self.fd.as_fd(), c"");
+        let mode = stat.map(|stat| Mode::from_raw_mode(u32::from(stat.stx_mode) & 0o7777));
+        let mode = mode.ok().filter(|mode| fchmod(&self.fd, *mode | Mode::RWXU).is_ok());
+        OpenedUp(self, mode)
+    }
+
     /// Gives it back the times that it had.
     pub(super) fn set_times(&self, stat: &Statx) {
         let time = |time: Time| Timespec { tv_sec: time.sec, tv_nsec: time.nsec as _ };
@@ -37,6 +57,9 @@ impl Place {
 
 /// The directories that there are, of those that have packed files.
 pub(super) fn find(root: &OwnedFd, dirs: &[PackedDir]) -> HashMap<DirKey, Arc<Place>> {
+    // A descriptor for each.
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
     let mut places = HashMap::new();
     let mut moved = HashSet::new();
     for PackedDir { key, path, .. } in dirs {

@@ -4,25 +4,68 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{
-    AtFlags, CWD, Gid, Mode, OFlags, Timestamps, Uid, fchmod, fchown, futimens, linkat, openat,
-    renameat, unlinkat,
+    AtFlags, CWD, Gid, Mode, OFlags, RenameFlags, Timestamps, Uid, fchmod, fchown, futimens,
+    linkat, openat, renameat, renameat_with, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use super::copy;
 use super::packed::Name;
-use crate::native::proc_path;
-use crate::pack::{Attr, Pack};
+use crate::native::{proc_path, stat_of};
+use crate::pack::{Attr, DirKey, Pack, Time};
 
 /// Where a file has been made.
-pub(super) struct Made<'n> {
-    pub(super) dir: &'n OwnedFd,
-    pub(super) name: &'n CStr,
+struct Made<'n> {
+    dir: &'n OwnedFd,
+    name: &'n CStr,
+}
+
+/// Makes a file under all its names.
+///
+/// # Errors
+/// EEXIST when somebody has one of them; the file system's.
+pub(super) fn make_all(pack: &Pack, names: &[Name]) -> Result<(), Errno> {
+    let Some((first, others)) = names.split_first() else { return Ok(()) };
+    let made = make(pack, first, is_ours(first)?)?;
+    let Made { dir, name } = &made;
+    let key = DirKey::of(&stat_of(dir.as_fd(), name)?);
+    for other in others {
+        let to = &other.place.fd;
+        if is_ours(other)? {
+            unlinkat(to, &other.name, AtFlags::empty())?;
+        }
+        let _ = pack.land_on(other.place.key, other.name.to_bytes(), key);
+        rustix::fs::linkat(dir, *name, to, &other.name, AtFlags::empty())?;
+    }
+    Ok(())
+}
+
+/// Whether what has a packed file's name in place is to be replaced: what it hides, or what an
+/// earlier, killed, homecoming made. `false`: nothing has it.
+///
+/// # Errors
+/// EEXIST: it is somebody's.
+fn is_ours(name: &Name) -> Result<bool, Errno> {
+    let Attr { mtime, size, mode, uid, .. } = name.found.attr;
+    let there = match stat_of(name.place.fd.as_fd(), &name.name) {
+        Ok(there) => there,
+        Err(Errno::NOENT) => return Ok(false),
+        Err(other) => return Err(other),
+    };
+    let same = (there.stx_size, Time::of(&there.stx_mtime)) == (size, mtime)
+        && (u32::from(there.stx_mode), there.stx_uid) == (libc::S_IFREG | mode, uid);
+    match same || name.found.over == Some(DirKey::of(&there)) {
+        true => Ok(true),
+        false => Err(Errno::EXIST),
+    }
 }
 
 /// Makes the file under its name, over whatever has that name.
-pub(super) fn make<'n>(pack: &Pack, of: &'n Name) -> Result<Made<'n>, Errno> {
+///
+/// # Errors
+/// EEXIST when something has the name that is not to be replaced; the file system's.
+fn make<'n>(pack: &Pack, of: &'n Name, replace: bool) -> Result<Made<'n>, Errno> {
     let dir = &of.place.fd;
     let mode = Mode::from_raw_mode(0o600);
     let passing =
@@ -38,7 +81,12 @@ pub(super) fn make<'n>(pack: &Pack, of: &'n Name) -> Result<Made<'n>, Errno> {
         }
         Err(other) => return Err(other),
     };
-    let done = fill(pack, of, &file).and_then(|()| name_it(&file, named, &passing, of));
+    let done = fill(pack, of, &file).and_then(|()| {
+        // Should this be cut short, the file in place is the one.
+        let made = DirKey::of(&stat_of(file.as_fd(), c"")?);
+        let _ = pack.land_on(of.place.key, of.name.to_bytes(), made);
+        name_it(&file, named, &passing, of, replace)
+    });
     if done.is_err() {
         let _ = unlinkat(dir, &passing, AtFlags::empty());
     }
@@ -47,10 +95,10 @@ pub(super) fn make<'n>(pack: &Pack, of: &'n Name) -> Result<Made<'n>, Errno> {
 
 fn fill(pack: &Pack, of: &Name, file: &OwnedFd) -> Result<(), Errno> {
     let Attr { mode, uid, gid, atime, mtime, .. } = of.found.attr;
-    let work = pack.work(of.found.ino)?;
-    let copied = copy::bytes(&work.file, file);
-    pack.done(of.found.ino, work);
-    copied?;
+    match pack.apart(of.found.ino)? {
+        Some(work) => copy::bytes(&work.file, file)?,
+        None => write_all(file, &pack.content(of.found.ino)?)?,
+    }
     fchown(file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?;
     fchmod(file, Mode::from_raw_mode(mode))?;
     let time = |time: crate::pack::Time| Timespec { tv_sec: time.sec, tv_nsec: time.nsec as _ };
@@ -58,18 +106,40 @@ fn fill(pack: &Pack, of: &Name, file: &OwnedFd) -> Result<(), Errno> {
     futimens(file, &times)
 }
 
-fn name_it(file: &OwnedFd, named: bool, passing: &CStr, of: &Name) -> Result<(), Errno> {
+fn name_it(
+    file: &OwnedFd,
+    named: bool,
+    passing: &CStr,
+    of: &Name,
+    replace: bool,
+) -> Result<(), Errno> {
     let dir = &of.place.fd;
-    if named {
+    if named && replace {
         return renameat(dir, passing, dir, &of.name);
+    }
+    if named {
+        return renameat_with(dir, passing, dir, &of.name, RenameFlags::NOREPLACE);
     }
     let follow = AtFlags::SYMLINK_FOLLOW;
     match linkat(CWD, proc_path(file.as_fd()), dir, &of.name, follow) {
-        Err(Errno::EXIST) => {
+        Err(Errno::EXIST) if replace => {
             let _ = unlinkat(dir, passing, AtFlags::empty());
             linkat(CWD, proc_path(file.as_fd()), dir, passing, follow)?;
             renameat(dir, passing, dir, &of.name)
         }
         other => other,
     }
+}
+
+fn write_all(file: &OwnedFd, bytes: &[u8]) -> Result<(), Errno> {
+    let mut done = 0;
+    while done < bytes.len() {
+        match rustix::io::pwrite(file, &bytes[done..], done as u64) {
+            Ok(0) => return Err(Errno::IO),
+            Ok(count) => done += count,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
