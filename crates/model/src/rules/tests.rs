@@ -64,6 +64,26 @@ fn the_example_says_what_its_comments_say() {
 }
 
 #[test]
+fn the_five_devices_are_five_rules() {
+    let site = include_str!("../../../../sites/cluster.toml");
+    let site = Site::parse(site, "cluster.toml", &|_| Some("ada".to_owned())).expect("the site");
+    let text = include_str!("../../../../examples/rules/five-devices.toml");
+    let rules = Rules::parse(text, "five-devices.toml", &site).expect("the example");
+    let cached = |ahead| Some(Cache { tier: TierId("node.cache".to_owned()), ahead });
+    for (path, home, cache) in [
+        ("work/tmp/a", tier("node.temp"), None),
+        ("split/a.fastq", tier("shared"), None),
+        ("reference/hg38.fa", Home::Here, cached(Ahead::AtStart)),
+        ("input/a.fastq.gz", Home::Here, cached(Ahead::OnOpen)),
+        ("results/a.vcf", Home::Here, None),
+    ] {
+        let placement = rules.place(path.as_bytes());
+        assert_eq!((&placement.home, &placement.cache), (&home, &cache), "{path}");
+        assert!(placement.rule.is_some());
+    }
+}
+
+#[test]
 fn the_example_for_small_files_packs_them() {
     let rules = parse(include_str!("../../../../examples/rules/small-files.toml")).expect("right");
     for (path, rule) in [
