@@ -26,6 +26,7 @@ impl Native {
         let Some((pack, key)) = self.pack_of(&handle.node) else {
             return reader.from(position, take);
         };
+        let fd = self.dir_fd_of(&handle.node)?;
         if position == 0 {
             *listing = None;
         }
@@ -33,7 +34,7 @@ impl Native {
             let mut full = false;
             reader.from(position, |found| {
                 // Hidden behind a packed one.
-                if pack.find(key, found.name.to_bytes()).is_some() {
+                if self.packed_name(&handle.node, fd.as_fd(), &found.name).is_some() {
                     return true;
                 }
                 let taken = take(found);
@@ -44,7 +45,6 @@ impl Native {
                 return Ok(());
             }
         }
-        let fd = self.dir_fd_of(&handle.node)?;
         let names = listing.get_or_insert_with(|| {
             let all = pack.names(key).into_iter();
             all.filter_map(|(name, ino)| Some((CString::new(name).ok()?, ino))).collect()
