@@ -17,7 +17,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::clock::{Clock, SystemClock};
 use crate::cover::{Access, Handover, Plan, Target, receive_mount};
-use crate::fuse::{self, Device, Session};
+use crate::fuse::{self, Device, Session, Slowness};
 use crate::launch::{Channel, HomecomingTold, ToDaemon, ToFront};
 use crate::native::{Native, Settings};
 use crate::processes::Processes;
@@ -40,6 +40,8 @@ pub(crate) struct Parts {
     /// `None`: nobody asked for a record.
     pub(crate) record: Option<Record>,
     pub(crate) role: Role,
+    /// The storage to emulate.
+    pub(crate) slowness: Option<Slowness>,
     pub(crate) mounts: OwnedFd,
     pub(crate) control: Channel,
     pub(crate) foreign: Vec<(u64, u64)>,
@@ -102,7 +104,7 @@ fn detach() {
 }
 
 fn serve(parts: Parts) -> io::Result<()> {
-    let Parts { plan, tiers, every_read, record, role, mounts, control, foreign } = parts;
+    let Parts { plan, tiers, every_read, record, role, slowness, mounts, control, foreign } = parts;
     let give_up = |why: String| {
         control.say(&ToFront::Failed { why: why.clone() });
         Err(io::Error::other(why))
@@ -143,7 +145,7 @@ fn serve(parts: Parts) -> io::Result<()> {
         Role::Lasting { access: Access::Root } => Some(rustix::process::geteuid().as_raw()),
         _ => None,
     };
-    let house = House { settings, only_for, volumes, recorder, processes };
+    let house = House { settings, only_for, slowness, volumes, recorder, processes };
     let sessions = match house.doors(plan, &mounts, &events) {
         Ok(sessions) => sessions,
         Err(error) => {
@@ -196,6 +198,7 @@ type Volume = (PathBuf, Option<Arc<Tiers>>);
 struct House {
     settings: Settings,
     only_for: Option<u32>,
+    slowness: Option<Slowness>,
     /// In the order of the targets.
     volumes: Vec<Volume>,
     recorder: Arc<Recorder>,
@@ -253,12 +256,18 @@ impl House {
         };
         let passthrough = tree.passthrough;
         let (recorder, processes) = (&self.recorder, &self.processes);
-        let session =
-            Session::begin(tree, Device::new(fd), Arc::clone(recorder), Arc::clone(processes))?;
+        let device = match self.slowness {
+            Some(slowness) => Device::slowed(fd, slowness, recorder.own_clock())?,
+            None => Device::new(fd),
+        };
+        let session = Session::begin(tree, device, Arc::clone(recorder), Arc::clone(processes))?;
         recorder.tell(Fact::Tree(Tree {
             id,
             path,
-            fs_type: target.fs.name,
+            fs_type: match self.slowness {
+                Some(_) => format!("{}, emulated", target.fs.name),
+                None => target.fs.name,
+            },
             passthrough,
             device: target.source,
             tier: None,

@@ -8,6 +8,7 @@
 mod abi;
 mod data;
 mod device;
+mod late;
 mod lock;
 mod meta;
 mod reply;
@@ -15,4 +16,5 @@ mod session;
 
 pub(crate) use device::Backing;
 pub use device::{Device, open_device};
+pub use late::Slowness;
 pub use session::{Session, Tree};

@@ -14,6 +14,7 @@ mod lookup;
 mod node;
 mod open;
 mod packed;
+mod pages;
 mod placed;
 mod placing;
 mod remove;
@@ -102,6 +103,8 @@ pub struct Native {
     dirs: Mutex<FxHashMap<u64, Arc<DirHandle>>>,
     next_handle: AtomicU64,
     posix_locks: locks::PosixLocks,
+    /// Mapped pages of locked files, without passthrough.
+    pub(crate) pages: Arc<pages::Pages>,
     /// The connection, known once the mount is made.
     device: OnceLock<Device>,
     watch: OnceLock<Watch>,
@@ -154,6 +157,7 @@ impl Native {
             dirs: Mutex::default(),
             next_handle: AtomicU64::new(1),
             posix_locks: locks::PosixLocks::default(),
+            pages: Arc::default(),
             device: OnceLock::new(),
             watch: OnceLock::new(),
             renames: AtomicU64::new(0),

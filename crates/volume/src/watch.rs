@@ -213,7 +213,9 @@ fn refresh_mapped(native: &Native, seen: &mut FxHashMap<u64, (i64, u32, u64)>) {
         let stamp = (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec, stat.stx_size);
         let changed = *seen.get(&handle.node.id).unwrap_or(&handle.stamp) != stamp;
         if (handle.writes || changed) && !now.contains_key(&handle.node.id) {
+            native.pages.begin(handle.node.id);
             device.invalidate_node(handle.node.id, true);
+            native.pages.end(handle.node.id);
         }
         now.insert(handle.node.id, stamp);
     });

@@ -191,6 +191,9 @@ pub(crate) mod fopen {
 
 /// `FUSE_GETATTR_FH`: the request names an open handle.
 pub(crate) const GETATTR_FH: u32 = 1;
+/// `FUSE_READ_LOCKOWNER`: the request names the owner of locks who reads; else the kernel fills
+/// pages.
+pub(crate) const READ_LOCKOWNER: u32 = 2;
 /// `FUSE_WRITE_CACHE`: pages of a mapping, through a handle that the kernel guessed.
 pub(crate) const WRITE_CACHE: u32 = 1;
 /// `FUSE_LK_FLOCK`: the lock is a BSD one, not a byte range.

@@ -112,7 +112,9 @@ impl Session {
         if scratch.len() < size {
             scratch.resize(size, 0);
         }
-        let count = self.tree.native.read(&handle, &mut scratch[..size], ask.offset)?;
+        // Who calls read(2) is named as the owner of locks; the kernel itself is not.
+        let keeps = ask.read_flags & abi::READ_LOCKOWNER == 0;
+        let count = self.tree.native.read(&handle, &mut scratch[..size], ask.offset, keeps)?;
         // Before the answer: a close may follow it at once, on another thread.
         if let Some(record) = handle.record.get() {
             record.read(count as u64);

@@ -12,15 +12,41 @@ use rustix::io::Errno;
 use zerocopy::IntoBytes;
 
 use super::abi;
+use super::late::{Late, Slowness};
+use crate::clock::Clock;
 
 /// One connection to the kernel's FUSE driver; clones share it.
 #[derive(Debug, Clone)]
-pub struct Device(Arc<File>);
+pub struct Device {
+    file: Arc<File>,
+    /// Replies are held back, to emulate a slower storage.
+    late: Option<Arc<Late>>,
+}
 
 impl Device {
     /// Wraps a `/dev/fuse` descriptor that a mount already uses.
     pub fn new(fd: OwnedFd) -> Device {
-        Device(Arc::new(File::from(fd)))
+        Device { file: Arc::new(File::from(fd)), late: None }
+    }
+
+    /// The same, with replies as late as those of a slower storage.
+    ///
+    /// # Errors
+    /// When no thread can be made.
+    pub fn slowed(fd: OwnedFd, slowness: Slowness, clock: Arc<dyn Clock>) -> io::Result<Device> {
+        Ok(Device { late: Some(Late::start(slowness, clock)?), ..Device::new(fd) })
+    }
+
+    /// A request begins that carries `bytes` of a file; the reply to it is this thread's next.
+    pub(super) fn begin(&self, opcode: u32, bytes: usize) {
+        if let Some(late) = &self.late {
+            late.begin(opcode, bytes);
+        }
+    }
+
+    /// Whether it emulates a slower storage.
+    pub(super) fn is_slowed(&self) -> bool {
+        self.late.is_some()
     }
 
     /// A second descriptor of the same connection, with a request queue of its own.
@@ -29,10 +55,13 @@ impl Device {
     /// The kernel's, when `/dev/fuse` can't be opened here; the caller then shares this one.
     pub(crate) fn another_reader(&self) -> io::Result<Device> {
         let fresh = File::options().read(true).write(true).open("/dev/fuse")?;
-        let ours: u32 = self.0.as_raw_fd() as u32;
+        let ours: u32 = self.file.as_raw_fd() as u32;
         // SAFETY: the ioctl reads one u32, which lives across the call.
         let done = unsafe { libc::ioctl(fresh.as_raw_fd(), abi::IOC_CLONE as _, &ours) };
-        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(Device(Arc::new(fresh))) }
+        if done < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Device { file: Arc::new(fresh), late: self.late.clone() })
     }
 
     /// Waits for one whole request. `Ok(None)` when the mount is gone.
@@ -68,7 +97,12 @@ impl Device {
         for (slot, part) in slices[1..].iter_mut().zip(parts) {
             *slot = IoSlice::new(part);
         }
-        (&*self.0).write_vectored(&slices[..=parts.len()]).map(drop)
+        let slices = &slices[..=parts.len()];
+        // What has no number answers nobody.
+        if unique != 0 && self.late.as_ref().is_some_and(|late| late.keep(&self.file, slices)) {
+            return Ok(());
+        }
+        (&*self.file).write_vectored(slices).map(drop)
     }
 
     /// Tells the kernel to forget what it knows of `name` in directory `parent`.
@@ -96,7 +130,7 @@ impl Device {
     pub(crate) fn lend(&self, file: BorrowedFd<'_>) -> io::Result<Backing> {
         let map = abi::BackingMap { fd: file.as_raw_fd(), flags: 0, padding: 0 };
         // SAFETY: the ioctl reads the struct, which lives across the call.
-        let id = unsafe { libc::ioctl(self.0.as_raw_fd(), abi::IOC_BACKING_OPEN as _, &map) };
+        let id = unsafe { libc::ioctl(self.file.as_raw_fd(), abi::IOC_BACKING_OPEN as _, &map) };
         if id < 0 {
             return Err(io::Error::last_os_error());
         }
@@ -108,13 +142,13 @@ impl Device {
     /// # Errors
     /// EMFILE.
     pub fn duplicate(&self) -> io::Result<OwnedFd> {
-        self.0.as_fd().try_clone_to_owned()
+        self.file.as_fd().try_clone_to_owned()
     }
 }
 
 impl AsFd for Device {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.file.as_fd()
     }
 }
 
@@ -130,7 +164,7 @@ impl Drop for Backing {
     fn drop(&mut self) {
         let id = self.id as u32;
         // SAFETY: the ioctl reads one u32. A failure means the connection is gone with all it lent.
-        unsafe { libc::ioctl(self.device.0.as_raw_fd(), abi::IOC_BACKING_CLOSE as _, &id) };
+        unsafe { libc::ioctl(self.device.file.as_raw_fd(), abi::IOC_BACKING_CLOSE as _, &id) };
     }
 }
 

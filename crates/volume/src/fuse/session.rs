@@ -142,7 +142,7 @@ impl Session {
         if tree.native.is_shared() {
             wanted |= init::POSIX_ACL;
         }
-        if tree.passthrough {
+        if tree.passthrough && !device.is_slowed() {
             wanted |= init::PASSTHROUGH;
         }
         let agreed = wanted & offered;
@@ -228,6 +228,7 @@ impl Session {
         if self.tree.only_for.is_some_and(|owner| !is_welcome(header, owner)) {
             return device.refuse(header.unique, Errno::ACCESS);
         }
+        device.begin(header.opcode, body.len());
         let began = self.recorder.clock().nanos();
         // A caller may hold its own locks when it reads, writes or closes: don't look it up then.
         let through_handle =

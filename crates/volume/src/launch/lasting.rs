@@ -11,6 +11,7 @@ use super::front::{self, reap};
 use super::{Channel, Failure, HomecomingTold, ToDaemon, ToFront, fork, open_tiers, pair, system};
 use crate::cover::{self, Access};
 use crate::daemon::{self, Record};
+use crate::fuse::Slowness;
 use crate::tiers::{Trouble, Wanted, Warmed};
 
 /// What to mount, and where.
@@ -28,6 +29,8 @@ pub struct Mount {
     pub placement: Option<Wanted>,
     /// Told what was copied to tiers before the volume is shown.
     pub warmed: fn(&Warmed),
+    /// The storage to emulate.
+    pub slowness: Option<Slowness>,
     /// The record, if one is wanted.
     pub record: Option<Record>,
 }
@@ -99,6 +102,7 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
                 every_read: wanted.every_read,
                 record: wanted.record,
                 role: daemon::Role::Lasting { access: wanted.access },
+                slowness: wanted.slowness,
                 mounts: mounts_in,
                 control: Channel::new(daemon_side),
                 foreign: Vec::new(),

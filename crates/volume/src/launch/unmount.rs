@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 
@@ -19,7 +20,11 @@ const KIND: &str = "fuse.forebay";
 const MOST_NAMED: usize = 8;
 
 /// A wait longer than this is explained.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Who is about to leave, such as the daemon of a run that has just ended, gets this long.
+const LEAVING: Duration = Duration::from_secs(1);
+const STEP: Duration = Duration::from_millis(50);
 
 /// What came of unmounting.
 #[derive(Debug)]
@@ -73,9 +78,15 @@ pub fn unmount(
     let found = all.iter().rfind(|mount| mount.point == point);
     let mount = found.ok_or_else(|| plain(io::ErrorKind::NotFound.into()))?;
     let daemon = knock(mount);
-    let users = users_of(&all, mount);
-    if !users.is_empty() && !lazy {
-        return Err((io::ErrorKind::ResourceBusy.into(), users));
+    let mut users = users_of(&all, mount);
+    let mut patience = LEAVING;
+    while !users.is_empty() && !lazy {
+        if patience.is_zero() {
+            return Err((io::ErrorKind::ResourceBusy.into(), users));
+        }
+        std::thread::sleep(STEP);
+        patience = patience.saturating_sub(STEP);
+        users = users_of(&all, mount);
     }
     let inner = all.iter().filter(|one| one.source == mount.source && one.point.starts_with(point));
     let inner: Vec<&Mount> = inner.collect();

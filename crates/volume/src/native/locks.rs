@@ -110,6 +110,7 @@ pub struct LockWaiting {
     handle: Arc<Handle>,
     lock: Lock,
     sleep: bool,
+    pages: Arc<super::pages::Pages>,
 }
 
 impl LockWaiting {
@@ -122,15 +123,21 @@ impl LockWaiting {
     /// # Errors
     /// EINTR after a signal; EAGAIN when it was not to sleep.
     pub fn wait(self, device: Option<&Device>) -> Result<()> {
-        let node = self.handle.node.id;
         let unlocks = self.lock.kind == libc::F_UNLCK;
         let mapped = device.filter(|_| self.handle.state != IoState::Passthrough);
-        if let (Some(device), true) = (mapped, unlocks) {
-            device.invalidate_node(node, true);
+        let bring = || {
+            if let Some(device) = mapped {
+                self.pages.begin(self.handle.node.id);
+                device.invalidate_node(self.handle.node.id, true);
+                self.pages.end(self.handle.node.id);
+            }
+        };
+        if unlocks {
+            bring();
         }
         self.take()?;
-        if let (Some(device), false) = (mapped, unlocks) {
-            device.invalidate_node(node, true);
+        if !unlocks {
+            bring();
         }
         Ok(())
     }
@@ -215,7 +222,7 @@ impl Native {
             drop(lockers);
             self.posix_locks.file(&handle, &lock)?
         };
-        let waiting = LockWaiting { file, handle, lock, sleep };
+        let waiting = LockWaiting { file, handle, lock, sleep, pages: Arc::clone(&self.pages) };
         if waiting.handle.state != IoState::Passthrough {
             // Pages may have to go down or up, which takes another worker.
             return Ok(LockWait::Later(waiting));

@@ -197,11 +197,30 @@ impl Native {
         }
     }
 
-    /// Reads into `buffer` at `offset`; returns how much there was.
+    /// Reads into `buffer` at `offset`; returns how much there was. `keeps`: the kernel keeps it
+    /// as pages, for mappings or its cache.
     ///
     /// # Errors
     /// The backing file system's.
-    pub(crate) fn read(&self, handle: &Handle, buffer: &mut [u8], offset: u64) -> Result<usize> {
+    pub(crate) fn read(
+        &self,
+        handle: &Handle,
+        buffer: &mut [u8],
+        offset: u64,
+        keeps: bool,
+    ) -> Result<usize> {
+        let shared = handle.state == IoState::Direct && handle.node.locked.load(Relaxed);
+        if shared {
+            self.pages.settle(handle.node.id);
+        }
+        let done = Native::read_bytes(handle, buffer, offset)?;
+        if shared && keeps {
+            self.pages.filled(handle.node.id, offset, &buffer[..done]);
+        }
+        Ok(done)
+    }
+
+    fn read_bytes(handle: &Handle, buffer: &mut [u8], offset: u64) -> Result<usize> {
         let mut done = 0;
         while done < buffer.len() {
             match rustix::io::pread(handle.bytes(), &mut buffer[done..], offset + done as u64) {
@@ -237,12 +256,25 @@ impl Native {
     ///
     /// # Errors
     /// As [`Native::write`].
-    pub(crate) fn write_mapped(&self, handle: &Handle, data: &[u8], offset: u64) -> Result<usize> {
-        if !handle.appends.load(Relaxed) {
+    pub(crate) fn write_mapped(
+        &self,
+        handle: &Arc<Handle>,
+        data: &[u8],
+        offset: u64,
+    ) -> Result<usize> {
+        if handle.appends.load(Relaxed) {
+            let file = reopen(handle.file.as_fd(), OFlags::WRONLY | OFlags::NONBLOCK)?;
+            return self.write_through(&file, handle, data, offset);
+        }
+        if !handle.node.locked.load(Relaxed) {
             return self.write(handle, data, offset);
         }
-        let file = reopen(handle.file.as_fd(), OFlags::WRONLY | OFlags::NONBLOCK)?;
-        self.write_through(&file, handle, data, offset)
+        for (at, bytes) in self.pages.changed(handle, offset, data) {
+            if self.write(handle, &bytes, at)? < bytes.len() {
+                return Err(Errno::NOSPC);
+            }
+        }
+        Ok(data.len())
     }
 
     fn write_through(
@@ -322,6 +354,7 @@ impl Native {
         }
         drop(open);
         if last {
+            self.pages.forget(node.id);
             self.after_last_close(&handle);
         }
         self.closed_packed(&node);

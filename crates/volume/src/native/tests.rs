@@ -187,7 +187,7 @@ fn an_unlinked_file_lives_as_long_as_it_is_held() {
     let (opened, _) = native.open(node, libc::O_RDONLY as u32).expect("opens by its number");
     let mut text = [0; 10];
     let handle = native.handle(opened.fh).expect("open");
-    assert_eq!(native.read(&handle, &mut text, 0), Ok(10));
+    assert_eq!(native.read(&handle, &mut text, 0, false), Ok(10));
     assert_eq!(&text, b"still here");
 }
 
