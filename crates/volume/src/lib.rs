@@ -10,6 +10,7 @@ mod daemon;
 pub mod fuse;
 pub mod launch;
 pub mod native;
+mod numbered;
 mod pack;
 pub mod probe;
 pub mod proc;

@@ -37,6 +37,7 @@ use disk::{Disk, Folder, Ground};
 use index::Index;
 use log::{Damage, Log};
 use record::Record;
+pub(crate) use index::FIRST;
 pub(crate) use record::{Attr, DirKey, Time};
 pub(crate) use works::Work;
 use works::Works;
@@ -193,23 +194,24 @@ impl Pack {
     pub(crate) fn find(&self, dir: DirKey, name: &[u8]) -> Option<Found> {
         let state = self.state.lock();
         let name = state.index.name(dir, name)?;
-        let inode = state.index.inodes.get(&name.ino)?;
+        let inode = state.index.inodes.get(name.ino)?;
         let (ino, attr, links) = (name.ino, inode.attr, inode.links);
-        let yields = name.yields.or(name.lands);
-        Some(Found { ino, attr, links, over: name.over, yields })
+        let marks = name.marks();
+        let yields = marks.yields.or(marks.lands);
+        Some(Found { ino, attr, links, over: marks.over, yields })
     }
 
     /// Attributes of a file, and how many names it has.
     pub(crate) fn attr(&self, ino: u64) -> Result<(Attr, u32)> {
         let state = self.state.lock();
-        state.index.inodes.get(&ino).map(|i| (i.attr, i.links)).ok_or(Errno::STALE)
+        state.index.inodes.get(ino).map(|i| (i.attr, i.links)).ok_or(Errno::STALE)
     }
 
     /// The names in a directory, each with its file.
     pub(crate) fn names(&self, dir: DirKey) -> Vec<(Vec<u8>, u64)> {
         let state = self.state.lock();
         let names = state.index.dir(dir).map(|(_, dir)| &dir.names);
-        names.into_iter().flatten().map(|(name, to)| (name.clone(), to.ino)).collect()
+        names.into_iter().flatten().map(|(name, to)| (name.to_vec(), to.ino)).collect()
     }
 
     pub(crate) fn has_names(&self, dir: DirKey) -> bool {
@@ -239,7 +241,7 @@ impl Pack {
     /// ENOSPC and the like.
     pub(crate) fn set_attr(&self, ino: u64, attr: Attr) -> Result<()> {
         let mut state = self.state.lock();
-        match state.index.inodes.get_mut(&ino) {
+        match state.index.inodes.get_mut(ino) {
             // Without a name it has no place in a log.
             Some(inode) if inode.links == 0 => {
                 inode.attr = Attr { size: inode.attr.size, ..attr };
@@ -265,7 +267,7 @@ impl Pack {
     pub(crate) fn dirs(&self) -> Vec<PackedDir> {
         let state = self.state.lock();
         let used = state.index.dirs.iter().filter(|dir| !dir.names.is_empty());
-        let names = |dir: &index::Dir| dir.names.keys().cloned().collect();
+        let names = |dir: &index::Dir| dir.names.keys().map(|name| name.to_vec()).collect();
         used.map(|dir| PackedDir { key: dir.key, path: dir.path.clone(), names: names(dir) })
             .collect()
     }

@@ -1,7 +1,9 @@
 //! The numbers by which the kernel names nodes, and the descriptors kept for directories. It knows
-//! nothing of what a node contains.
+//! nothing of what a node contains. Packed files have the number by which the pack knows them, so
+//! they are found by it alone, and may rest.
 
 use std::collections::VecDeque;
+use std::ffi::CStr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -12,11 +14,56 @@ use rustix::fs::Statx;
 use rustix::process::{Resource, getrlimit};
 
 use super::node::{Identity, Node, ROOT};
+use super::packed::Packed;
+use super::rest::Rest;
+use crate::numbered::Numbered;
+use crate::pack::FIRST;
 
 #[derive(Default)]
 struct Maps {
+    /// Files and directories in place.
     by_id: FxHashMap<u64, Arc<Node>>,
     by_identity: FxHashMap<(u64, u64), Arc<Node>>,
+    /// Packed files, by number as well.
+    packed: FxHashMap<u64, Arc<Node>>,
+    /// Packed files that nobody uses.
+    resting: Numbered<Rest>,
+    /// When there are more of `packed`, those that can rest do.
+    most_awake: usize,
+}
+
+/// Packed files that are not put to rest, few as they are.
+const AWAKE: usize = 4096;
+
+impl Maps {
+    fn wake(&mut self, id: u64, device: u64) -> Option<Arc<Node>> {
+        if let Some(node) = self.packed.get(&id) {
+            return Some(Arc::clone(node));
+        }
+        let node = self.resting.remove(id)?.wake(id, packed_identity(id, device));
+        let _ = node.packed.set(Arc::new(Packed::new(id)));
+        Some(self.enter(node))
+    }
+
+    /// Enters a packed file, and puts others to rest if they are many.
+    fn enter(&mut self, node: Node) -> Arc<Node> {
+        let node = Arc::new(node);
+        self.packed.insert(node.id, Arc::clone(&node));
+        if self.packed.len() > self.most_awake.max(AWAKE) {
+            let resting = &mut self.resting;
+            self.packed.retain(|id, node| {
+                // Who has the only reference to a node knows that nobody is about to use it.
+                let rest = Arc::get_mut(node).and_then(Node::rest);
+                rest.map(|rest| resting.insert(*id, rest)).is_none()
+            });
+            self.most_awake = self.packed.len() * 2;
+        }
+        node
+    }
+}
+
+fn packed_identity(id: u64, device: u64) -> Identity {
+    Identity { device, inode: id, born: 0 }
 }
 
 /// All nodes that the kernel holds a reference to.
@@ -50,7 +97,35 @@ impl Table {
     }
 
     pub(crate) fn get(&self, id: u64) -> Option<Arc<Node>> {
-        self.maps.read().by_id.get(&id).cloned()
+        let maps = self.maps.read();
+        if id < FIRST {
+            return maps.by_id.get(&id).cloned();
+        }
+        match maps.packed.get(&id) {
+            Some(node) => Some(Arc::clone(node)),
+            None if !maps.resting.contains(id) => None,
+            None => {
+                drop(maps);
+                self.maps.write().wake(id, self.device)
+            }
+        }
+    }
+
+    /// The node of a packed file, with one more kernel reference.
+    pub(crate) fn take_packed(&self, packed: Arc<Packed>) -> Arc<Node> {
+        let id = packed.ino;
+        if let Some(node) = self.maps.read().packed.get(&id) {
+            node.lookups.fetch_add(1, Relaxed);
+            return Arc::clone(node);
+        }
+        let mut maps = self.maps.write();
+        let node = maps.wake(id, self.device).unwrap_or_else(|| {
+            let node = Node::of(id, packed_identity(id, self.device), libc::S_IFREG);
+            let _ = node.packed.set(packed);
+            maps.enter(node)
+        });
+        node.lookups.fetch_add(1, Relaxed);
+        node
     }
 
     /// The node for what a name led to, with one more kernel reference (`nlookup`).
@@ -116,6 +191,10 @@ impl Table {
         if node.lookups.load(Relaxed) != 0 {
             return None;
         }
+        if id >= FIRST {
+            maps.packed.remove(&id);
+            return Some(node);
+        }
         maps.by_id.remove(&id);
         if maps.by_identity.get(&key(node.identity)).is_some_and(|other| other.id == id) {
             maps.by_identity.remove(&key(node.identity));
@@ -153,9 +232,20 @@ impl Table {
         }
     }
 
-    /// All nodes, for the rare walks over everything.
-    pub(crate) fn all(&self) -> Vec<Arc<Node>> {
-        self.maps.read().by_id.values().cloned().collect()
+    /// All packed files that somebody may use.
+    pub(crate) fn packed(&self) -> Vec<Arc<Node>> {
+        self.maps.read().packed.values().cloned().collect()
+    }
+
+    /// Shows all known names, each with its directory.
+    pub(crate) fn each_name(&self, mut show: impl FnMut(u64, &CStr)) {
+        let maps = self.maps.read();
+        for node in maps.by_id.values().chain(maps.packed.values()) {
+            node.place.lock().names.iter().for_each(|(parent, name)| show(*parent, name));
+        }
+        for (parent, name) in maps.resting.values().map(Rest::name) {
+            show(parent, name);
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use super::record::{Attr, DirKey};
+use crate::numbered::Numbered;
 
 /// Inode numbers of packed files begin here, far above those of file systems.
 pub(crate) const FIRST: u64 = 1 << 60;
@@ -31,10 +32,16 @@ pub(super) struct Inode {
     pub(super) work: Option<u64>,
 }
 
-/// A packed name.
+/// A packed name. There may be millions, and few have marks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Name {
     pub(super) ino: u64,
+    marks: Option<Box<Marks>>,
+}
+
+/// What a packed name has to do with files in place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Marks {
     /// This file in place had the name, and may still be there, hidden.
     pub(super) over: Option<DirKey>,
     /// Gone, if this file in place has the name now.
@@ -43,13 +50,28 @@ pub(super) struct Name {
     pub(super) lands: Option<DirKey>,
 }
 
+impl Name {
+    pub(super) fn new(ino: u64, over: Option<DirKey>) -> Name {
+        let marks = over.map(|over| Box::new(Marks { over: Some(over), ..Marks::default() }));
+        Name { ino, marks }
+    }
+
+    pub(super) fn marks(&self) -> Marks {
+        self.marks.as_deref().copied().unwrap_or_default()
+    }
+
+    pub(super) fn marks_mut(&mut self) -> &mut Marks {
+        self.marks.get_or_insert_default()
+    }
+}
+
 /// A directory in place that has packed files.
 #[derive(Debug, Clone)]
 pub(super) struct Dir {
     pub(super) key: DirKey,
     /// Where it was when its first file was packed.
     pub(super) path: Vec<u8>,
-    pub(super) names: BTreeMap<Vec<u8>, Name>,
+    pub(super) names: BTreeMap<Box<[u8]>, Name>,
 }
 
 /// All that is packed.
@@ -57,7 +79,7 @@ pub(super) struct Dir {
 pub(super) struct Index {
     pub(super) dirs: Vec<Dir>,
     pub(super) by_key: FxHashMap<DirKey, u32>,
-    pub(super) inodes: FxHashMap<u64, Inode>,
+    pub(super) inodes: Numbered<Inode>,
     /// The machine's life in which the newest run began.
     pub(super) boot: [u8; 16],
     pub(super) newest: u64,
@@ -98,7 +120,7 @@ impl Index {
 
     /// Lets go of a file that has no name.
     pub(super) fn forget(&mut self, ino: u64) -> Option<Inode> {
-        let inode = self.inodes.remove(&ino)?;
+        let inode = self.inodes.remove(ino)?;
         self.live = self.live.saturating_sub(INODE_COST + in_log(&inode));
         self.bodies = self.bodies.saturating_sub(in_body(&inode));
         Some(inode)
@@ -113,7 +135,7 @@ impl Index {
     }
 
     pub(super) fn body(&self, ino: u64) -> Option<u64> {
-        match self.inodes.get(&ino)?.bytes {
+        match self.inodes.get(ino)?.bytes {
             Bytes::Body { work } => Some(work),
             _ => None,
         }
@@ -121,7 +143,7 @@ impl Index {
 
     /// The bytes of a file are there now.
     pub(super) fn settle(&mut self, ino: u64, bytes: Bytes, new: Attr, work: Option<u64>) -> bool {
-        let Some(inode) = self.inodes.get_mut(&ino) else { return false };
+        let Some(inode) = self.inodes.get_mut(ino) else { return false };
         self.live = self.live.saturating_sub(in_log(inode));
         self.bodies = self.bodies.saturating_sub(in_body(inode));
         inode.bytes = bytes;
@@ -135,7 +157,7 @@ impl Index {
 
     /// The working file of a file means nothing.
     pub(super) fn drop_work(&mut self, ino: u64) {
-        if let Some(inode) = self.inodes.get_mut(&ino) {
+        if let Some(inode) = self.inodes.get_mut(ino) {
             inode.work = None;
         }
     }
@@ -143,28 +165,29 @@ impl Index {
     /// Files in place that packed ones were made into may be without their bytes: they are hidden.
     pub(super) fn drop_landings(&mut self) {
         for name in self.dirs.iter_mut().flat_map(|dir| dir.names.values_mut()) {
-            name.over = name.lands.take().or(name.over);
+            if let Some(marks) = &mut name.marks {
+                marks.over = marks.lands.take().or(marks.over);
+            }
         }
     }
 
     /// Size and times of bytes that are in a working file only.
     pub(super) fn note(&mut self, ino: u64, size: u64, mtime: super::Time, ctime: super::Time) {
-        if let Some(inode) = self.inodes.get_mut(&ino) {
+        if let Some(inode) = self.inodes.get_mut(ino) {
             let ctime = ctime.max(inode.attr.ctime);
             inode.attr = Attr { size, mtime, ctime, ..inode.attr };
         }
     }
 
     pub(super) fn touch(&mut self, ino: u64, ctime: super::Time) {
-        if let Some(inode) = self.inodes.get_mut(&ino) {
+        if let Some(inode) = self.inodes.get_mut(ino) {
             inode.attr.ctime = inode.attr.ctime.max(ctime);
         }
     }
 
     pub(super) fn add(&mut self, dir: u32, name: &[u8], ino: u64) {
-        let entry = Name { ino, over: None, yields: None, lands: None };
-        self.dirs[dir as usize].names.insert(name.to_vec(), entry);
-        if let Some(inode) = self.inodes.get_mut(&ino) {
+        self.dirs[dir as usize].names.insert(name.into(), Name::new(ino, None));
+        if let Some(inode) = self.inodes.get_mut(ino) {
             inode.links += 1;
         }
     }
@@ -173,7 +196,7 @@ impl Index {
     pub(super) fn remove(&mut self, dir: u32, name: &[u8], ctime: super::Time) {
         let Some(gone) = self.dirs[dir as usize].names.remove(name) else { return };
         self.touch(gone.ino, ctime);
-        if let Some(inode) = self.inodes.get_mut(&gone.ino) {
+        if let Some(inode) = self.inodes.get_mut(gone.ino) {
             inode.links = inode.links.saturating_sub(1);
         }
     }

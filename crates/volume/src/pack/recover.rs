@@ -13,7 +13,7 @@ impl Pack {
         let open: Vec<(u64, u64)> = {
             let state = self.state.lock();
             let all = state.index.inodes.iter();
-            all.filter_map(|(ino, inode)| Some((*ino, inode.work?))).collect()
+            all.filter_map(|(ino, inode)| Some((ino, inode.work?))).collect()
         };
         for (ino, number) in open {
             let work = if same_life { self.works.open(number).ok() } else { None };
@@ -33,7 +33,7 @@ impl Pack {
         let used = self.measure_bodies()?;
         let mut state = self.state.lock();
         let nameless: Vec<u64> =
-            state.index.inodes.iter().filter(|(_, i)| i.links == 0).map(|(ino, _)| *ino).collect();
+            state.index.inodes.iter().filter(|(_, i)| i.links == 0).map(|(ino, _)| ino).collect();
         for ino in nameless {
             state.index.forget(ino);
         }
@@ -55,8 +55,8 @@ impl Pack {
     fn measure_bodies(&self) -> Result<BTreeSet<u64>> {
         let state = self.state.lock();
         let named = state.index.inodes.iter().filter(|(_, inode)| inode.links > 0);
-        let body = |(ino, inode): (&u64, &Inode)| match inode.bytes {
-            Bytes::Body { work } => Some((*ino, work, inode.attr)),
+        let body = |(ino, inode): (u64, &Inode)| match inode.bytes {
+            Bytes::Body { work } => Some((ino, work, inode.attr)),
             _ => None,
         };
         let bodies: Vec<(u64, u64, Attr)> = named.filter_map(body).collect();

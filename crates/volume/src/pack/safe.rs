@@ -12,7 +12,7 @@ impl Pack {
     /// Nobody holds a file any more: if it has no name either, nothing of it stays.
     pub(crate) fn forget(&self, ino: u64) {
         let mut state = self.state.lock();
-        if state.index.inodes.get(&ino).is_none_or(|inode| inode.links > 0) {
+        if state.index.inodes.get(ino).is_none_or(|inode| inode.links > 0) {
             return;
         }
         let gone = state.index.forget(ino);
