@@ -17,5 +17,6 @@ pub mod proc;
 pub mod processes;
 pub mod recorder;
 pub mod sampler;
+mod short;
 pub mod tiers;
 mod watch;

@@ -34,10 +34,10 @@ use rustc_hash::FxHashMap;
 use rustix::io::Errno;
 
 use disk::{Disk, Folder, Ground};
+pub(crate) use index::FIRST;
 use index::Index;
 use log::{Damage, Log};
 use record::Record;
-pub(crate) use index::FIRST;
 pub(crate) use record::{Attr, DirKey, Time};
 pub(crate) use works::Work;
 use works::Works;
@@ -76,6 +76,19 @@ pub(crate) struct PackedDir {
     /// Below the covered directory, when its first file was packed.
     pub(crate) path: Vec<u8>,
     pub(crate) names: Vec<Vec<u8>>,
+}
+
+/// The names and files of a pack that is used no more: memory, which takes its time to be let go.
+#[derive(Debug)]
+pub(crate) struct Unused(#[allow(dead_code, reason = "it is for dropping")] Index);
+
+/// Gives memory back to the system that was let go.
+pub(crate) fn trim() {
+    // SAFETY: it touches nothing that is in use.
+    #[cfg(target_env = "gnu")]
+    unsafe {
+        libc::malloc_trim(0);
+    }
 }
 
 /// What a pack takes from outside.
@@ -211,7 +224,7 @@ impl Pack {
     pub(crate) fn names(&self, dir: DirKey) -> Vec<(Vec<u8>, u64)> {
         let state = self.state.lock();
         let names = state.index.dir(dir).map(|(_, dir)| &dir.names);
-        names.into_iter().flatten().map(|(name, to)| (name.to_vec(), to.ino)).collect()
+        names.into_iter().flatten().map(|(name, to)| (name.as_bytes().to_vec(), to.ino)).collect()
     }
 
     pub(crate) fn has_names(&self, dir: DirKey) -> bool {
@@ -267,13 +280,19 @@ impl Pack {
     pub(crate) fn dirs(&self) -> Vec<PackedDir> {
         let state = self.state.lock();
         let used = state.index.dirs.iter().filter(|dir| !dir.names.is_empty());
-        let names = |dir: &index::Dir| dir.names.keys().map(|name| name.to_vec()).collect();
+        let names =
+            |dir: &index::Dir| dir.names.keys().map(|name| name.as_bytes().to_vec()).collect();
         used.map(|dir| PackedDir { key: dir.key, path: dir.path.clone(), names: names(dir) })
             .collect()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.state.lock().index.dirs.iter().all(|dir| dir.names.is_empty())
+    }
+
+    /// Closes a pack that this process has no more use for.
+    pub(crate) fn into_names(self) -> Unused {
+        Unused(self.state.into_inner().index)
     }
 
     /// Removes all there is of a pack without names.

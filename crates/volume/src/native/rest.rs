@@ -2,7 +2,7 @@
 //! the memory, a million of them if they were once listed; of such a file no more is kept than the
 //! pack can't tell. The first request about it makes it a node again (see `table`).
 
-use std::ffi::CStr;
+use std::ffi::CString;
 use std::sync::atomic::AtomicU64;
 
 use forebay_model::FileId;
@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 use super::iostate::{Fresh, OpenFile};
 use super::node::{Identity, Node, Place, Recorded};
+use crate::short::ShortName;
 
 /// What is kept of a node.
 #[derive(Debug)]
@@ -18,7 +19,7 @@ pub(super) struct Rest {
     lookups: u64,
     /// Its one name, in this directory.
     parent: u64,
-    name: Box<CStr>,
+    name: ShortName,
     /// Its number in the record, and the epoch of the path that the record has for it.
     file: Option<FileId>,
     epoch: u64,
@@ -46,7 +47,7 @@ impl Node {
         };
         let lookups = *self.lookups.get_mut();
         let fresh = self.open.get_mut().fresh.take().map(Box::new);
-        Some(Rest { lookups, parent, name: name.into_boxed_c_str(), file, epoch, fresh })
+        Some(Rest { lookups, parent, name: name.to_bytes().into(), file, epoch, fresh })
     }
 }
 
@@ -54,7 +55,7 @@ impl Rest {
     /// The node again. What makes it a packed one is the caller's to add.
     pub(super) fn wake(self, id: u64, identity: Identity) -> Node {
         let Rest { lookups, parent, name, file, epoch, fresh } = self;
-        let names = vec![(parent, name.into_c_string())];
+        let names = vec![(parent, c_string(&name))];
         let open = OpenFile { fresh: fresh.map(|fresh| *fresh), ..OpenFile::default() };
         Node {
             lookups: AtomicU64::new(lookups),
@@ -65,7 +66,11 @@ impl Rest {
         }
     }
 
-    pub(super) fn name(&self) -> (u64, &CStr) {
-        (self.parent, &self.name)
+    pub(super) fn name(&self) -> (u64, CString) {
+        (self.parent, c_string(&self.name))
     }
+}
+
+fn c_string(name: &ShortName) -> CString {
+    CString::new(name.as_bytes()).expect("it was one")
 }

@@ -244,11 +244,100 @@ impl Table {
             node.place.lock().names.iter().for_each(|(parent, name)| show(*parent, name));
         }
         for (parent, name) in maps.resting.values().map(Rest::name) {
-            show(parent, name);
+            show(parent, &name);
         }
     }
 }
 
 fn key(identity: Identity) -> (u64, u64) {
     (identity.device, identity.inode)
+}
+
+#[cfg(test)]
+mod tests {
+    //! If these fail, the kernel's number of a packed file leads to another file or to none, or a
+    //! file is forgotten that the kernel still knows.
+    use rustix::fs::{CWD, Mode, OFlags, openat};
+
+    use super::*;
+    use crate::native::node::Recorded;
+    use crate::native::stat_of;
+    use forebay_model::FileId;
+
+    const MANY: u64 = 3 * AWAKE as u64;
+
+    fn table() -> (Table, tempfile::TempDir) {
+        let dir = tempfile::tempdir().expect("a directory");
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = openat(CWD, dir.path(), flags, Mode::empty()).expect("it is there");
+        let stat = stat_of(std::os::fd::AsFd::as_fd(&root), c"").expect("statx works");
+        (Table::new(root, &stat), dir)
+    }
+
+    fn name(number: u64) -> std::ffi::CString {
+        // Short ones, and long ones.
+        let long = if number.is_multiple_of(3) { "-with-a-name-of-many-words" } else { "" };
+        std::ffi::CString::new(format!("part-{number}{long}")).expect("no NUL")
+    }
+
+    fn fill(table: &Table) {
+        for number in 0..MANY {
+            let node = table.take_packed(Arc::new(Packed::new(FIRST + number)));
+            node.seen_at(ROOT, &name(number), 1);
+            *node.known.lock() = Recorded::Once(number, FileId(number as u32));
+        }
+    }
+
+    #[test]
+    fn packed_files_rest_and_are_the_same_afterwards() {
+        let (table, _dir) = table();
+        fill(&table);
+        assert!(table.packed().len() <= AWAKE + 1, "{} are awake", table.packed().len());
+        let mut names = 0;
+        table.each_name(|parent, known| {
+            names += u64::from(parent == ROOT && known.to_bytes().starts_with(b"part-"));
+        });
+        assert_eq!(names, MANY);
+        for number in (0..MANY).rev() {
+            let node = table.get(FIRST + number).expect("the kernel knows it");
+            assert_eq!((node.id, node.name()), (FIRST + number, Some((ROOT, name(number)))));
+            assert!(node.packed.get().is_some_and(|packed| packed.ino == node.id));
+            let known = node.known.lock();
+            let same = |epoch, file: FileId| epoch == number && u64::from(file.0) == number;
+            assert!(matches!(*known, Recorded::Once(epoch, file) if same(epoch, file)));
+        }
+        for number in 0..MANY {
+            drop(table.take_packed(Arc::new(Packed::new(FIRST + number))));
+            assert!(table.forget(FIRST + number, 1).is_none(), "{number} was looked up twice");
+        }
+        for number in 0..MANY {
+            assert!(table.forget(FIRST + number, 1).is_some(), "{number} is forgotten");
+            assert!(table.get(FIRST + number).is_none());
+        }
+    }
+
+    #[test]
+    fn who_is_used_does_not_rest() {
+        let (table, _dir) = table();
+        let used = [
+            table.take_packed(Arc::new(Packed::new(FIRST + MANY))),
+            table.take_packed(Arc::new(Packed::new(FIRST + MANY + 1))),
+            table.take_packed(Arc::new(Packed::new(FIRST + MANY + 2))),
+            table.take_packed(Arc::new(Packed::new(FIRST + MANY + 3))),
+        ];
+        for node in &used[..3] {
+            node.seen_at(ROOT, &name(node.id), 2);
+        }
+        // One with two names, one that somebody locked, one that is about to be written to, and
+        // one that has lost its name.
+        used[0].seen_at(ROOT, c"another", 2);
+        used[1].locked.store(true, Relaxed);
+        let packed = used[2].packed.get().map(Arc::clone).expect("it is packed");
+        packed.wrote();
+        let numbers = used.each_ref().map(|node| node.id);
+        drop(used);
+        fill(&table);
+        let awake: Vec<u64> = table.packed().iter().map(|node| node.id).collect();
+        assert!(numbers.iter().all(|number| awake.contains(number)));
+    }
 }

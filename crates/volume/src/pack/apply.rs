@@ -58,8 +58,7 @@ impl Index {
                 inode.attr = Attr { size: inode.attr.size, ..attr };
             }
             Record::Link { ino, dir, name, ctime } => {
-                if !self.inodes.contains(ino) || !self.has(dir) || self.at(dir, name).is_some()
-                {
+                if !self.inodes.contains(ino) || !self.has(dir) || self.at(dir, name).is_some() {
                     return false;
                 }
                 self.add(dir, name, ino);

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::record::{Attr, DirKey};
 use crate::numbered::Numbered;
+use crate::short::ShortName;
 
 /// Inode numbers of packed files begin here, far above those of file systems.
 pub(crate) const FIRST: u64 = 1 << 60;
@@ -71,7 +72,7 @@ pub(super) struct Dir {
     pub(super) key: DirKey,
     /// Where it was when its first file was packed.
     pub(super) path: Vec<u8>,
-    pub(super) names: BTreeMap<Box<[u8]>, Name>,
+    pub(super) names: BTreeMap<ShortName, Name>,
 }
 
 /// All that is packed.

@@ -39,6 +39,7 @@ impl Pack {
             let record = Record::Dir { dir: number, key: dir.key, path: &dir.path };
             log.write(&mut index, &record, &[])?;
             for (name, to) in &dir.names {
+                let name = name.as_bytes();
                 let Some(inode) = state.index.inodes.get(to.ino) else { continue };
                 if index.inodes.contains(to.ino) {
                     let (ino, ctime) = (to.ino, inode.attr.ctime);
