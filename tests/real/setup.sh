@@ -29,7 +29,11 @@ maven                mvn
 p7zip-full           7z
 python3              /usr/bin/python3
 python3-venv         /usr/share/doc/python3-venv
+munge                munged
 rsync                rsync
+slurm-client         sbatch
+slurmctld            slurmctld
+slurmd               slurmd
 spades               rnaspades.py
 unzip                unzip
 util-linux           setpriv

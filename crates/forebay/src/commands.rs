@@ -1,10 +1,13 @@
 //! The subcommands: one file each, one line here.
 
+mod attach;
 mod check;
 mod doctor;
+mod mount;
 mod restore;
 mod run;
 mod summary;
+mod unmount;
 
 use crate::exit::Stop;
 
@@ -19,6 +22,14 @@ pub(crate) enum Command {
     Restore(restore::Args),
     /// Look whether all files on other tiers are there and whole
     Check(check::Args),
+    /// Show a volume at a directory, to other programs too, until it is unmounted
+    Mount(mount::Args),
+    /// End a mount, and wait until its files are home
+    Unmount(unmount::Args),
+    /// Show another directory inside a volume
+    Attach(attach::Args),
+    /// Show it no longer
+    Detach(attach::DetachArgs),
     /// Say what works on this machine, and how to mend what does not
     Doctor(doctor::Args),
 }
@@ -31,6 +42,10 @@ impl Command {
             Command::Summary(args) => summary::run(&args),
             Command::Restore(args) => restore::run(&args),
             Command::Check(args) => check::run(&args),
+            Command::Mount(args) => mount::run(args),
+            Command::Unmount(args) => unmount::run(&args),
+            Command::Attach(args) => attach::run(&args),
+            Command::Detach(args) => attach::detach(&args),
             Command::Doctor(args) => doctor::run(&args),
         }
     }

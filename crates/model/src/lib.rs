@@ -5,6 +5,7 @@
 //! nothing and prints nothing.
 
 mod advice;
+pub mod attached;
 pub mod classes;
 pub mod error;
 pub mod event;
@@ -20,6 +21,7 @@ mod toml;
 pub mod units;
 
 pub use self::toml::Flaw;
+pub use attached::{Attached, Attachment};
 pub use error::{Error, Kind, Result};
 pub use event::{
     ClassId, Cpu, Device, Ended, EngineFile, Exit, Fact, File, FileId, Io, Memory, Op, OpCount,

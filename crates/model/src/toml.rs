@@ -111,6 +111,13 @@ impl<'d> Entry<'d> {
         }
     }
 
+    pub(crate) fn truth(self) -> Result<bool, Flaw> {
+        match self.value {
+            DeValue::Boolean(truth) => Ok(*truth),
+            _ => Err(self.not("true or false")),
+        }
+    }
+
     /// One of a few words.
     pub(crate) fn word<T: Copy>(self, words: &[(&str, T)]) -> Result<T, Flaw> {
         let given = self.text()?;

@@ -4,10 +4,16 @@
 //!
 //! The daemon stays outside with descriptors opened before. Inside, it would wait for itself.
 
+mod attached;
+mod lasting;
 mod mounts;
 mod namespace;
 
+pub use attached::{LIST, read_attached, write_attached};
+pub use lasting::{ALONE, Access, unmount_at};
+pub(crate) use lasting::{Lasting, take_away};
 pub use mounts::{FsKind, Mount, fs_kind, mounts};
+use namespace::receive_one;
 pub use namespace::{Doorway, Handover, enter, receive_mount};
 
 use std::io;
@@ -24,14 +30,20 @@ const MOST_SUBMOUNTS: usize = 32;
 pub struct Target {
     /// Where it is, absolute and without links.
     pub path: PathBuf,
+    /// Where it is shown: the same place, but for volumes mounted elsewhere and attached ones.
+    pub point: PathBuf,
     /// The directory itself, opened before anything covers it.
     pub root: OwnedFd,
     /// The file system that holds it.
     pub fs: FsKind,
     /// Device or export, as the mount table has it.
     pub source: Option<String>,
-    /// It was asked for; else it is a mount below one that was.
+    /// It was asked for; else it is a mount below one that was, or attached to it.
     pub asked: bool,
+    /// It lies elsewhere, and was attached.
+    pub attached: bool,
+    /// Nothing can be changed through it.
+    pub read_only: bool,
 }
 
 /// What has to be mounted, in this order.
@@ -48,6 +60,8 @@ pub struct Plan {
 pub struct Refusal {
     /// Which.
     pub path: PathBuf,
+    /// It is attached to one that was asked for.
+    pub attached: bool,
     /// The system's word.
     pub error: io::Error,
 }
@@ -61,7 +75,7 @@ pub fn plan(directories: &[PathBuf]) -> Result<Plan, Refusal> {
     let all = mounts().unwrap_or_default();
     let mut wanted = Vec::new();
     for path in directories {
-        let refuse = |error| Refusal { path: path.clone(), error };
+        let refuse = |error| Refusal { path: path.clone(), attached: false, error };
         let real = path.canonicalize().map_err(refuse)?;
         if real == Path::new("/") {
             return Err(refuse(io::Error::other("the root directory can't be covered")));
@@ -78,7 +92,7 @@ pub fn plan(directories: &[PathBuf]) -> Result<Plan, Refusal> {
     }
     let mut submounts = 0;
     for root in roots {
-        let refuse = |error| Refusal { path: root.clone(), error };
+        let refuse = |error| Refusal { path: root.clone(), attached: false, error };
         plan.targets.push(Target { asked: true, ..target(&root, &all).map_err(refuse)? });
         let mut below: Vec<&Mount> =
             all.iter().filter(|m| m.point != root && m.point.starts_with(&root)).collect();
@@ -97,8 +111,23 @@ pub fn plan(directories: &[PathBuf]) -> Result<Plan, Refusal> {
                 }
             }
         }
+        plan.targets.extend(attached::targets(&root, &all)?);
     }
     Ok(plan)
+}
+
+impl Plan {
+    /// Shows what lies below `from` at `to` instead.
+    pub(crate) fn move_to(&mut self, from: &Path, to: &Path) {
+        let points = self.targets.iter_mut().map(|target| &mut target.point);
+        for point in points.chain(self.shown.iter_mut().map(|(point, _)| point)) {
+            if let Ok(rest) = point.strip_prefix(from) {
+                // `join` with nothing would add a slash.
+                let moved = if rest.as_os_str().is_empty() { to.to_owned() } else { to.join(rest) };
+                *point = moved;
+            }
+        }
+    }
 }
 
 fn open_path(path: &Path) -> io::Result<OwnedFd> {
@@ -115,5 +144,9 @@ fn target(path: &Path, all: &[Mount]) -> io::Result<Target> {
         fs.name = mount.kind.clone();
     }
     let source = mount.map(|m| m.source.clone());
-    Ok(Target { path: path.to_owned(), root, fs, source, asked: false })
+    let read_only = rustix::fs::StatVfsMountFlags::RDONLY;
+    let read_only = rustix::fs::fstatvfs(&root).is_ok_and(|fs| fs.f_flag.contains(read_only));
+    let path = path.to_owned();
+    let (asked, attached) = (false, false);
+    Ok(Target { point: path.clone(), path, root, fs, source, asked, attached, read_only })
 }

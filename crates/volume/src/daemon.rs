@@ -1,6 +1,7 @@
 //! The daemon of a run: serves the covered directories as long as anybody uses them, and writes
 //! the run file. It has no terminal and no caller; what it has to say, the front says.
 
+mod lasting;
 mod record;
 
 use std::collections::HashMap;
@@ -15,7 +16,7 @@ use forebay_model::{Ended, Exit, Fact, Header, Micros, Tree, TreeId};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::clock::{Clock, SystemClock};
-use crate::cover::{Handover, Plan, Target, receive_mount};
+use crate::cover::{Access, Handover, Plan, Target, receive_mount};
 use crate::fuse::{self, Device, Session};
 use crate::launch::{Channel, HomecomingTold, ToDaemon, ToFront};
 use crate::native::{Native, Settings};
@@ -36,19 +37,40 @@ pub(crate) struct Parts {
     /// For each target, if files of it lie, or may come to lie, on other tiers.
     pub(crate) tiers: Vec<Option<Tiers>>,
     pub(crate) every_read: bool,
-    pub(crate) header: Header,
-    pub(crate) state: PathBuf,
-    pub(crate) output: PathBuf,
-    pub(crate) front: u32,
+    /// `None`: nobody asked for a record.
+    pub(crate) record: Option<Record>,
+    pub(crate) role: Role,
     pub(crate) mounts: OwnedFd,
     pub(crate) control: Channel,
     pub(crate) foreign: Vec<(u64, u64)>,
+}
+
+/// The run file, while it is written and afterwards.
+#[derive(Debug)]
+pub struct Record {
+    /// What it says of the start.
+    pub header: Header,
+    /// Where it is written; a local directory.
+    pub state: PathBuf,
+    /// Where it goes at the end.
+    pub output: PathBuf,
+}
+
+/// What the daemon serves.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Role {
+    /// A command, and what it starts, below this process.
+    Run { front: u32 },
+    /// Everybody on the machine who may, until somebody unmounts.
+    Lasting { access: Access },
 }
 
 enum Event {
     Said(ToDaemon),
     FrontGone,
     MountGone,
+    /// Somebody waits for the end of a lasting mount.
+    Waits(Channel),
 }
 
 /// Serves until nobody is left, then ends this process.
@@ -80,8 +102,7 @@ fn detach() {
 }
 
 fn serve(parts: Parts) -> io::Result<()> {
-    let Parts { plan, tiers, every_read, header, state, output, front, mounts, control, foreign } =
-        parts;
+    let Parts { plan, tiers, every_read, record, role, mounts, control, foreign } = parts;
     let give_up = |why: String| {
         control.say(&ToFront::Failed { why: why.clone() });
         Err(io::Error::other(why))
@@ -89,29 +110,44 @@ fn serve(parts: Parts) -> io::Result<()> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let boot = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     let start_us = boot.tv_sec as u64 * 1_000_000 + boot.tv_nsec as u64 / 1000;
-    let recorder = Arc::new(Recorder::new(clock));
-    let processes =
-        Arc::new(Processes::new(Arc::clone(&recorder), start_us, front, header.command.clone()));
+    let recorder = Arc::new(match record {
+        Some(_) => Recorder::new(clock),
+        None => Recorder::silent(clock),
+    });
+    let (front, command) = match (role, &record) {
+        (Role::Run { front }, Some(record)) => (front, record.header.command.clone()),
+        _ => (0, Vec::new()),
+    };
+    let processes = Arc::new(Processes::new(Arc::clone(&recorder), start_us, front, command));
     processes.start()?;
-    let trees: Vec<PathBuf> = plan.targets.iter().map(|target| target.path.clone()).collect();
-    let mut keeper = match Keeper::start(&state, output, header, Arc::clone(&recorder)) {
+    let points: Vec<PathBuf> = plan.targets.iter().map(|target| target.point.clone()).collect();
+    let keeper = record.map(|Record { header, state, output }| {
+        Keeper::start(&state, output, header, Arc::clone(&recorder))
+    });
+    let mut keeper = match keeper.transpose() {
         Ok(keeper) => keeper,
         Err(error) => return give_up(error.to_string()),
     };
 
     let (events, inbox) = channel();
-    let settings = Settings { every_read, shared: rustix::process::geteuid().is_root(), foreign };
+    let (shared, one_user) =
+        (rustix::process::geteuid().is_root(), matches!(role, Role::Run { .. }));
+    let settings = Settings { every_read, shared, one_user, foreign };
     let volumes: Vec<Volume> = plan
         .targets
         .iter()
         .zip(tiers)
         .map(|(target, tiers)| (target.path.clone(), tiers.map(Tiers::start)))
         .collect();
-    let house = House { settings, volumes, recorder, processes };
+    let only_for = match role {
+        Role::Lasting { access: Access::Root } => Some(rustix::process::geteuid().as_raw()),
+        _ => None,
+    };
+    let house = House { settings, only_for, volumes, recorder, processes };
     let sessions = match house.doors(plan, &mounts, &events) {
         Ok(sessions) => sessions,
         Err(error) => {
-            keeper.abandon();
+            keeper.iter_mut().for_each(Keeper::abandon);
             return give_up(format!("the covered directories can't be served: {error}"));
         }
     };
@@ -122,9 +158,14 @@ fn serve(parts: Parts) -> io::Result<()> {
     let House { volumes, recorder, processes, .. } = house;
     let sampler = std::thread::Builder::new().name("forebay-sample".into()).spawn({
         let (recorder, processes) = (Arc::clone(&recorder), Arc::clone(&processes));
-        move || crate::sampler::sample(&recorder, &processes, &trees, &stopped)
+        let points = points.clone();
+        move || {
+            if !recorder.is_silent() {
+                crate::sampler::sample(&recorder, &processes, &points, &stopped);
+            }
+        }
     });
-    listen(&control, events)?;
+    listen(&control, events.clone())?;
     let mut run = Run {
         recorder,
         processes,
@@ -135,12 +176,16 @@ fn serve(parts: Parts) -> io::Result<()> {
         ended: None,
         not_run: false,
     };
-    run.follow(&inbox, || {
+    let stop_sampling = || {
         drop(stop_sampling);
         if let Ok(sampler) = sampler {
             let _ = sampler.join();
         }
-    });
+    };
+    match role {
+        Role::Run { .. } => run.follow(&inbox, stop_sampling),
+        Role::Lasting { .. } => run.last(&inbox, events, points, stop_sampling),
+    }
     Ok(())
 }
 
@@ -150,6 +195,7 @@ type Volume = (PathBuf, Option<Arc<Tiers>>);
 /// What all mounts of a run share.
 struct House {
     settings: Settings,
+    only_for: Option<u32>,
     /// In the order of the targets.
     volumes: Vec<Volume>,
     recorder: Arc<Recorder>,
@@ -192,7 +238,7 @@ impl House {
     fn open_door(&self, number: usize, target: Target, fd: OwnedFd) -> io::Result<Arc<Session>> {
         let id = TreeId(number as u16);
         let groups = Arc::clone(&self.processes);
-        let path = std::os::unix::ffi::OsStrExt::as_bytes(target.path.as_os_str()).to_vec();
+        let path = std::os::unix::ffi::OsStrExt::as_bytes(target.point.as_os_str()).to_vec();
         let tiers = self.volumes.get(number).and_then(|(_, tiers)| tiers.clone());
         let asks = Box::new(move |pid| groups.groups(pid));
         let native =
@@ -203,6 +249,7 @@ impl House {
             stack_depth: if target.fs.stacked { 2 } else { 1 },
             passthrough: !self.settings.every_read && self.settings.shared,
             local: target.fs.local,
+            only_for: self.only_for,
         };
         let passthrough = tree.passthrough;
         let (recorder, processes) = (&self.recorder, &self.processes);
@@ -256,7 +303,7 @@ fn listen(control: &Channel, events: Sender<Event>) -> io::Result<()> {
 struct Run {
     recorder: Arc<Recorder>,
     processes: Arc<Processes>,
-    keeper: Keeper,
+    keeper: Option<Keeper>,
     control: Channel,
     sessions: Vec<Arc<Session>>,
     volumes: Vec<Volume>,
@@ -280,7 +327,7 @@ impl Run {
                         deadline = Some(GRACE);
                     }
                 }
-                Ok(Event::FrontGone) => deadline = None,
+                Ok(Event::FrontGone | Event::Waits(_)) => deadline = None,
                 Ok(Event::MountGone) => mounts -= 1,
                 Err(RecvTimeoutError::Timeout) => {
                     deadline = None;
@@ -292,22 +339,33 @@ impl Run {
         while self.ended.is_none() && !self.not_run {
             match inbox.recv_timeout(LAST_WORD) {
                 Ok(Event::Said(said)) => drop(self.heard(said)),
-                Ok(Event::MountGone) => {}
+                Ok(Event::MountGone | Event::Waits(_)) => {}
                 Ok(Event::FrontGone) | Err(_) => break,
             }
         }
+        let told = self.close(stop_sampling);
+        if let Some(over) = told {
+            self.control.say(&over);
+        }
+    }
+
+    /// Nobody is left: ends the record, and brings files home from their tiers. `None` when
+    /// nothing was run.
+    fn close(&mut self, stop_sampling: impl FnOnce()) -> Option<ToFront> {
         stop_sampling();
         if self.not_run {
             self.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.close());
-            return self.keeper.abandon();
+            self.keeper.iter_mut().for_each(Keeper::abandon);
+            return None;
         }
         self.sessions.iter().for_each(|session| session.close_records());
         // Nobody is left who could see a file between its tier and its home.
         let homecomings = self.bring_home();
         let ended = self.end(true);
-        let (run, warnings) = self.keeper.finish(ended);
+        let kept = self.keeper.as_mut().map(|keeper| keeper.finish(ended));
+        let (run, warnings) = kept.unwrap_or_default();
         self.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.let_go());
-        self.over(run, None, warnings, homecomings);
+        Some(over(run, None, warnings, homecomings))
     }
 
     /// Takes in what the front says; true when the command has ended.
@@ -331,6 +389,7 @@ impl Run {
                 });
                 true
             }
+            ToDaemon::Mounted { .. } => false,
         }
     }
 
@@ -365,18 +424,18 @@ impl Run {
     fn go_on_alone(&mut self) {
         self.processes.survey(true);
         let lingering = self.processes.living().into_iter().map(|(_, pid)| pid).collect();
-        let (run, warnings) = self.keeper.provisional(self.end(false));
-        self.over(run, Some(lingering), warnings, Vec::new());
+        let provisional = self.keeper.as_ref().map(|keeper| keeper.provisional(self.end(false)));
+        let (run, warnings) = provisional.unwrap_or_default();
+        self.control.say(&over(run, Some(lingering), warnings, Vec::new()));
     }
+}
 
-    fn over(
-        &self,
-        run: Option<PathBuf>,
-        lingering: Option<Vec<u32>>,
-        warnings: Vec<String>,
-        homecomings: Vec<HomecomingTold>,
-    ) {
-        let run = run.map(|path| path.to_string_lossy().into_owned());
-        self.control.say(&ToFront::Over { run, lingering, warnings, homecomings });
-    }
+fn over(
+    run: Option<PathBuf>,
+    lingering: Option<Vec<u32>>,
+    warnings: Vec<String>,
+    homecomings: Vec<HomecomingTold>,
+) -> ToFront {
+    let run = run.map(|path| path.to_string_lossy().into_owned());
+    ToFront::Over { run, lingering, warnings, homecomings }
 }

@@ -8,22 +8,28 @@
 
 mod child;
 mod front;
+mod lasting;
+mod shared;
 mod talk;
+mod unmount;
 
 use std::ffi::{CString, OsString};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use forebay_model::Header;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use rustix::process::{Pid, Signal};
+use rustix::process::Signal;
 
-use crate::cover::{self, Refusal};
+use crate::cover;
 use crate::daemon;
-use crate::tiers::{Purpose, Tiers, Trouble, Wanted, Warmed};
+pub use crate::daemon::Record;
+use crate::tiers::{Wanted, Warmed};
+pub use lasting::{Lasting, Mount, Unmounting, mount};
+pub use shared::Failure;
+use shared::{fork, open_tiers, pair, system};
 pub use talk::{CacheTold, HomecomingTold};
-pub(crate) use talk::{Channel, ToDaemon, ToFront};
+pub(crate) use talk::{Channel, ToDaemon, ToFront, door_of};
+pub use unmount::{InTheWay, Unmounted, lasting_mounts, place_of, unmount};
 
 /// What to run, and how to record it.
 #[derive(Debug)]
@@ -74,32 +80,6 @@ pub struct Outcome {
     pub homecomings: Vec<HomecomingTold>,
 }
 
-/// Why nothing was run.
-#[derive(Debug)]
-pub enum Failure {
-    /// A tree can't be covered.
-    Refused(Refusal),
-    /// A tier can't be used.
-    Tier(Trouble),
-    /// FUSE or the namespaces are not to be had; the step and the system's word.
-    Closed(String, io::Error),
-    /// The command is not there.
-    NotFound(OsString),
-    /// The command can't be executed.
-    NotExecutable(OsString, io::Error),
-    /// Something else of the system's.
-    System(String, io::Error),
-}
-
-fn system<E: Into<io::Error>>(step: &str) -> impl FnOnce(E) -> Failure {
-    move |error| Failure::System(step.to_owned(), error.into())
-}
-
-fn pair() -> Result<(OwnedFd, OwnedFd), Failure> {
-    socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
-        .map_err(system("making a socket pair"))
-}
-
 /// Runs a command with its directories covered, and waits for it.
 ///
 /// This process must have one thread: it forks.
@@ -116,7 +96,8 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
     // Before the fork, so that the message comes from the place that failed.
     drop(crate::fuse::open_device().map_err(|e| Failure::Closed("opening /dev/fuse".into(), e))?);
     let plan = cover::plan(&launch.cover).map_err(Failure::Refused)?;
-    let tiers = open_tiers(&plan, &launch).map_err(Failure::Tier)?;
+    let tiers =
+        open_tiers(&plan, launch.placement.as_ref(), launch.warmed).map_err(Failure::Tier)?;
     let missing: Vec<String> = tiers.iter().flatten().flat_map(|tiers| tiers.missing()).collect();
     let (mounts_out, mounts_in) = pair()?;
     let (front_side, daemon_side) = pair()?;
@@ -131,10 +112,12 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
                 plan,
                 tiers,
                 every_read: launch.every_read,
-                header: launch.header,
-                state: launch.state,
-                output: launch.output,
-                front: front.as_raw_nonzero().get() as u32,
+                record: Some(daemon::Record {
+                    header: launch.header,
+                    state: launch.state,
+                    output: launch.output,
+                }),
+                role: daemon::Role::Run { front: front.as_raw_nonzero().get() as u32 },
                 mounts: mounts_in,
                 control: Channel::new(daemon_side),
                 foreign: front::files_held(),
@@ -169,34 +152,6 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
     let mut outcome = front.watch();
     outcome.warnings.extend(missing);
     Ok(outcome)
-}
-
-/// The tiers of each covered directory, in the order of the targets.
-fn open_tiers(plan: &cover::Plan, launch: &Launch) -> Result<Vec<Option<Tiers>>, Trouble> {
-    let mut numbers = plan.targets.len() as u16;
-    let open = |target: &cover::Target| {
-        if !target.asked {
-            return Ok(None);
-        }
-        let purpose = launch.placement.as_ref().map_or(Purpose::Show, Purpose::Place);
-        let mut tiers = Tiers::open(&target.path, purpose)?;
-        if let Some(tiers) = &mut tiers {
-            numbers += tiers.number(numbers);
-            if let Some(warmed) = tiers.warm(&target.path) {
-                (launch.warmed)(&warmed);
-            }
-        }
-        Ok(tiers)
-    };
-    plan.targets.iter().map(open).collect()
-}
-
-unsafe fn fork() -> io::Result<Option<Pid>> {
-    // SAFETY: the caller has one thread.
-    match unsafe { libc::fork() } {
-        -1 => Err(io::Error::last_os_error()),
-        pid => Ok(Pid::from_raw(pid)),
-    }
 }
 
 /// Ends this process as the command ended, so that a shell sees no difference.

@@ -74,6 +74,8 @@ pub struct Settings {
     pub every_read: bool,
     /// Another user may reach the mount, so the kernel checks permissions too.
     pub shared: bool,
+    /// The mount lies in a user namespace that knows one user and one group.
+    pub one_user: bool,
     /// Files (device, inode) that somebody outside holds open for writing.
     pub foreign: Vec<(u64, u64)>,
 }

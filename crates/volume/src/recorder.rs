@@ -111,6 +111,8 @@ const SHARDS: usize = 16;
 #[derive(Debug)]
 pub struct Recorder {
     clock: Arc<dyn Clock>,
+    /// Nobody will ask: nothing is kept.
+    silent: bool,
     counts: [Mutex<Counts>; SHARDS],
     facts: Mutex<Vec<Fact>>,
     classes: DashMap<String, ClassId, FxBuildHasher>,
@@ -123,12 +125,23 @@ impl Recorder {
     pub fn new(clock: Arc<dyn Clock>) -> Recorder {
         Recorder {
             clock,
+            silent: false,
             counts: std::array::from_fn(|_| Mutex::default()),
             facts: Mutex::default(),
             classes: DashMap::with_hasher(FxBuildHasher),
             next_class: AtomicU32::new(0),
             next_file: AtomicU32::new(0),
         }
+    }
+
+    /// A record that nobody wants: it stays empty, however long it is told things.
+    pub fn silent(clock: Arc<dyn Clock>) -> Recorder {
+        Recorder { silent: true, ..Recorder::new(clock) }
+    }
+
+    /// Whether it keeps nothing.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.silent
     }
 
     /// The run's clock.
@@ -138,7 +151,9 @@ impl Recorder {
 
     /// Adds a fact.
     pub fn tell(&self, fact: Fact) {
-        self.facts.lock().push(fact);
+        if !self.silent {
+            self.facts.lock().push(fact);
+        }
     }
 
     /// Counts one operation that took `nanos` and moved `bytes`.
@@ -150,6 +165,9 @@ impl Recorder {
         key: OpKey,
         count: OpCount,
     ) {
+        if self.silent {
+            return;
+        }
         thread_local!(static SHARD: usize = {
             static NEXT: AtomicU32 = AtomicU32::new(0);
             NEXT.fetch_add(1, Relaxed) as usize % SHARDS

@@ -8,6 +8,7 @@ mod engines;
 mod finding;
 mod here;
 mod kernel;
+mod mounts;
 mod namespaces;
 mod passthrough;
 mod runtimes;
@@ -55,7 +56,7 @@ struct Check {
 }
 
 /// All that is looked at, in this order.
-const CHECKS: [Check; 12] = [
+const CHECKS: [Check; 13] = [
     Check {
         name: "FUSE device",
         asks: "does the kernel have FUSE, and may this user open /dev/fuse?",
@@ -85,6 +86,12 @@ const CHECKS: [Check; 12] = [
         asks: "do reads and writes go past the daemon, at the storage's own speed?",
         decides: false,
         look: passthrough::look,
+    },
+    Check {
+        name: "lasting mounts",
+        asks: "may this user mount a volume for other programs (`forebay mount`)?",
+        decides: false,
+        look: mounts::look,
     },
     Check {
         name: "inotify watches",

@@ -80,7 +80,11 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
     if let Some(wanted) = &placement {
         placement::check_command(wanted, &args.command)?;
     }
-    let header = header(&args, &directory);
+    let privacy = Privacy {
+        commands: if args.no_commands { Commands::LeftOut } else { Commands::Masked },
+        anonymise: args.anonymise.then(salt),
+    };
+    let header = header(&args.command, &directory, privacy, args.trace);
     let outcome = launch::launch(Launch {
         command: args.command.clone(),
         directory: directory.clone(),
@@ -168,7 +172,7 @@ fn shown(path: &Path, directory: &Path) -> String {
 }
 
 /// A name that sorts by time and does not repeat on one machine.
-fn run_name() -> String {
+pub(super) fn run_name() -> String {
     let now =
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let days = now.as_secs() / 86_400;
@@ -195,7 +199,7 @@ fn civil(days: i64) -> (i64, i64, i64) {
 }
 
 /// A run must not end with nowhere to put its record.
-fn check_output(output: &Path, asked_for: bool) -> Result<(), Stop> {
+pub(super) fn check_output(output: &Path, asked_for: bool) -> Result<(), Stop> {
     let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
     if !asked_for || parent.is_none_or(Path::is_dir) && !output.is_dir() {
         return Ok(());
@@ -247,7 +251,13 @@ fn is_writable(dir: &Path) -> bool {
     rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
-fn header(args: &Args, directory: &Path) -> Header {
+/// What the run file says of the start of `command`.
+pub(super) fn header(
+    command: &[OsString],
+    directory: &Path,
+    privacy: Privacy,
+    trace: Trace,
+) -> Header {
     let system = rustix::system::uname();
     let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
     let since_1970 =
@@ -256,20 +266,17 @@ fn header(args: &Args, directory: &Path) -> Header {
     Header {
         forebay: env!("CARGO_PKG_VERSION").to_owned(),
         started_unix: Micros(since_1970.as_micros() as u64),
-        command: args.command.iter().map(|word| word.clone().into_vec()).collect(),
+        command: command.iter().map(|word| word.clone().into_vec()).collect(),
         directory: directory.as_os_str().as_bytes().to_vec(),
         host: Some(text(system.nodename())),
         user: std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).ok(),
         kernel: Some(text(system.release())),
         cpus: std::thread::available_parallelism().ok().map(|n| n.get() as u32),
         memory: Some(ByteCount(memory.totalram * u64::from(memory.mem_unit))),
-        privacy: Privacy {
-            commands: if args.no_commands { Commands::LeftOut } else { Commands::Masked },
-            anonymise: args.anonymise.then(salt),
-        },
+        privacy,
         more: vec![(
             "trace".to_owned(),
-            match args.trace {
+            match trace {
                 Trace::Files => "files".to_owned(),
                 Trace::EveryRead => "every-read".to_owned(),
             },
@@ -287,7 +294,7 @@ pub(super) fn salt() -> Salt {
 }
 
 /// A failure before the command, in words: cause, place, next step.
-fn explain(failure: Failure) -> Stop {
+pub(super) fn explain(failure: Failure) -> Stop {
     match failure {
         Failure::NotFound(program) => Stop::new(
             NOT_FOUND,
@@ -300,10 +307,19 @@ fn explain(failure: Failure) -> Stop {
             "check its permissions (chmod +x) and its first line; nothing was run",
         ),
         Failure::Tier(trouble) => placement::trouble(&trouble),
+        Failure::Refused(refusal) if refusal.attached => Stop::new(
+            NOTHING_RUN,
+            format!(
+                "{}, which is attached, can't be shown: {}",
+                refusal.path.display(),
+                refusal.error
+            ),
+            "make it, or mount what belongs there, or `forebay detach` it; nothing was run",
+        ),
         Failure::Refused(refusal) => Stop::new(
             NOTHING_RUN,
             format!("{} can't be covered: {}", refusal.path.display(), refusal.error),
-            "name a directory that exists and that you may read after --at; nothing was run",
+            "name a directory that exists and that you may read; nothing was run",
         ),
         Failure::Closed(step, error) => Stop::new(
             NOTHING_RUN,

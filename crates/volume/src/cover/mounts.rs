@@ -19,6 +19,10 @@ pub struct Mount {
     pub source: String,
     /// Mounted read-only.
     pub read_only: bool,
+    /// Device number, major and minor.
+    pub device: (u32, u32),
+    /// The file system's own options, such as `user_id=1000`.
+    pub options: String,
 }
 
 /// File systems that show the kernel's own state; covering them makes no sense.
@@ -76,6 +80,11 @@ fn parse_line(line: &[u8]) -> Option<Mount> {
         kind: text(words.get(dash + 1)?),
         source: text(words.get(dash + 2)?),
         read_only: words.get(5)?.split(|byte| *byte == b',').any(|option| option == b"ro"),
+        device: {
+            let (major, minor) = std::str::from_utf8(words.get(2)?).ok()?.split_once(':')?;
+            (major.parse().ok()?, minor.parse().ok()?)
+        },
+        options: words.get(dash + 3).map(|options| text(options)).unwrap_or_default(),
     })
 }
 
@@ -152,6 +161,7 @@ mod tests {
         assert_eq!(mounts.len(), 2);
         assert_eq!(mounts[0].point, PathBuf::from("/mnt two"));
         assert_eq!((mounts[0].kind.as_str(), mounts[0].source.as_str()), ("ext3", "/dev/root"));
+        assert_eq!((mounts[0].device, mounts[0].options.as_str()), ((98, 0), "rw,errors=continue"));
         assert!(!mounts[0].read_only && mounts[1].read_only && mounts[1].is_systems_own());
     }
 

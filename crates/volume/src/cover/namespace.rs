@@ -28,7 +28,7 @@ pub struct Doorway {
     pub error: io::Error,
 }
 
-fn at<E: Into<io::Error>>(step: impl Into<String>) -> impl FnOnce(E) -> Doorway {
+pub(super) fn at<E: Into<io::Error>>(step: impl Into<String>) -> impl FnOnce(E) -> Doorway {
     let step = step.into();
     move |error| Doorway { step, error: error.into() }
 }
@@ -65,16 +65,15 @@ pub fn enter(plan: &Plan, cwd: &Path, daemon: BorrowedFd<'_>) -> Result<(), Door
             device.as_raw_fd()
         );
         let options = CString::new(options).expect("numbers hold no NUL");
-        let step = format!("mounting over {}", target.path.display());
+        let step = format!("mounting over {}", target.point.display());
         let mut flags = MountFlags::empty();
         if !root {
             flags |= MountFlags::NOSUID | MountFlags::NODEV;
         }
-        let read_only = rustix::fs::StatVfsMountFlags::RDONLY;
-        if rustix::fs::fstatvfs(&target.root).is_ok_and(|fs| fs.f_flag.contains(read_only)) {
+        if target.read_only {
             flags |= MountFlags::RDONLY;
         }
-        mount("forebay", &target.path, "fuse.forebay", flags, options.as_c_str())
+        mount("forebay", &target.point, "fuse.forebay", flags, options.as_c_str())
             .map_err(at(step))?;
         hand_over(daemon, number as u32, Some(device.as_fd())).map_err(at("telling the daemon"))?;
     }
@@ -87,8 +86,8 @@ pub fn enter(plan: &Plan, cwd: &Path, daemon: BorrowedFd<'_>) -> Result<(), Door
     }
     // Until it was asked, the kernel takes the root of a mount for root's own and lets nobody write.
     for target in &plan.targets {
-        rustix::fs::stat(&target.path)
-            .map_err(at(format!("reaching {}", target.path.display())))?;
+        rustix::fs::stat(&target.point)
+            .map_err(at(format!("reaching {}", target.point.display())))?;
     }
     // Without this, `.` would still be the bare directory.
     chdir(cwd).map_err(at(format!("going back to {}", cwd.display())))?;
@@ -96,9 +95,13 @@ pub fn enter(plan: &Plan, cwd: &Path, daemon: BorrowedFd<'_>) -> Result<(), Door
 }
 
 /// The number that ends the hand-over.
-const END: u32 = u32::MAX;
+pub(super) const END: u32 = u32::MAX;
 
-fn hand_over(daemon: BorrowedFd<'_>, number: u32, fd: Option<BorrowedFd<'_>>) -> io::Result<()> {
+pub(super) fn hand_over(
+    daemon: BorrowedFd<'_>,
+    number: u32,
+    fd: Option<BorrowedFd<'_>>,
+) -> io::Result<()> {
     let message = number.to_le_bytes();
     let fds = fd.as_slice();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -126,21 +129,27 @@ pub enum Handover {
 /// # Errors
 /// Those of recvmsg(2).
 pub fn receive_mount(from: BorrowedFd<'_>) -> io::Result<Handover> {
-    let mut message = [0u8; 4];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    let flags = RecvFlags::CMSG_CLOEXEC;
-    let got = recvmsg(from, &mut [IoSliceMut::new(&mut message)], &mut control, flags)?;
-    if got.bytes != message.len() {
-        return Ok(Handover::Gone);
-    }
-    let fd = control.drain().find_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
-        _ => None,
-    });
+    let (message, fd) = receive_one::<4>(from)?;
+    let Some(message) = message else { return Ok(Handover::Gone) };
     match (u32::from_le_bytes(message), fd) {
         (END, _) => Ok(Handover::Complete),
         (number, Some(fd)) => Ok(Handover::Mounted(number as usize, fd)),
         _ => Err(io::Error::other("a mount came without its descriptor")),
     }
+}
+
+/// Receives a message of `N` bytes, `None` if it is shorter, and a descriptor if one came with it.
+pub(super) fn receive_one<const N: usize>(
+    from: BorrowedFd<'_>,
+) -> io::Result<(Option<[u8; N]>, Option<OwnedFd>)> {
+    let mut message = [0u8; N];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    let got = recvmsg(from, &mut [IoSliceMut::new(&mut message)], &mut control, flags)?;
+    let fd = control.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
+        _ => None,
+    });
+    Ok(((got.bytes == N).then_some(message), fd))
 }

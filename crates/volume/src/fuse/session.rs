@@ -35,6 +35,8 @@ pub struct Tree {
     pub passthrough: bool,
     /// Every change of the backing directory is made on this machine.
     pub local: bool,
+    /// Others than this user and root are refused.
+    pub only_for: Option<u32>,
 }
 
 /// A served mount.
@@ -223,13 +225,17 @@ impl Session {
             op::INTERRUPT => return self.waiters.interrupt(body),
             _ => {}
         }
+        if self.tree.only_for.is_some_and(|owner| !is_welcome(header, owner)) {
+            return device.refuse(header.unique, Errno::ACCESS);
+        }
         let began = self.recorder.clock().nanos();
         // A caller may hold its own locks when it reads, writes or closes: don't look it up then.
         let through_handle =
             matches!(header.opcode, op::READ | op::WRITE | op::FLUSH | op::RELEASE | op::FSYNC);
-        let process = match through_handle {
-            true => self.processes.recall(header.pid),
-            false => self.processes.identify(header.pid),
+        let process = match (self.recorder.is_silent(), through_handle) {
+            (true, _) => None,
+            (_, true) => self.processes.recall(header.pid),
+            (_, false) => self.processes.identify(header.pid),
         };
         let caller = Caller { pid: header.pid, uid: header.uid, gid: header.gid };
         let request = Request { header, body, device, process, began };
@@ -383,4 +389,21 @@ impl Session {
             }
         });
     }
+}
+
+/// Whether somebody may use a mount that is for its owner and root alone. What acts through a file
+/// that is open already may come from anybody to whom it was handed.
+fn is_welcome(header: &InHeader, owner: u32) -> bool {
+    let through_handle = [
+        op::READ,
+        op::WRITE,
+        op::FLUSH,
+        op::FSYNC,
+        op::RELEASE,
+        op::READDIR,
+        op::READDIRPLUS,
+        op::FSYNCDIR,
+        op::RELEASEDIR,
+    ];
+    header.uid == owner || header.uid == 0 || through_handle.contains(&header.opcode)
 }

@@ -27,6 +27,12 @@ pub(super) fn block_signals() -> Signals {
 }
 
 impl Signals {
+    /// Lets signals through as the caller would have.
+    pub(super) fn restore(&self) {
+        // SAFETY: the mask came from the system.
+        unsafe { libc::sigprocmask(libc::SIG_SETMASK, &self.mask, std::ptr::null_mut()) };
+    }
+
     /// Gives the command what the caller would have given it. SIGPIPE is ignored in Rust programs.
     pub(super) fn restore_for_command(&self) {
         // SAFETY: a valid mask and a default action.
@@ -119,7 +125,7 @@ impl Front {
                 outcome.warnings = warnings;
             }
             Some(ToFront::Failed { why }) => outcome.warnings.push(why),
-            None => outcome.daemon_lost = true,
+            Some(ToFront::Ready) | None => outcome.daemon_lost = true,
         }
         self.signals.restore_for_command();
         outcome
@@ -173,7 +179,7 @@ impl Front {
     }
 }
 
-fn next_signal() -> libc::siginfo_t {
+pub(super) fn next_signal() -> libc::siginfo_t {
     // SAFETY: a zeroed siginfo and a full set are valid; the call fills the former.
     unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
@@ -187,7 +193,7 @@ fn next_signal() -> libc::siginfo_t {
     }
 }
 
-fn reap(pid: Pid) {
+pub(super) fn reap(pid: Pid) {
     while let Err(rustix::io::Errno::INTR) =
         rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty())
     {}

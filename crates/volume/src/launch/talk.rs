@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::net::{RecvFlags, SendFlags, SocketAddrUnix, recv, send};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,8 @@ pub(crate) enum ToDaemon {
     Began { command: u32 },
     /// It ended: status or signal, and CPU of it and all that it waited for, in microseconds.
     Ended { code: Option<i32>, signal: Option<i32>, user_us: u64, system_us: u64 },
+    /// The volume can be reached; the device number of its mount.
+    Mounted { major: u32, minor: u32 },
 }
 
 /// From the daemon to the front.
@@ -24,6 +26,8 @@ pub(crate) enum ToDaemon {
 pub(crate) enum ToFront {
     /// It can't serve; why.
     Failed { why: String },
+    /// A lasting mount is served, and can be unmounted.
+    Ready,
     /// All is over, or goes on without the front.
     /// `lingering` has the processes of a run that goes on, as far as they are known.
     Over {
@@ -68,6 +72,13 @@ pub struct CacheTold {
     pub why_not: Option<String>,
 }
 
+/// Where the daemon of a lasting mount is asked for its end: an abstract address, which needs no
+/// file and is gone with the daemon (unix(7)). The device number says which mount.
+pub(crate) fn door_of((major, minor): (u32, u32)) -> io::Result<SocketAddrUnix> {
+    let name = format!("forebay/mount/{major}:{minor}");
+    Ok(SocketAddrUnix::new_abstract_name(name.as_bytes())?)
+}
+
 /// One side of the conversation.
 #[derive(Debug)]
 pub(crate) struct Channel(OwnedFd);
@@ -94,6 +105,13 @@ impl Channel {
             }
         };
         serde_json::from_slice(buffer.get(..size)?).ok()
+    }
+
+    /// Whether something can be heard, or the other side is gone, before the time is up.
+    pub(crate) fn stirs_within(&self, patience: std::time::Duration) -> bool {
+        let mut fds = [rustix::event::PollFd::new(&self.0, rustix::event::PollFlags::IN)];
+        let patience = rustix::event::Timespec::try_from(patience).ok();
+        rustix::event::poll(&mut fds, patience.as_ref()).is_ok_and(|ready| ready > 0)
     }
 
     pub(crate) fn duplicate(&self) -> io::Result<Channel> {

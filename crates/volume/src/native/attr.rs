@@ -147,7 +147,8 @@ impl Native {
     /// this user may write is shown as theirs, and the rest as nobody's (see SEMANTICS.md).
     pub(crate) fn shown_owner(&self, node: Option<&Arc<Node>>, stat: &Statx) -> (u32, u32) {
         let (uid, gid) = (stat.stx_uid, stat.stx_gid);
-        if self.settings.shared || (uid == self.me.0 && gid == self.me.1) {
+        let all_known = self.settings.shared || !self.settings.one_user;
+        if all_known || (uid == self.me.0 && gid == self.me.1) {
             return (uid, gid);
         }
         if uid == self.me.0 || self.may_write(node, stat) { self.me } else { (uid, gid) }

@@ -13,7 +13,7 @@ use forebay_model::{Tier, TierId};
 use parking_lot::Mutex;
 use rustix::fs::{FlockOperation, flock};
 
-use super::folder::{Locked, check_mine, fresh_name, lock, make, make_own};
+use super::folder::{LOCK, Locked, check_mine, fresh_name, lock, make, make_own};
 use super::pages;
 use super::{OWN, Purpose, Trouble};
 
@@ -166,6 +166,8 @@ impl Book {
             return;
         }
         let _ = fs::remove_file(self.own.join(NAME));
+        // Last, for the lock ends with its name.
+        let _ = fs::remove_file(self.own.join(LOCK));
         let names = fs::read_dir(&self.own).into_iter().flatten().flatten();
         if names.map(|entry| entry.file_name()).eq([std::ffi::OsString::from(".gitignore")]) {
             let _ = fs::remove_file(self.own.join(".gitignore"));

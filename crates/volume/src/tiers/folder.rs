@@ -8,11 +8,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat, removexattr};
+use rustix::io::Errno;
 
 const STEP: Duration = Duration::from_millis(20);
 
 /// Forebay's own folder in a covered directory, which keeps itself out of version control.
-pub(super) fn make_own(own: &Path) -> io::Result<()> {
+pub(crate) fn make_own(own: &Path) -> io::Result<()> {
     match fs::create_dir(own) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
@@ -30,16 +31,40 @@ pub(super) enum Locked {
     Foreign,
 }
 
-/// Locks the folder itself: it needs no file that would have to be removed.
+/// The file whose lock is the volume's. A file, not the folder: locks of directories stay in one
+/// kernel, while those of files reach the server of a network storage, and through a mount of ours
+/// what lies behind it.
+pub(super) const LOCK: &str = "lock";
+
+/// Locks the volume that the folder belongs to.
 pub(super) fn lock(own: &Path, mut patience: Duration) -> io::Result<Locked> {
     loop {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = openat(CWD, own, flags, Mode::empty())?;
-        let opened = rustix::fs::fstat(&folder)?;
-        if opened.st_uid != rustix::process::geteuid().as_raw() {
+        let folder = match openat(CWD, own, flags, Mode::empty()) {
+            // Removed by one that has just ended.
+            Err(Errno::NOENT) if !patience.is_zero() => {
+                make_own(own)?;
+                patience = patience.saturating_sub(STEP);
+                continue;
+            }
+            other => other?,
+        };
+        if rustix::fs::fstat(&folder)?.st_uid != rustix::process::geteuid().as_raw() {
             return Ok(Locked::Foreign);
         }
-        if flock(&folder, FlockOperation::NonBlockingLockExclusive).is_err() {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = match openat(&folder, LOCK, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(file) => file,
+            // Nobody can change anything there, so one lock among those who look is as good.
+            Err(Errno::ROFS) => folder,
+            Err(Errno::NOENT) if !patience.is_zero() => {
+                patience = patience.saturating_sub(STEP);
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let opened = rustix::fs::fstat(&file)?;
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             if patience.is_zero() {
                 return Ok(Locked::Busy);
             }
@@ -48,8 +73,10 @@ pub(super) fn lock(own: &Path, mut patience: Duration) -> io::Result<Locked> {
             continue;
         }
         // The last user may have removed it between the two.
-        if fs::symlink_metadata(own).is_ok_and(|now| now.ino() == opened.st_ino) {
-            return Ok(Locked::Mine(folder));
+        let names = [own.join(LOCK), own.to_owned()];
+        let now = names.iter().filter_map(|name| fs::symlink_metadata(name).ok());
+        if now.map(|meta| meta.ino()).any(|ino| ino == opened.st_ino) {
+            return Ok(Locked::Mine(file));
         }
         make_own(own)?;
     }

@@ -1,0 +1,113 @@
+//! `forebay attach` and `forebay detach`: other directories inside a volume.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use forebay_model::{Attached, Attachment};
+use forebay_volume::cover::{LIST, read_attached, write_attached};
+
+use crate::exit::Stop;
+use crate::say;
+
+/// Options of `forebay attach`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  forebay attach . /data/references/hg38 ref --read-only\n  \
+    forebay attach .                                       lists what is attached\n\n\
+    Every later `forebay run` and `forebay mount` of the volume shows SOURCE at PATH, without a \
+    copy. Outside of them PATH is an empty directory, which is made if it is not there. Rules do \
+    not reach into it.")]
+pub(crate) struct Args {
+    /// The volume: a directory that runs cover, or that is mounted
+    volume: PathBuf,
+    /// The directory to show
+    #[arg(requires = "path")]
+    source: Option<PathBuf>,
+    /// Where in the volume
+    path: Option<PathBuf>,
+    /// Nothing there can be changed through the volume
+    #[arg(long)]
+    read_only: bool,
+}
+
+/// Options of `forebay detach`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: forebay detach . ref")]
+pub(crate) struct DetachArgs {
+    /// The volume
+    volume: PathBuf,
+    /// Where in it something is attached
+    path: PathBuf,
+}
+
+pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+    let (volume, mut attached) = open(&args.volume)?;
+    let (Some(source), Some(path)) = (&args.source, &args.path) else {
+        for one in attached.iter() {
+            let how = if one.read_only { "  (read-only)" } else { "" };
+            say::text(&format!("{}  {}{how}\n", one.at.display(), one.source.display()));
+        }
+        return Ok(0);
+    };
+    let refuse = |why: String| Stop::new(1, why, "nothing was attached");
+    let real = source.canonicalize().ok().filter(|real| real.is_dir());
+    let source = real.ok_or_else(|| refuse(format!("{} is no directory", source.display())))?;
+    let at = within(&volume, path);
+    attached
+        .add(Attachment { source, at: at.clone(), read_only: args.read_only })
+        .map_err(refuse)?;
+    let point = volume.join(&at);
+    let refuse = |error: std::io::Error| refuse(format!("{}: {error}", point.display()));
+    fs::create_dir_all(&point).map_err(refuse)?;
+    if fs::read_dir(&point).map_err(refuse)?.next().is_some() {
+        return Err(Stop::new(
+            1,
+            format!("{} is not empty: its files would be hidden", point.display()),
+            "attach it at a path that is not there yet; nothing was attached",
+        ));
+    }
+    save(&volume, &attached)?;
+    say::note(&format!("the next run or mount of {} shows it", volume.display()));
+    Ok(0)
+}
+
+pub(crate) fn detach(args: &DetachArgs) -> Result<i32, Stop> {
+    let (volume, mut attached) = open(&args.volume)?;
+    let at = within(&volume, &args.path);
+    if attached.remove(&at).is_none() {
+        let places: Vec<String> = attached.iter().map(|one| one.at.display().to_string()).collect();
+        let next = match places.is_empty() {
+            true => "nothing is attached to this volume".to_owned(),
+            false => format!("something is attached at {}", places.join(", ")),
+        };
+        return Err(Stop::new(1, format!("nothing is attached at {}", at.display()), next));
+    }
+    save(&volume, &attached)?;
+    // Empty, as it was made; a directory that holds something is somebody's.
+    let _ = fs::remove_dir(volume.join(at));
+    Ok(0)
+}
+
+fn open(volume: &Path) -> Result<(PathBuf, Attached), Stop> {
+    let real = volume.canonicalize().ok().filter(|real| real.is_dir());
+    let real = real.ok_or_else(|| {
+        let message = format!("{} is no directory", volume.display());
+        Stop::new(1, message, "name the directory that runs cover, or that is mounted")
+    })?;
+    let attached = read_attached(&real).map_err(|error| {
+        Stop::new(1, error.to_string(), format!("mend {} or remove it", real.join(LIST).display()))
+    })?;
+    Ok((real, attached))
+}
+
+fn save(volume: &Path, attached: &Attached) -> Result<(), Stop> {
+    write_attached(volume, attached).map_err(|error| {
+        let message = format!("{} can't be written: {error}", volume.join(LIST).display());
+        Stop::new(1, message, "nothing was changed")
+    })
+}
+
+/// The path relative to the volume, whether it was given so or from the current directory.
+fn within(volume: &Path, path: &Path) -> PathBuf {
+    let inside = path.strip_prefix(volume).unwrap_or(path);
+    inside.components().filter(|part| *part != std::path::Component::CurDir).collect()
+}

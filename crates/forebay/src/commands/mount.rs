@@ -1,0 +1,146 @@
+//! `forebay mount`: a volume that other programs see too, until it is unmounted.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use forebay_model::Privacy;
+use forebay_volume::cover::{ALONE, Access};
+use forebay_volume::launch::{self, Failure, Mount, Record, Unmounting, lasting_mounts, place_of};
+
+use super::run::{Trace, check_output, explain, header, run_name, state_file};
+use crate::exit::{DAEMON_LOST, FILES_AWAY, NOTHING_RUN, Stop};
+use crate::{placement, say};
+
+/// Options of `forebay mount`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  forebay mount /data/project /mnt/project\n  \
+    forebay mount --site site.toml --rules rules.toml . .      in place, for everything you run\n  \
+    forebay mount --allow-other /data/project /mnt/project     as root: for slurmd and logins\n  \
+    forebay unmount /mnt/project\n\n\
+    VOLUME is an ordinary directory and stays the truth; DIR may be the same. Without --allow-root \
+    and --allow-other nobody but you can look into DIR, not even root. An ordinary user needs \
+    fusermount3 (package fuse3), and `user_allow_other` in /etc/fuse.conf for the two.")]
+pub(crate) struct Args {
+    /// Where the tiers are; default: .forebay/site.toml, ~/.config/forebay/site.toml
+    #[arg(long, value_name = "FILE")]
+    site: Option<PathBuf>,
+    /// Which files go to which tier; without rules all stay in place
+    #[arg(long, value_name = "FILE")]
+    rules: Option<PathBuf>,
+    /// Root may use it too: for services such as dockerd that act for you
+    #[arg(long, conflicts_with = "allow_other")]
+    allow_root: bool,
+    /// Everybody may use it, as the permissions of the files allow
+    #[arg(long)]
+    allow_other: bool,
+    /// Record what is done to storage, in this run file; it is complete when it is unmounted
+    #[arg(short, long, value_name = "RUN")]
+    output: Option<PathBuf>,
+    /// How much to trace
+    #[arg(long, value_enum, default_value = "files", requires = "output")]
+    trace: Trace,
+    /// Do not return: stay until it is unmounted, or unmount at SIGINT or SIGTERM
+    #[arg(short, long)]
+    foreground: bool,
+    /// The directory that is the volume
+    volume: PathBuf,
+    /// Where it is shown
+    dir: PathBuf,
+}
+
+pub(crate) fn run(args: Args) -> Result<i32, Stop> {
+    let point = place_of(&args.dir);
+    let shown = args.volume.canonicalize().unwrap_or_else(|_| args.volume.clone());
+    refuse_taken(&point)?;
+    let record = args.output.as_deref().map(|output| keep(output, args.trace)).transpose()?;
+    let placement = placement::load(args.site.as_deref(), args.rules.as_deref())?;
+    let access = match (args.allow_other, args.allow_root) {
+        (true, _) => Access::Everybody,
+        (_, true) => Access::Root,
+        _ => Access::Owner,
+    };
+    let mounted = launch::mount(Mount {
+        volume: args.volume,
+        point: point.clone(),
+        access,
+        every_read: args.trace == Trace::EveryRead,
+        placement,
+        warmed: placement::warmed,
+        record,
+    })
+    .map_err(explain_mount)?;
+    for warning in &mounted.warnings {
+        say::note(warning);
+    }
+    let point = point.display();
+    say::note(&format!("{} is at {point}; `forebay unmount {point}` ends it", shown.display()));
+    if !args.foreground {
+        return Ok(0);
+    }
+    finish(mounted.wait())
+}
+
+/// What became of the volume, in words and as an exit code.
+pub(super) fn finish(unmounting: Option<Unmounting>) -> Result<i32, Stop> {
+    let Some(end) = unmounting else {
+        return Err(Stop::new(
+            DAEMON_LOST,
+            "the daemon of the mount is gone: programs got I/O errors",
+            "mount it again, which shows all files as they should be, or `forebay restore` VOLUME",
+        ));
+    };
+    for warning in &end.warnings {
+        say::note(warning);
+    }
+    if let Some(run) = &end.run {
+        say::note(&format!("the run is in {}", run.display()));
+    }
+    let at_home = end.homecomings.iter().map(placement::tell).fold(true, |all, one| all & one);
+    Ok(if at_home { 0 } else { FILES_AWAY })
+}
+
+/// A second mount over the first would hide it, and a dead one can't be looked into.
+fn refuse_taken(point: &Path) -> Result<(), Stop> {
+    let mounts = lasting_mounts().unwrap_or_default();
+    let Some(there) = mounts.iter().find(|mount| mount.point == point) else { return Ok(()) };
+    Err(Stop::new(
+        NOTHING_RUN,
+        format!("{} is mounted at {} already", there.source, point.display()),
+        format!("`forebay unmount {}` first, or mount elsewhere", point.display()),
+    ))
+}
+
+fn keep(output: &Path, trace: Trace) -> Result<Record, Stop> {
+    let output = std::path::absolute(output).unwrap_or_else(|_| output.to_owned());
+    check_output(&output, true)?;
+    let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    let command: Vec<OsString> = std::env::args_os().collect();
+    let header = header(&command, &directory, Privacy::default(), trace);
+    Ok(Record { header, state: state_file(&run_name())?, output })
+}
+
+fn explain_mount(failure: Failure) -> Stop {
+    let stop = match failure {
+        Failure::Refused(refusal) if !refusal.attached => Stop::new(
+            NOTHING_RUN,
+            format!("{} can't be used: {}", refusal.path.display(), refusal.error),
+            "name directories that exist and that you may read",
+        ),
+        Failure::Closed(step, error) => {
+            let next = match error.to_string() {
+                why if why.contains("user_allow_other") => {
+                    "the administrator adds a line `user_allow_other` to /etc/fuse.conf"
+                }
+                why if why == ALONE => {
+                    "add --allow-root, or `forebay detach` it, or use `forebay run`, which needs \
+                     neither"
+                }
+                _ => "`forebay doctor` says what is missing here and how to mend it",
+            };
+            Stop::new(NOTHING_RUN, format!("{step} failed: {error}"), next)
+        }
+        other => explain(other),
+    };
+    let next = stop.next.map(|next| next.replace("nothing was run", "nothing was mounted"));
+    Stop { next, ..stop }
+}

@@ -1,0 +1,73 @@
+//! `forebay unmount`: the end of a mount, with all its files home.
+
+use std::path::PathBuf;
+
+use forebay_volume::launch::{InTheWay, Unmounted, lasting_mounts, place_of, unmount};
+
+use super::mount::finish;
+use crate::exit::Stop;
+use crate::say;
+
+/// Options of `forebay unmount`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: forebay unmount /mnt/project\n\n\
+    It returns when all files that rules sent to tiers are where the rules want them in the end. \
+    Status 0: so it is; 1: nothing of Forebay's is mounted there, or it is in use; 121: files \
+    could not be brought home and are on their tier.")]
+pub(crate) struct Args {
+    /// Where the volume is shown
+    dir: PathBuf,
+    /// Do not wait for those who use it: it ends when they are done
+    #[arg(long)]
+    lazy: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+    let point = place_of(&args.dir);
+    let shown = point.display();
+    let waiting = || {
+        say::note(
+            "waiting for files to come home, and for containers or other sessions that still \
+             have the mount; Ctrl-C stops the waiting alone",
+        );
+    };
+    match unmount(&point, args.lazy, waiting) {
+        Ok(Unmounted::Done(end)) => finish(Some(end)),
+        Ok(Unmounted::Orphan) => {
+            say::note(&format!(
+                "{shown} is unmounted; its daemon was gone, so files may still be on tiers: \
+                 `forebay check` VOLUME says so, `forebay restore` VOLUME brings them home"
+            ));
+            Ok(0)
+        }
+        Ok(Unmounted::Lingering(users)) => {
+            let users = named(&users);
+            say::note(&format!("{shown} ends, and files come home, when {users} are done"));
+            Ok(0)
+        }
+        Err((error, _)) if error.kind() == std::io::ErrorKind::NotFound => {
+            let mounts = lasting_mounts().unwrap_or_default();
+            let points: Vec<String> =
+                mounts.iter().map(|mount| mount.point.display().to_string()).collect();
+            let next = match points.is_empty() {
+                true => "no volume is mounted on this machine".to_owned(),
+                false => format!("volumes are mounted at {}", points.join(", ")),
+            };
+            Err(Stop::new(1, format!("nothing of Forebay's is mounted at {shown}"), next))
+        }
+        Err((error, users)) if users.is_empty() => {
+            let next = "leave it with all programs and shells (`fuser -vm` names them), or --lazy";
+            Err(Stop::new(1, format!("{shown} can't be unmounted: {error}"), next))
+        }
+        Err((_, users)) => Err(Stop::new(
+            1,
+            format!("{shown} is in use: {}", named(&users)),
+            "end these or let them leave it, then unmount again; or --lazy",
+        )),
+    }
+}
+
+fn named(users: &[InTheWay]) -> String {
+    let one = |user: &InTheWay| format!("{} (pid {})", user.name, user.pid);
+    users.iter().map(one).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,169 @@
+//! What is attached to a volume: directories that are shown in it as if they lay there.
+//!
+//! The list is one small TOML file in the volume (FORMATS.md). What it is not: it looks at no
+//! directory; whether a source is there is for those to find out who show it.
+
+use std::fmt::Write;
+use std::path::{Component, Path, PathBuf};
+
+use crate::toml::{Document, Flaw};
+
+/// A directory that is shown inside a volume.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attachment {
+    /// The directory, absolute.
+    pub source: PathBuf,
+    /// Where it is shown, relative to the volume.
+    pub at: PathBuf,
+    /// Nothing there can be changed through the volume.
+    pub read_only: bool,
+}
+
+/// All that is attached to one volume, by where it is shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attached(Vec<Attachment>);
+
+impl Attached {
+    /// Reads the text of the list; `origin` is its name in flaws.
+    ///
+    /// # Errors
+    /// The first flaw, with its place.
+    pub fn parse(text: &str, origin: &str) -> Result<Self, Flaw> {
+        let document = Document { source: origin, text };
+        let entries = document.parse()?;
+        let root = document.root(&entries);
+        root.only(&["attached"])?;
+        let mut all = Self::default();
+        let Some(list) = root.get("attached") else { return Ok(all) };
+        let items = list.items().ok_or_else(|| list.not("a list of tables"))?;
+        for item in items {
+            let table = item.table()?;
+            table.only(&["source", "at", "read-only"])?;
+            let (source, at) = (table.need("source")?, table.need("at")?);
+            let attachment = Attachment {
+                source: PathBuf::from(source.text()?),
+                at: PathBuf::from(at.text()?),
+                read_only: match table.get("read-only") {
+                    Some(entry) => entry.truth()?,
+                    None => false,
+                },
+            };
+            all.add(attachment).map_err(|why| at.flaw(why))?;
+        }
+        Ok(all)
+    }
+
+    /// All of them, outer ones first.
+    pub fn iter(&self) -> impl Iterator<Item = &Attachment> {
+        self.0.iter()
+    }
+
+    /// Adds one.
+    ///
+    /// # Errors
+    /// In words: a source that is not absolute, a place outside the volume or in Forebay's own
+    /// folder, or one that is taken.
+    pub fn add(&mut self, new: Attachment) -> Result<(), String> {
+        let shown = new.at.display();
+        if !new.source.is_absolute() {
+            return Err(format!("{} is not an absolute path", new.source.display()));
+        }
+        let inside = |part: Component<'_>| matches!(part, Component::Normal(_));
+        if new.at.as_os_str().is_empty() || !new.at.components().all(inside) {
+            return Err(format!("{shown:?} is no path below the volume"));
+        }
+        if new.at.starts_with(".forebay") {
+            return Err(format!("{shown} is Forebay's own folder"));
+        }
+        let clash = |old: &&Attachment| old.at.starts_with(&new.at) || new.at.starts_with(&old.at);
+        if let Some(old) = self.0.iter().find(clash) {
+            let (taken, by) = (old.at.display(), old.source.display());
+            return Err(format!("{shown} is taken: {by} is attached at {taken}"));
+        }
+        let place = self.0.partition_point(|old| old.at < new.at);
+        self.0.insert(place, new);
+        Ok(())
+    }
+
+    /// Takes away what is shown at a place; `None` if nothing is.
+    pub fn remove(&mut self, at: &Path) -> Option<Attachment> {
+        let number = self.0.iter().position(|one| one.at == at)?;
+        Some(self.0.remove(number))
+    }
+
+    /// The text of the list; `None` for a path that is no Unicode, which TOML can't hold.
+    pub fn render(&self) -> Option<String> {
+        let mut text =
+            "# Directories shown in this volume: forebay attach, forebay detach\n".to_owned();
+        for one in &self.0 {
+            let (source, at) = (quoted(one.source.to_str()?), quoted(one.at.to_str()?));
+            let _ = write!(text, "\n[[attached]]\nsource = {source}\nat = {at}\n");
+            if one.read_only {
+                text.push_str("read-only = true\n");
+            }
+        }
+        Some(text)
+    }
+}
+
+/// A TOML basic string.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => out.extend(['\\', letter]),
+            control if control.is_control() => {
+                let _ = write!(out, "\\u{:04X}", u32::from(control));
+            }
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    //! A list that is read otherwise than it was written would show the wrong directory.
+    use super::*;
+
+    fn one(source: &str, at: &str) -> Attachment {
+        Attachment { source: source.into(), at: at.into(), read_only: false }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut all = Attached::default();
+        all.add(Attachment { read_only: true, ..one("/data/a \"b\"\\\n\u{7f}", "ref/hg38") })
+            .expect("first");
+        all.add(one("/x", "mine")).expect("second");
+        let text = all.render().expect("Unicode");
+        assert_eq!(Attached::parse(&text, "list").expect(&text), all);
+        assert_eq!(
+            all.iter().map(|one| one.at.to_str()).collect::<Vec<_>>(),
+            [Some("mine"), Some("ref/hg38")]
+        );
+        assert_eq!(all.remove(Path::new("mine")), Some(one("/x", "mine")));
+        assert_eq!(all.remove(Path::new("mine")), None);
+    }
+
+    #[test]
+    fn places_are_in_the_volume_and_free() {
+        let mut all = Attached::default();
+        all.add(one("/x", "ref/a")).expect("free");
+        for at in ["", "/abs", "../up", "a/../b", ".forebay/x", "ref", "ref/a", "ref/a/b"] {
+            assert!(all.add(one("/x", at)).is_err(), "{at:?}");
+        }
+        assert!(all.add(one("x", "b")).is_err());
+        assert!(all.add(one("/x", "ref/ab")).is_ok());
+    }
+
+    #[test]
+    fn flaws_say_where() {
+        let flaw = Attached::parse("[[attached]]\nsource = \"/x\"\nat = \"../y\"\n", "list");
+        assert!(flaw.expect_err("outside").to_string().starts_with("list:3:6: "));
+        let flaw =
+            Attached::parse("[[attached]]\nsource = \"/x\"\nat = \"y\"\nreadonly = true\n", "l");
+        assert!(flaw.expect_err("no such key").to_string().contains("read-only"));
+    }
+}

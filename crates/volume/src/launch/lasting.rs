@@ -1,0 +1,184 @@
+//! A lasting mount, from the front: the volume is shown to everybody who may see it, the daemon
+//! stays, and this process goes or waits.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::front::{self, reap};
+use super::{Channel, Failure, HomecomingTold, ToDaemon, ToFront, fork, open_tiers, pair, system};
+use crate::cover::{self, Access};
+use crate::daemon::{self, Record};
+use crate::tiers::{Trouble, Wanted, Warmed};
+
+/// What to mount, and where.
+#[derive(Debug)]
+pub struct Mount {
+    /// The directory that is the volume.
+    pub volume: PathBuf,
+    /// Where it is shown.
+    pub point: PathBuf,
+    /// To whom.
+    pub access: Access,
+    /// Let no read or write bypass the daemon.
+    pub every_read: bool,
+    /// Where files go; `None`: all stay in place.
+    pub placement: Option<Wanted>,
+    /// Told what was copied to tiers before the volume is shown.
+    pub warmed: fn(&Warmed),
+    /// The record, if one is wanted.
+    pub record: Option<Record>,
+}
+
+/// A mount that is served, and its daemon.
+#[derive(Debug)]
+pub struct Lasting {
+    /// Where it can be reached, outer ones first.
+    pub points: Vec<PathBuf>,
+    /// Things that a person should know.
+    pub warnings: Vec<String>,
+    daemon: Pid,
+    control: Channel,
+}
+
+/// How a lasting mount ended.
+#[derive(Debug)]
+pub struct Unmounting {
+    /// Where its record is.
+    pub run: Option<PathBuf>,
+    /// Things that a person should know.
+    pub warnings: Vec<String>,
+    /// What became of the files on other tiers.
+    pub homecomings: Vec<HomecomingTold>,
+}
+
+/// Mounts a volume and leaves its daemon behind.
+///
+/// This process must have one thread, and descriptors other than the standard ones are closed: the
+/// daemon must not keep somebody's pipe open.
+///
+/// # Errors
+/// When it can't be shown; nothing is left behind then.
+pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
+    // SAFETY: nothing here owns one of these yet.
+    unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
+    let volumes = std::slice::from_ref(&wanted.volume);
+    let mut plan = cover::plan(volumes).map_err(Failure::Refused)?;
+    let volume = plan.targets[0].path.clone();
+    let refuse = |error| cover::Refusal { path: wanted.point.clone(), attached: false, error };
+    let point = wanted.point.canonicalize().map_err(refuse).map_err(Failure::Refused)?;
+    if point != volume && point.starts_with(&volume) {
+        let why = "it lies in the volume, which would contain itself";
+        return Err(Failure::Refused(refuse(io::Error::other(why))));
+    }
+    let tiers = open_tiers(&plan, wanted.placement.as_ref(), wanted.warmed);
+    let tiers = tiers.map_err(Failure::Tier)?;
+    for room in tiers.iter().flatten().flat_map(|tiers| tiers.rooms()) {
+        if room.path.starts_with(&point) {
+            let error = io::Error::other("it would be hidden behind the mount");
+            let (path, step) = (room.path.clone(), "using");
+            tiers.iter().flatten().for_each(|tiers| tiers.close());
+            return Err(Failure::Tier(Trouble { path, step, error }));
+        }
+    }
+    let warnings = tiers.iter().flatten().flat_map(|tiers| tiers.missing()).collect();
+    plan.move_to(&volume, &point);
+    let (mounts_out, mounts_in) = pair()?;
+    let (front_side, daemon_side) = pair()?;
+    let signals = front::block_signals();
+    // SAFETY: this process has one thread, so the child may do anything.
+    let daemon = match unsafe { fork() }.map_err(system("starting the daemon"))? {
+        None => {
+            drop((mounts_out, front_side));
+            // The mounts are made from these; the daemon must serve them from its own.
+            daemon::main(daemon::Parts {
+                plan,
+                tiers,
+                every_read: wanted.every_read,
+                record: wanted.record,
+                role: daemon::Role::Lasting { access: wanted.access },
+                mounts: mounts_in,
+                control: Channel::new(daemon_side),
+                foreign: Vec::new(),
+            })
+        }
+        Some(pid) => pid,
+    };
+    drop((mounts_in, daemon_side, tiers));
+    let control = Channel::new(front_side);
+    let shown = show(&plan, &volume, wanted.access, &mounts_out, &control);
+    signals.restore();
+    match shown {
+        Ok(points) => Ok(Lasting { points, warnings, daemon, control }),
+        Err(failure) => {
+            control.say(&ToDaemon::NotRun);
+            drop((mounts_out, control));
+            reap(daemon);
+            Err(failure)
+        }
+    }
+}
+
+/// Makes the mounts, and waits until they can be used.
+fn show(
+    plan: &cover::Plan,
+    volume: &std::path::Path,
+    access: Access,
+    mounts: &std::os::fd::OwnedFd,
+    control: &Channel,
+) -> Result<Vec<PathBuf>, Failure> {
+    let made = cover::Lasting::make(plan, volume, access, mounts.as_fd());
+    let made = made.map_err(|closed| Failure::Closed(closed.step, closed.error))?;
+    let mut ready = [0u8; 1];
+    if !matches!(rustix::io::read(mounts, &mut ready), Ok(1)) {
+        let error = io::Error::from_raw_os_error(libc::EPIPE);
+        return Err(match control.hear::<ToFront>() {
+            Some(ToFront::Failed { why }) => Failure::System(why, error),
+            _ => Failure::System("waiting for the daemon".into(), error),
+        });
+    }
+    let mut device = None;
+    for target in &plan.targets {
+        // Until it was asked, the kernel takes the root of a mount for root's own.
+        let step = format!("reaching {}", target.point.display());
+        let stat = rustix::fs::stat(&target.point).map_err(system(&step))?;
+        device = device.or(Some((libc::major(stat.st_dev), libc::minor(stat.st_dev))));
+    }
+    let (major, minor) = device.unwrap_or_default();
+    control.say(&ToDaemon::Mounted { major, minor });
+    match control.hear::<ToFront>() {
+        Some(ToFront::Ready) => Ok(made.keep()),
+        Some(ToFront::Failed { why }) => Err(Failure::System(why, io::Error::other("failed"))),
+        _ => Err(Failure::System("waiting for the daemon".into(), io::Error::other("it is gone"))),
+    }
+}
+
+impl Lasting {
+    /// Waits until somebody unmounts; SIGINT, SIGTERM and SIGHUP are taken for that wish. `None`
+    /// when the daemon was lost.
+    pub fn wait(self) -> Option<Unmounting> {
+        let _held = front::block_signals();
+        let daemon = self.daemon;
+        let _ = std::thread::Builder::new().name("forebay-term".into()).spawn(move || {
+            loop {
+                let signal = front::next_signal().si_signo;
+                if matches!(signal, libc::SIGINT | libc::SIGTERM | libc::SIGHUP) {
+                    let _ = kill_process(daemon, Signal::TERM);
+                }
+            }
+        });
+        unmounted(&self.control)
+    }
+}
+
+/// Waits for the daemon's last word.
+pub(super) fn unmounted(control: &Channel) -> Option<Unmounting> {
+    match control.hear::<ToFront>()? {
+        ToFront::Over { run, warnings, homecomings, .. } => {
+            Some(Unmounting { run: run.map(PathBuf::from), warnings, homecomings })
+        }
+        ToFront::Failed { .. } | ToFront::Ready => None,
+    }
+}

@@ -1,0 +1,69 @@
+//! What starting a run and making a lasting mount have in common.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::Pid;
+
+use crate::cover::{self, Refusal};
+use crate::tiers::{Purpose, Tiers, Trouble, Wanted, Warmed};
+
+/// Why nothing was run.
+#[derive(Debug)]
+pub enum Failure {
+    /// A tree can't be covered.
+    Refused(Refusal),
+    /// A tier can't be used.
+    Tier(Trouble),
+    /// FUSE or the namespaces are not to be had; the step and the system's word.
+    Closed(String, io::Error),
+    /// The command is not there.
+    NotFound(OsString),
+    /// The command can't be executed.
+    NotExecutable(OsString, io::Error),
+    /// Something else of the system's.
+    System(String, io::Error),
+}
+
+pub(super) fn system<E: Into<io::Error>>(step: &str) -> impl FnOnce(E) -> Failure {
+    move |error| Failure::System(step.to_owned(), error.into())
+}
+
+pub(super) fn pair() -> Result<(OwnedFd, OwnedFd), Failure> {
+    socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+        .map_err(system("making a socket pair"))
+}
+
+/// The tiers of each covered directory, in the order of the targets.
+pub(super) fn open_tiers(
+    plan: &cover::Plan,
+    placement: Option<&Wanted>,
+    told: fn(&Warmed),
+) -> Result<Vec<Option<Tiers>>, Trouble> {
+    let mut numbers = plan.targets.len() as u16;
+    let open = |target: &cover::Target| {
+        if !target.asked {
+            return Ok(None);
+        }
+        let purpose = placement.map_or(Purpose::Show, Purpose::Place);
+        let mut tiers = Tiers::open(&target.path, purpose)?;
+        if let Some(tiers) = &mut tiers {
+            numbers += tiers.number(numbers);
+            if let Some(warmed) = tiers.warm(&target.path) {
+                told(&warmed);
+            }
+        }
+        Ok(tiers)
+    };
+    plan.targets.iter().map(open).collect()
+}
+
+pub(super) unsafe fn fork() -> io::Result<Option<Pid>> {
+    // SAFETY: the caller has one thread.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        pid => Ok(Pid::from_raw(pid)),
+    }
+}

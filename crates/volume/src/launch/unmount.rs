@@ -1,0 +1,162 @@
+//! The end of a lasting mount: who is in the way, and waiting until all files are home.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
+
+use super::lasting::{Unmounting, unmounted};
+use super::{Channel, door_of};
+use crate::cover::{Mount, mounts, unmount_at};
+
+/// The type that our mounts have in the mount table.
+const KIND: &str = "fuse.forebay";
+/// Users of a mount that are named.
+const MOST_NAMED: usize = 8;
+
+/// A wait longer than this is explained.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// What came of unmounting.
+#[derive(Debug)]
+pub enum Unmounted {
+    /// It is gone, and the daemon has said how.
+    Done(Unmounting),
+    /// It is gone, and no daemon was there to say anything: it was killed before.
+    Orphan,
+    /// Nobody new can use it; these still do, and then it ends.
+    Lingering(Vec<InTheWay>),
+}
+
+/// A process that uses a mount.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InTheWay {
+    /// Its number.
+    pub pid: u32,
+    /// Its name.
+    pub name: String,
+}
+
+/// Where volumes are mounted for everybody, by place.
+///
+/// # Errors
+/// Where /proc is not mounted.
+pub fn lasting_mounts() -> io::Result<Vec<Mount>> {
+    let mut found: Vec<Mount> =
+        mounts()?.into_iter().filter(|mount| mount.kind == KIND && is_lasting(mount)).collect();
+    found.sort_by(|a, b| a.point.cmp(&b.point));
+    Ok(found)
+}
+
+/// Those of `forebay run` are named `forebay`; lasting ones after their volume.
+fn is_lasting(mount: &Mount) -> bool {
+    mount.source.starts_with('/')
+}
+
+/// Unmounts what is mounted at `point`, and waits until its files are home; with `lazy`, not for
+/// those who still use it. `waiting` is called if the end takes its time.
+///
+/// # Errors
+/// NotFound when nothing of ours is mounted there; ResourceBusy, with those who use it; else the
+/// system's.
+pub fn unmount(
+    point: &Path,
+    lazy: bool,
+    waiting: fn(),
+) -> Result<Unmounted, (io::Error, Vec<InTheWay>)> {
+    let plain = |error| (error, Vec::new());
+    let all = lasting_mounts().map_err(plain)?;
+    let found = all.iter().rfind(|mount| mount.point == point);
+    let mount = found.ok_or_else(|| plain(io::ErrorKind::NotFound.into()))?;
+    let daemon = knock(mount);
+    let users = users_of(&all, mount);
+    if !users.is_empty() && !lazy {
+        return Err((io::ErrorKind::ResourceBusy.into(), users));
+    }
+    let inner = all.iter().filter(|one| one.source == mount.source && one.point.starts_with(point));
+    let inner: Vec<&Mount> = inner.collect();
+    for one in inner.iter().rev() {
+        unmount_at(&one.point, lazy).map_err(|error| (error, users_of(&all, mount)))?;
+    }
+    match daemon {
+        _ if !users.is_empty() => Ok(Unmounted::Lingering(users)),
+        Some(daemon) => {
+            if !daemon.stirs_within(PATIENCE) {
+                waiting();
+            }
+            Ok(unmounted(&daemon).map_or(Unmounted::Orphan, Unmounted::Done))
+        }
+        None => Ok(Unmounted::Orphan),
+    }
+}
+
+/// Reaches the daemon of a mount, if it lives.
+fn knock(mount: &Mount) -> Option<Channel> {
+    let owner = mount.options.split(',').find_map(|option| option.strip_prefix("user_id="))?;
+    let flags = SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).ok()?;
+    connect(&socket, &door_of(mount.device).ok()?).ok()?;
+    // Anybody can take a name that is free; believe the mount's owner only.
+    let peer = rustix::net::sockopt::socket_peercred(&socket).ok()?;
+    (peer.uid.as_raw().to_string() == owner).then(|| Channel::new(socket))
+}
+
+/// Processes with an open file, a mapping, or their working or root directory in a mount or those
+/// below it, as far as this user may see.
+fn users_of(all: &[Mount], mount: &Mount) -> Vec<InTheWay> {
+    let ours = all.iter().filter(|one| one.source == mount.source);
+    let devices: Vec<u64> = ours.map(|one| libc::makedev(one.device.0, one.device.1)).collect();
+    let names: Vec<&[u8]> = vec![mount.point.as_os_str().as_bytes()];
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        if found.len() < MOST_NAMED && uses(&entry.path(), &devices, &names) {
+            let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
+            found.push(InTheWay { pid, name: name.trim_end().to_owned() });
+        }
+    }
+    found
+}
+
+fn uses(process: &Path, devices: &[u64], names: &[&[u8]]) -> bool {
+    // The link first: it needs no answer of the mount, whose daemon may be gone.
+    let leads = |link: PathBuf| {
+        let target = fs::read_link(&link).unwrap_or_default();
+        names.iter().any(|name| is_below(target.as_os_str(), name))
+            && fs::metadata(&link).map_or(true, |meta| devices.contains(&meta.dev()))
+    };
+    let open = fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
+    let mapped = fs::read(process.join("maps")).unwrap_or_default();
+    ["cwd", "root", "exe"].iter().any(|link| leads(process.join(link)))
+        || open.into_iter().any(|fd| leads(fd.path()))
+        || mapped.split(|byte| *byte == b'\n').any(|line| {
+            let path = line.iter().position(|byte| *byte == b'/').map(|at| &line[at..]);
+            path.is_some_and(|path| {
+                names.iter().any(|name| is_below(OsStr::from_bytes(path), name))
+            })
+        })
+}
+
+fn is_below(path: &OsStr, name: &[u8]) -> bool {
+    let rest = path.as_bytes().strip_prefix(name);
+    rest.is_some_and(|rest| rest.first().is_none_or(|next| *next == b'/'))
+}
+
+/// The absolute form of a path whose last part may be a dead mount, which can't be asked.
+#[must_use]
+pub fn place_of(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    if let Ok(real) = absolute.canonicalize() {
+        return real;
+    }
+    match (absolute.parent().map(Path::canonicalize), absolute.file_name()) {
+        (Some(Ok(parent)), Some(name)) => parent.join(name),
+        _ => absolute,
+    }
+}

@@ -1,0 +1,97 @@
+#!/bin/bash
+# If this failed, jobs that Slurm runs would not see a mounted volume, or a run with rules would
+# send them to files that they can't find.
+# ring: short
+# as: root
+# bare: no
+# needs: slurmctld slurmd sbatch munged
+# limit: 120
+set -u
+. "$REAL/lib.sh"
+
+# A cluster of one node, all of it in this case's own namespaces.
+etc=$WORK/slurm host=$(hostname -s)
+mkdir -p "$etc/spool" "$etc/state" "$WORK/munge"
+chown munge: "$WORK/munge" && chmod 755 "$WORK" "$WORK/munge"
+head -c 1024 /dev/urandom > "$WORK/munge/key"
+chown munge: "$WORK/munge/key" && chmod 400 "$WORK/munge/key"
+as_munge() { setpriv --reuid munge --regid munge --clear-groups "$@"; }
+as_munge munged --force --key-file="$WORK/munge/key" --socket="$WORK/munge/socket" \
+    --pid-file="$WORK/munge/pid" --log-file="$WORK/munge/log" --seed-file="$WORK/munge/seed" ||
+    fail "munged"
+cat > "$etc/slurm.conf" <<CONF
+ClusterName=case
+SlurmctldHost=$host
+AuthType=auth/munge
+AuthInfo=socket=$WORK/munge/socket
+CredType=cred/munge
+SlurmUser=root
+SlurmctldPort=16817
+SlurmdPort=16818
+StateSaveLocation=$etc/state
+SlurmdSpoolDir=$etc/spool
+SlurmctldPidFile=$etc/slurmctld.pid
+SlurmdPidFile=$etc/slurmd.pid
+SlurmctldLogFile=$etc/slurmctld.log
+SlurmdLogFile=$etc/slurmd.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+ReturnToService=2
+NodeName=$host CPUs=1 State=UNKNOWN
+PartitionName=all Nodes=ALL Default=YES State=UP
+CONF
+export SLURM_CONF=$etc/slurm.conf
+slurmctld && slurmd || { cat "$etc"/*.log; fail "Slurm does not start"; }
+stop() {
+    kill "$(cat "$etc/slurmd.pid")" "$(cat "$etc/slurmctld.pid")" "$(cat "$WORK/munge/pid")"
+    wait_for 20 sh -c "! pgrep -x 'slurmd|slurmctld|munged' > /dev/null"
+}
+idle() { sinfo -h -o %T | grep -qx idle; }
+wait_for 30 idle || { cat "$etc"/*.log; sinfo; stop; fail "the node does not come up"; }
+
+say "a job sees the volume, and what it writes goes where the rules say"
+mkdir data
+echo input > data/input
+chown -R forebay-test: data
+cat > "$WORK/packed.toml" <<RULES
+[[rule]]
+match = "*.tmp"
+home = "far"
+after = "discard"
+
+[[rule]]
+match = "**"
+home = "far"
+RULES
+"$FOREBAY" mount --allow-other --site "$WORK/site.toml" --rules "$WORK/packed.toml" data data ||
+    fail "mount"
+cat > "$WORK/job.sh" <<'JOB'
+#!/bin/bash
+set -e
+sort input > sorted.tmp
+md5sum sorted.tmp > result
+JOB
+chmod 755 "$WORK/job.sh"
+cd data || exit 1
+chmod 1777 "$WORK/far"
+sbatch -W --uid=forebay-test -D "$PWD" -o log "$WORK/job.sh" || {
+    cat "$etc"/*.log; ls -la; stop; fail "the job"; }
+cd ..
+[ -f data/result ] && [ "$(stat -c %U data/result)" = forebay-test ] || fail "no result of the user's"
+ls "$WORK"/far/*/* | grep -q result || fail "the rules did not reach the job"
+"$FOREBAY" unmount data || fail "unmount"
+[ -f data/result ] && [ ! -L data/result ] || fail "the result is not home"
+[ ! -e data/sorted.tmp ] || fail "the temporary file was not discarded"
+[ "$(cut -d' ' -f1 data/result)" = "$(md5sum < data/input | cut -d' ' -f1)" ] || fail "wrong result"
+
+say "a run whose tasks go elsewhere stops before the first redirect"
+expect_status 125 "$FOREBAY" run --site "$WORK/site.toml" --rules "$WORK/rules.toml" -- \
+    sbatch -W -o "$WORK/log" "$WORK/job.sh"
+
+say "a run without rules says what it did not see"
+cp data/input .
+"$FOREBAY" run -o "$WORK/runs/s.run" -- sbatch -W -o "$WORK/log" -D "$PWD" "$WORK/job.sh" \
+    2> "$WORK/said" || fail "run"
+grep -q sbatch "$WORK/said" || { cat "$WORK/said"; fail "it says nothing of sbatch"; }
+stop
