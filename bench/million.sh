@@ -45,7 +45,6 @@ case ${1:-} in
         began=$EPOCHREALTIME
         walk
         memory "walked"
-        exit
         ;;
     stage-again)
         began=$2 files=$3
@@ -56,8 +55,13 @@ case ${1:-} in
         began=$EPOCHREALTIME
         [ "$(find . -name '*7.txt' -print0 | xargs -0 cat | wc -c)" -eq $((files / 10 * 300)) ] || exit 1
         memory "every tenth file read"
-        exit
         ;;
+esac
+case ${1:-} in stage-*)
+    echo "$EPOCHREALTIME $(daemon)" >../ended.new
+    mv ../ended.new ../ended
+    exit
+    ;;
 esac
 
 files=1000000 cold='' in=/tmp
@@ -84,9 +88,23 @@ layout = "packed"
 after = "keep"
 END
 cd "$all/project"
+end() { # The end of a run: the daemon's peak until it is gone, for nobody is left inside to look.
+    local since pid peak='' now
+    until [ -s ../ended ]; do sleep 0.1; done
+    read -r since pid <../ended
+    while now=$(awk '/^VmHWM/ { print $2 }' "/proc/$pid/status" 2>/dev/null) && [ -n "$now" ]; do
+        peak=$now
+        sleep 0.02
+    done
+    awk -v since="$since" -v now="$EPOCHREALTIME" -v peak="$peak" 'BEGIN {
+        printf "| %-28s | %9.2f | %8s | %8.0f |\n", "ended", now - since, "", peak / 1024 }'
+}
 run() { # STAGE
+    rm -f ../ended
+    end &
     XDG_STATE_HOME=$all/state "$forebay" run -q --site ../site.toml --rules ../rules.toml -- \
         bash "$me" "$1" "$EPOCHREALTIME" "$files" 3>&1 >&2
+    wait
 }
 printf '| %-28s | %9s | %8s | %8s |\n' "$files packed files" seconds "RSS, MiB" "peak, MiB"
 echo "|---|---|---|---|"

@@ -23,7 +23,7 @@ use rustix::process::Signal;
 use crate::cover;
 use crate::daemon;
 pub use crate::daemon::Record;
-use crate::tiers::{Wanted, Warmed};
+use crate::tiers::{Tiers, Wanted, Warmed};
 pub use lasting::{Lasting, Mount, Unmounting, mount};
 pub use shared::Failure;
 use shared::{fork, open_tiers, pair, system};

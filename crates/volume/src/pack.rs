@@ -42,6 +42,8 @@ pub(crate) use record::{Attr, DirKey, Time};
 pub(crate) use works::Work;
 use works::Works;
 
+use crate::short::ShortName;
+
 /// Files up to this size, in bytes, are in the log; larger ones keep their working file. It is
 /// what one write of the log can carry without a wait that others feel.
 pub(crate) const LARGEST: u64 = 128 << 10;
@@ -75,7 +77,7 @@ pub(crate) struct PackedDir {
     pub(crate) key: DirKey,
     /// Below the covered directory, when its first file was packed.
     pub(crate) path: Vec<u8>,
-    pub(crate) names: Vec<Vec<u8>>,
+    pub(crate) names: Vec<ShortName>,
 }
 
 /// The names and files of a pack that is used no more: memory, which takes its time to be let go.
@@ -280,8 +282,7 @@ impl Pack {
     pub(crate) fn dirs(&self) -> Vec<PackedDir> {
         let state = self.state.lock();
         let used = state.index.dirs.iter().filter(|dir| !dir.names.is_empty());
-        let names =
-            |dir: &index::Dir| dir.names.keys().map(|name| name.as_bytes().to_vec()).collect();
+        let names = |dir: &index::Dir| dir.names.keys().cloned().collect();
         used.map(|dir| PackedDir { key: dir.key, path: dir.path.clone(), names: names(dir) })
             .collect()
     }

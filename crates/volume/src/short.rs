@@ -14,12 +14,19 @@ pub(crate) enum ShortName {
     Apart(Box<[u8]>),
 }
 
-impl ShortName {
-    pub(crate) fn as_bytes(&self) -> &[u8] {
+impl std::ops::Deref for ShortName {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
         match self {
             ShortName::Here { length, bytes } => &bytes[..usize::from(*length)],
             ShortName::Apart(bytes) => bytes,
         }
+    }
+}
+
+impl ShortName {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        self
     }
 }
 
