@@ -550,3 +550,24 @@ fn a_name_that_yields_says_to_whom_after_a_kill() {
     let found = later.find(DIRS[0], b"a").expect("still there");
     assert_eq!(found.yields, Some(DIRS[1]));
 }
+
+/// What a power failure took stays taken: the pack is opened more than once in the life of the
+/// machine that comes after it, and its log still has the records of the life before.
+#[test]
+fn what_an_earlier_life_left_means_nothing_in_any_later_run() {
+    let works = tempfile::tempdir().expect("a directory");
+    let place = Place::default();
+    let pack = open(&place, works.path(), 1).expect("opened");
+    let (ino, work) = pack.make(DIRS[0], Vec::new, b"a", Attr::default()).expect("made");
+    works_write(&work, b"first").expect("written");
+    pack.settle(ino, &work, true).expect("settled");
+    pack.land_on(DIRS[0], b"a", DIRS[1]).expect("noted");
+    drop((pack, work));
+    for run in ["first", "second"] {
+        let pack = open(&place, works.path(), 2).expect("opened");
+        let found = pack.find(DIRS[0], b"a").expect("still packed");
+        assert_eq!((found.over, found.yields), (Some(DIRS[1]), None), "{run} run");
+        let found = shown(&pack);
+        assert_eq!(found.files[&ino].0, b"first", "{run} run");
+    }
+}
