@@ -34,6 +34,8 @@ impl Pack {
         drop(state);
         // What the log has dropped may go only when that is safe.
         self.state.lock().log.disk.sync()?;
+        // Nor may a log come back that was replaced just before a kill: it would name them.
+        self.ground.sync()?;
         self.works.keep_only(&used)?;
         // Last: what was done so far must not be taken for this life's, should it be cut short.
         let mut state = self.state.lock();

@@ -89,6 +89,9 @@ impl Ground for Place {
         *self.log.lock() = self.fresh.lock().clone();
         Ok(true)
     }
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
     fn discard(&self) -> Result<()> {
         *self.fresh.lock() = Memory::default();
         Ok(())
