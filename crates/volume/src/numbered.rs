@@ -85,6 +85,10 @@ impl<T> Numbered<T> {
         })
     }
 
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.groups.values_mut().flat_map(|group| &mut group.things)
+    }
+
     pub(crate) fn values(&self) -> impl Iterator<Item = &T> {
         self.groups.values().flat_map(|group| &group.things)
     }

@@ -178,8 +178,9 @@ impl Pack {
         world: World,
     ) -> std::result::Result<Pack, Damage> {
         let disk = ground.log()?;
-        // A kill can come before the first bytes of a log are written.
-        let is_new = disk.length()? < record::HEADER;
+        // A kill can come before the first bytes of a log are written, a power failure before they
+        // are safe; nothing is behind them until then.
+        let is_new = disk.length()? <= record::HEADER;
         let (log, index) = match is_new {
             true => (Log::begin(disk, (world.salt)())?, Index::default()),
             false => Log::open(disk, world.boot)?,

@@ -11,7 +11,7 @@ impl Index {
     /// and nothing was done.
     pub(super) fn apply(&mut self, record: &Record<'_>, at: u64, head_crc: u32, size: u64) -> bool {
         match *record {
-            Record::Begin { boot } => self.boot = boot,
+            Record::Begin { boot } => self.begin(boot),
             Record::Safe { .. } => {}
             Record::Dir { dir, key, path } => {
                 if dir as usize != self.dirs.len() {

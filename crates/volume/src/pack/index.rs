@@ -156,15 +156,19 @@ impl Index {
         true
     }
 
-    /// The working file of a file means nothing.
-    pub(super) fn drop_work(&mut self, ino: u64) {
-        if let Some(inode) = self.inodes.get_mut(ino) {
-            inode.work = None;
+    /// A run begins. This comes with the record, since a log is read again within one life of the
+    /// machine, too: what an earlier life left may not mean something once more then.
+    pub(super) fn begin(&mut self, boot: [u8; 16]) {
+        if self.boot != boot {
+            self.drop_life();
         }
+        self.boot = boot;
     }
 
-    /// Files in place that packed ones were made into may be without their bytes: they are hidden.
-    pub(super) fn drop_landings(&mut self) {
+    /// Another life of the machine: working files that were in use may hold anything, and files in
+    /// place that packed ones were made into may be without their bytes, so those are hidden.
+    pub(super) fn drop_life(&mut self) {
+        self.inodes.values_mut().for_each(|inode| inode.work = None);
         for name in self.dirs.iter_mut().flat_map(|dir| dir.names.values_mut()) {
             if let Some(marks) = &mut name.marks {
                 marks.over = marks.lands.take().or(marks.over);

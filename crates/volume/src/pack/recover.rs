@@ -11,24 +11,18 @@ impl Pack {
     /// hold anything, so what the log says stands.
     pub(super) fn recover(&self, same_life: bool) -> Result<()> {
         let open: Vec<(u64, u64)> = {
-            let state = self.state.lock();
+            let mut state = self.state.lock();
+            if !same_life {
+                state.index.drop_life();
+            }
             let all = state.index.inodes.iter();
             all.filter_map(|(ino, inode)| Some((ino, inode.work?))).collect()
         };
         for (ino, number) in open {
-            let work = if same_life { self.works.open(number).ok() } else { None };
             // On a full tier the working file keeps the bytes.
-            let settled = match work {
-                Some(work) => self.settle(ino, &work, false).is_ok(),
-                None => false,
-            };
-            if !settled && !same_life {
-                self.state.lock().index.drop_work(ino);
+            if let Ok(work) = self.works.open(number) {
+                let _ = self.settle(ino, &work, false);
             }
-        }
-        if !same_life {
-            // Files that came home when the power failed may be names without bytes.
-            self.state.lock().index.drop_landings();
         }
         let used = self.measure_bodies()?;
         let mut state = self.state.lock();
@@ -40,6 +34,8 @@ impl Pack {
         drop(state);
         // What the log has dropped may go only when that is safe.
         self.state.lock().log.disk.sync()?;
+        // Nor may a log come back that was replaced just before a kill: it would name them.
+        self.ground.sync()?;
         self.works.keep_only(&used)?;
         // Last: what was done so far must not be taken for this life's, should it be cut short.
         let mut state = self.state.lock();
