@@ -14,6 +14,7 @@ mod lookup;
 mod node;
 mod open;
 mod packed;
+mod packed_nodes;
 mod placed;
 mod placing;
 mod remove;

@@ -13,6 +13,7 @@ mod bytes;
 mod disk;
 mod index;
 mod log;
+mod name;
 mod names;
 mod reader;
 mod record;

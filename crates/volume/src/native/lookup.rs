@@ -49,7 +49,7 @@ impl Native {
     ) -> (Entry, Arc<Node>) {
         let Seen { stat, placed, packed, body } = seen;
         let mut node = match packed {
-            Some(packed) => self.table.take_packed(packed),
+            Some(packed) => self.table.packed.take(packed),
             None => self.table.take(&stat),
         };
         if let Some(placed) = placed {

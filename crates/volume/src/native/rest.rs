@@ -1,6 +1,6 @@
 //! Packed files that the kernel knows and nobody uses. The kernel remembers names until it needs
 //! the memory, a million of them if they were once listed; of such a file no more is kept than the
-//! pack can't tell. The first request about it makes it a node again (see `table`).
+//! pack can't tell. The first request about it makes it a node again.
 
 use std::ffi::CString;
 use std::sync::atomic::AtomicU64;

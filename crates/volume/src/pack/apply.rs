@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::index::{Bytes, Dir, INODE_COST, Index, Inode, Name};
+use super::index::{Bytes, Dir, INODE_COST, Index, Inode};
+use super::name::Name;
 use super::record::{Attr, Record};
 
 impl Index {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
+use super::name::Name;
 use super::record::{Attr, DirKey};
 use crate::numbered::Numbered;
 use crate::short::ShortName;
@@ -31,39 +32,6 @@ pub(super) struct Inode {
     pub(super) bytes: Bytes,
     /// Bytes newer than those are in this working file.
     pub(super) work: Option<u64>,
-}
-
-/// A packed name. There may be millions, and few have marks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Name {
-    pub(super) ino: u64,
-    marks: Option<Box<Marks>>,
-}
-
-/// What a packed name has to do with files in place.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Marks {
-    /// This file in place had the name, and may still be there, hidden.
-    pub(super) over: Option<DirKey>,
-    /// Gone, if this file in place has the name now.
-    pub(super) yields: Option<DirKey>,
-    /// The same, in the life of the machine in which it was noted.
-    pub(super) lands: Option<DirKey>,
-}
-
-impl Name {
-    pub(super) fn new(ino: u64, over: Option<DirKey>) -> Name {
-        let marks = over.map(|over| Box::new(Marks { over: Some(over), ..Marks::default() }));
-        Name { ino, marks }
-    }
-
-    pub(super) fn marks(&self) -> Marks {
-        self.marks.as_deref().copied().unwrap_or_default()
-    }
-
-    pub(super) fn marks_mut(&mut self) -> &mut Marks {
-        self.marks.get_or_insert_default()
-    }
 }
 
 /// A directory in place that has packed files.
