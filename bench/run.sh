@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What `make bench` runs: builds, measures, prints the table (Markdown) on standard output.
 #
-#   bench/run.sh             micro benchmarks, 7 repeats, and 3 pairs of each pipeline: 10 to 15 min
+#   bench/run.sh             micro benchmarks, 7 repeats, and 3 pairs of each pipeline: 12 to 17 min
 #   bench/run.sh --full      8 repeats and 15 pairs with every-read: the figures that are published
 #   bench/run.sh --check     as above; status 3 when a target is missed
 #   FOREBAY=path             the binary under test (default target/release/forebay, built first)

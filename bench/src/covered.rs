@@ -30,8 +30,8 @@ impl Forebay {
         Ok(Self { program: ground.pin(program, "forebay")?, build, shim })
     }
 
-    /// The words that go before a command; none for a bare run.
-    pub fn prefix(&self, arm: Arm, run_file: &Path) -> Vec<OsString> {
+    /// The words that go before a command, with more options of the run; none for a bare run.
+    pub fn prefix(&self, arm: Arm, options: &[OsString], run_file: &Path) -> Vec<OsString> {
         let mut words: Vec<OsString> = Vec::new();
         if arm == Arm::Bare {
             return words;
@@ -41,7 +41,20 @@ impl Forebay {
         if arm == Arm::EveryRead {
             words.extend(["--trace".into(), "every-read".into()]);
         }
+        words.extend_from_slice(options);
         words.extend(["-o".into(), run_file.into(), "--".into()]);
         words
     }
+}
+
+/// Options under which all files are packed in `tier`; what they name is written to `scratch`.
+/// Packed files stay for the next run: bringing them home is not what is measured.
+pub fn packed(tier: &Path, scratch: &Path) -> Result<Vec<OsString>> {
+    let (site, rules) = (scratch.join("site.toml"), scratch.join("rules.toml"));
+    let path = tier.display();
+    let tiers = format!("[tier.log]\npath = \"{path}\"\nreach = \"node\"\n");
+    std::fs::write(&site, tiers).during("write", &site)?;
+    let rule = "[[rule]]\nmatch = \"**\"\nhome = \"log\"\nlayout = \"packed\"\nafter = \"keep\"\n";
+    std::fs::write(&rules, rule).during("write", &rules)?;
+    Ok(vec!["--site".into(), site.into(), "--rules".into(), rules.into()])
 }

@@ -1,8 +1,9 @@
 //! The clock of a workload: it stands outside of the loop; single operations are only sampled.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::stats::quantile;
 use serde::{Deserialize, Serialize};
+use std::sync::Barrier;
 use std::time::Instant;
 
 /// What one workload did and how long it took; the last line of `forebay-bench work`.
@@ -92,6 +93,40 @@ impl Meter {
         Ok(())
     }
 
+    /// `ops` operations by each of `writers` threads, which begin together; an operation gets the
+    /// number of its writer and its own. The clock stands when the last one is done.
+    pub fn together(
+        &mut self,
+        writers: u64,
+        ops: u64,
+        op: impl Fn(u64, u64) -> Result<u64> + Sync,
+    ) -> Result<()> {
+        let (sample_every, begin) = (self.sample_every, Barrier::new(writers as usize + 1));
+        let alone = |writer: u64| {
+            let mut own = Meter::new(sample_every);
+            begin.wait();
+            own.once(ops, |at| op(writer, at)).map(|()| own)
+        };
+        let (ended, seconds) = std::thread::scope(|scope| {
+            let alone = &alone;
+            let all: Vec<_> =
+                (0..writers).map(|writer| scope.spawn(move || alone(writer))).collect();
+            begin.wait();
+            let start = Instant::now();
+            let ended: Vec<_> = all.into_iter().map(|one| one.join()).collect();
+            (ended, start.elapsed().as_secs_f64())
+        });
+        for own in ended {
+            let own = own.map_err(|_| Error::wrong("a writer panicked"))??;
+            self.done.ops += own.done.ops;
+            self.done.ops_all += own.done.ops_all;
+            self.done.bytes += own.done.bytes;
+            self.sampled_us.extend(own.sampled_us);
+        }
+        self.done.seconds += seconds;
+        Ok(())
+    }
+
     /// One operation that belongs to the loop before it, e.g. the close after the writes.
     pub fn and_then(&mut self, op: impl FnOnce() -> Result<()>) -> Result<()> {
         let start = Instant::now();
@@ -132,6 +167,25 @@ mod tests {
         let done = meter.finish();
         assert_eq!((done.ops, done.ops_all, done.bytes, done.samples), (100, 105, 300, 10));
         assert!(done.seconds > 0.0 && done.p50_us <= done.p99_us);
+    }
+
+    #[test]
+    fn writers_work_together_and_are_counted_together() {
+        let mut meter = Meter::new(10);
+        let all = std::sync::Mutex::new(Vec::new());
+        let note = |writer, at| {
+            all.lock().expect("nobody panics").push((writer, at));
+            Ok(2)
+        };
+        meter.together(3, 20, note).expect("the operation cannot fail");
+        let done = meter.finish();
+        assert_eq!((done.ops, done.ops_all, done.bytes, done.samples), (60, 60, 120, 6));
+        let mut all = all.into_inner().expect("nobody panicked");
+        all.sort_unstable();
+        let each = (0..3).flat_map(|writer| (0..20).map(move |at| (writer, at)));
+        assert!(done.seconds > 0.0 && all.into_iter().eq(each));
+        let fails = |writer, _| if writer == 1 { Err(Error::wrong("no")) } else { Ok(0) };
+        assert!(Meter::new(1).together(2, 1, fails).is_err());
     }
 
     #[test]

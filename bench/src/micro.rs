@@ -1,13 +1,13 @@
 //! The micro benchmarks: each workload bare and covered, in shuffled blocks.
 
-use crate::covered::Forebay;
+use crate::covered::{self, Forebay};
 use crate::error::{Error, Kind, Result};
 use crate::ground::{Backing, Ground};
 use crate::launch::{Ended, Launch};
 use crate::measure::Measured;
 use crate::record::{Arm, Label, Record, Saved, Session, Who, save, save_session};
 use crate::shuffle::Seeded;
-use crate::workloads::{self, Workload};
+use crate::workloads::{self, Layout, Workload};
 use crate::{interrupt, machine, requests};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -207,10 +207,14 @@ impl<'a> Bench<'a> {
     fn one(&self, workload: &Workload, label: Label) -> Result<Record> {
         let (who, at_unix) = (label.who, machine::unix_now());
         let dir = self.ground.fresh(who)?;
+        let packs = label.arm != Arm::Bare && workload.layout == Layout::Packed;
+        let tier = packs.then(|| self.ground.fresh(who)).transpose()?;
         let run_file = self.ground.scratch.join("micro-{}.run");
-        let outcome = self.attempt(workload, &label, &dir, &run_file);
+        let outcome = self.attempt(workload, &label, &dir, tier.as_deref(), &run_file);
         interrupt::check()?;
-        self.ground.clear(&dir)?;
+        for dir in [Some(&dir), tier.as_ref()].into_iter().flatten() {
+            self.ground.clear(dir)?;
+        }
         let requests = self.collect_requests();
         let mut record = Record {
             label,
@@ -237,17 +241,31 @@ impl<'a> Bench<'a> {
         workload: &Workload,
         label: &Label,
         dir: &Path,
+        tier: Option<&Path>,
         run_file: &Path,
     ) -> Result<(Ended, Measured)> {
         let (who, arm) = (label.who, label.arm);
-        self.launch(who, dir, self.work(workload, "setup", &[], &[]))?.succeed()?;
+        let scratch = &self.ground.scratch;
+        let options = tier.map(|tier| covered::packed(tier, scratch)).transpose()?;
+        let options = options.unwrap_or_default();
+        // Who is to see packed files needs a run, here one that is not measured.
+        let unmeasured = scratch.join("unmeasured.run");
+        let beside = if tier.is_some() { arm } else { Arm::Bare };
+        let beside = self.forebay.prefix(beside, &options, &unmeasured);
+        let step = |stage| {
+            let words = [beside.clone(), self.work(workload, stage, &[], &[])].concat();
+            let ended = self.launch(who, dir, words)?.succeed();
+            let _ = std::fs::remove_file(&unmeasured);
+            ended
+        };
+        step("setup")?;
         machine::sync_file_system(dir)?;
         if workload.cold {
             machine::drop_caches()?;
         }
         let result = self.ground.scratch.join("result.json");
         let _ = std::fs::remove_file(&result);
-        let prefix = self.forebay.prefix(arm, run_file);
+        let prefix = self.forebay.prefix(arm, &options, run_file);
         let to: [OsString; 2] = ["--result".into(), result.clone().into()];
         let words = if workload.starts_runs {
             self.work(workload, "run", &to, &prefix)
@@ -262,7 +280,10 @@ impl<'a> Bench<'a> {
             let seen = if measured.on_fuse { "covered" } else { "not covered" };
             return Err(Error::wrong(format!("the {arm} run saw a directory that is {seen}")));
         }
-        self.launch(who, dir, self.work(workload, "verify", &[], &[]))?.succeed()?;
+        step("verify")?;
+        if tier.is_some() && !self.forebay.shim && has_files(dir)? {
+            return Err(Error::wrong("files that were to be packed are in place".to_owned()));
+        }
         Ok((ended, measured))
     }
 
@@ -311,6 +332,21 @@ impl<'a> Bench<'a> {
         }
         Ok(sum)
     }
+}
+
+/// True when a file is in place, in the directory itself or one below.
+fn has_files(dir: &Path) -> Result<bool> {
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        // Forebay's own directory is none of the workload's.
+        if entry.file_name() == ".forebay" {
+            continue;
+        }
+        if !entry.file_type()?.is_dir() || has_files(&entry.path())? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The prefix of a single run: its number is 0.

@@ -276,7 +276,7 @@ impl<'a> Bench<'a> {
     fn attempt(&self, pipeline: &Pipeline, arm: Arm, dir: &Path, run_file: &Path) -> Result<Ended> {
         self.launch(pipeline, "prepare", dir, &[]).succeed()?;
         machine::sync_file_system(dir)?;
-        let prefix = self.forebay.prefix(arm, run_file);
+        let prefix = self.forebay.prefix(arm, &[], run_file);
         let ended = self.launch(pipeline, "run", dir, &prefix).succeed()?;
         self.launch(pipeline, "verify", dir, &[]).succeed()?;
         Ok(ended)

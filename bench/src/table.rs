@@ -193,7 +193,7 @@ fn micro_tables(saved: &Saved, missed: &mut u32) -> String {
             let Some(row) = Row::gather(saved, workload.name, who, Arm::Covered) else { continue };
             rows += &micro_row(workload, who, &row, missed);
             tails += &tail_row(workload, who, &row);
-            kinds += &requests::row(workload, who, &row.covered);
+            kinds += &requests::row(workload, who, &row.covered, missed);
             if !sessions.contains(&row.session) {
                 sessions.push(row.session);
             }

@@ -76,9 +76,32 @@ pub const MICRO: &[(&str, Who, Goal)] = &[
     ("stat-watched", Who::User, Goal::Ratio(0.8)),
     ("append-fsync", Who::Root, Goal::Ratio(0.5)),
     ("append-fsync", Who::User, Goal::Ratio(0.5)),
+    ("packed-create-300", Who::Root, Goal::Ratio(0.40)),
+    ("packed-create-300", Who::User, Goal::Ratio(0.40)),
+    ("packed-create-300-8", Who::Root, Goal::Ratio(0.35)),
+    ("packed-create-300-8", Who::User, Goal::Ratio(0.35)),
+    ("packed-stat", Who::Root, Goal::Ratio(0.8)),
+    ("packed-stat", Who::User, Goal::Ratio(0.8)),
+    ("packed-unlink", Who::Root, Goal::Ratio(0.5)),
+    ("packed-unlink", Who::User, Goal::Ratio(0.5)),
+    ("packed-append-fsync", Who::Root, Goal::Ratio(0.5)),
+    ("packed-append-fsync", Who::User, Goal::Ratio(0.5)),
     ("run-true", Who::Root, Goal::ExtraMs(100.0)),
     ("run-true", Who::User, Goal::ExtraMs(100.0)),
 ];
+
+/// Requests to the daemon for each operation, at most, whoever asks.
+pub const REQUESTS: &[(&str, f64)] = &[("packed-create-300", 5.0), ("packed-create-300-8", 5.0)];
+
+/// Share of an operation that the start of a run and its directories may cost in requests.
+const REQUESTS_BESIDE: f64 = 0.05;
+
+/// The promised number of requests for each operation, and whether `seen` keeps it.
+pub fn requests(name: &str, seen: f64) -> Option<(f64, Verdict)> {
+    let (_, most) = REQUESTS.iter().find(|(wanted, _)| *wanted == name)?;
+    let verdict = if seen <= most + REQUESTS_BESIDE { Verdict::Pass } else { Verdict::Miss };
+    Some((*most, verdict))
+}
 
 /// The promise of a micro workload.
 pub fn micro(name: &str, who: Who) -> Goal {
@@ -213,5 +236,16 @@ mod tests {
             assert_ne!(micro(name, *who), Goal::None);
         }
         assert_eq!(micro("rename", Who::Root), Goal::None);
+        for (name, _) in REQUESTS {
+            assert!(crate::workloads::find(name).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn requests_are_judged_and_those_of_the_start_are_forgiven() {
+        let verdict = |seen| requests("packed-create-300", seen).map(|(_, verdict)| verdict);
+        assert_eq!(verdict(5.02), Some(Verdict::Pass));
+        assert_eq!(verdict(5.5), Some(Verdict::Miss));
+        assert_eq!(requests("create-300", 9.0), None);
     }
 }

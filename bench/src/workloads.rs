@@ -1,6 +1,7 @@
 //! The micro workloads: one entry each in `WORKLOADS`. File system calls only, nothing else.
 //!
-//! `setup` and `verify` run on the bare directory, as the same user as the measured `run`.
+//! `setup` and `verify` run on the bare directory, as the same user as the measured `run`; those of
+//! covered runs with packed files run covered as well, since nobody else sees such files.
 
 use crate::error::{During, Error, Kind, Result};
 use crate::measure::{Measured, Meter};
@@ -12,6 +13,7 @@ use std::path::Path;
 mod append;
 mod data;
 mod names;
+mod packed;
 mod process;
 mod small;
 
@@ -69,6 +71,15 @@ pub enum Unit {
     MsPerOp,
 }
 
+/// How the files of covered runs are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// In place, each a file: no rule.
+    Plain,
+    /// By a rule, all in one log on a tier, which is on the same file system as the bare files.
+    Packed,
+}
+
 /// One workload.
 #[derive(Debug)]
 pub struct Workload {
@@ -82,6 +93,8 @@ pub struct Workload {
     pub cold: bool,
     /// It starts `forebay run` itself instead of being run under it.
     pub starts_runs: bool,
+    /// How the files of its covered runs are stored.
+    pub layout: Layout,
     /// Makes what the workload needs.
     pub setup: fn(&Place<'_>) -> Result<()>,
     /// Does the measured work.
@@ -94,8 +107,8 @@ pub struct Workload {
 
 /// All workloads, in the order of the tables.
 pub fn all() -> impl Iterator<Item = &'static Workload> {
-    let groups = [data::WORKLOADS, small::WORKLOADS, names::WORKLOADS, append::WORKLOADS];
-    groups.into_iter().chain([process::WORKLOADS]).flatten()
+    let data = [data::WORKLOADS, small::WORKLOADS, names::WORKLOADS, append::WORKLOADS];
+    data.into_iter().chain([packed::WORKLOADS, process::WORKLOADS]).flatten()
 }
 
 /// The workload called `name`.

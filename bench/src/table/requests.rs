@@ -3,6 +3,7 @@
 use crate::record::{Record, Who};
 use crate::requests::REMEDIES;
 use crate::stats::median;
+use crate::targets;
 use crate::workloads::Workload;
 use std::collections::BTreeSet;
 
@@ -11,12 +12,13 @@ const SHOWN_FROM: f64 = 0.01;
 
 pub(super) fn head() -> String {
     "\nRequests to the daemon for each operation (medians; the start of the run and warm-up are \
-     part of the count):\n\n| workload | as | all | by kind |\n|---|---|---|---|\n"
+     part of the count):\n\n| workload | as | all | promise | verdict | by kind |\n\
+     |---|---|---|---|---|---|\n"
         .to_owned()
 }
 
 /// One line; empty when the run file counted nothing.
-pub(super) fn row(workload: &Workload, who: Who, covered: &[&Record]) -> String {
+pub(super) fn row(workload: &Workload, who: Who, covered: &[&Record], missed: &mut u32) -> String {
     let kinds: BTreeSet<&str> =
         covered.iter().flat_map(|record| record.requests.keys().map(String::as_str)).collect();
     let mut each: Vec<(&str, f64)> = kinds
@@ -37,7 +39,13 @@ pub(super) fn row(workload: &Workload, who: Who, covered: &[&Record]) -> String 
         .filter(|(_, count)| *count >= SHOWN_FROM)
         .map(|(kind, count)| format!("{kind} {count:.2}"))
         .collect();
-    format!("| {} | {who} | {all:.2} | {} |\n", workload.name, shown.join(", "))
+    let judged = targets::requests(workload.name, all);
+    let (promise, verdict) = judged.map_or_else(Default::default, |(most, verdict)| {
+        *missed += u32::from(verdict.is_bad());
+        (format!("≤ {most:.0}"), verdict.word())
+    });
+    let kinds = shown.join(", ");
+    format!("| {} | {who} | {all:.2} | {promise} | {verdict} | {kinds} |\n", workload.name)
 }
 
 fn per_operation(record: &Record, kind: &str) -> Option<f64> {

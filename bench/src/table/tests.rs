@@ -44,9 +44,27 @@ fn a_micro_row_is_paired_with_the_bare_run_of_its_block() {
         "{text}"
     );
     assert!(text.contains("| create-300 | user | 1,000/s | 250/s | 0.25 |"), "{text}");
-    assert!(text.contains("| create-300 | root | 3.00 | lookup 2.00, create 1.00 |"), "{text}");
+    assert!(
+        text.contains("| create-300 | root | 3.00 |  |  | lookup 2.00, create 1.00 |"),
+        "{text}"
+    );
     assert!(text.contains("two cores"));
     assert_eq!(missed, 0);
+}
+
+#[test]
+fn a_promise_of_requests_is_judged() {
+    let mut missed = 0;
+    let mut saved = saved("packed-create-300", &[1.0; 7]);
+    let text = micro_tables(&saved, &mut missed);
+    assert!(text.contains("| packed-create-300 | root | 3.00 | ≤ 5 | pass | lookup"), "{text}");
+    assert_eq!(missed, 0);
+    for record in saved.records.iter_mut().filter(|record| record.label.arm != Arm::Bare) {
+        record.requests.insert("write".to_owned(), 2_500);
+    }
+    let text = micro_tables(&saved, &mut missed);
+    assert!(text.contains("| user | 5.50 | ≤ 5 | **miss** |"), "{text}");
+    assert_eq!(missed, 2);
 }
 
 #[test]

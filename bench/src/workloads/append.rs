@@ -1,6 +1,6 @@
 //! Appending: a log with a sync after each line, and the shell's `>>`.
 
-use super::{Place, Unit, Workload, nothing};
+use super::{Layout, Place, Unit, Workload, nothing};
 use crate::error::{Error, Result};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Mode, OFlags};
@@ -10,33 +10,38 @@ const LINE: &[u8; 100] = &[b'l'; 100];
 const LOG: &str = "log.txt";
 const REOPENED: u64 = 5_000;
 
+/// A journal.
+pub(super) const SYNCED: Workload = Workload {
+    name: "append-fsync",
+    operation: "write 100 B to an open log, fsync; for 1 s",
+    unit: Unit::OpsPerSecond,
+    cold: false,
+    starts_runs: false,
+    layout: Layout::Plain,
+    setup: |place| line(&open(place)?).map(drop),
+    run: |place, meter| {
+        let file = open(place)?;
+        meter.warm(1, |_| line(&file))?;
+        meter.passes(20, place.scale.seconds(1.0), |_| {
+            let bytes = line(&file)?;
+            rustix::fs::fsync(&file)?;
+            Ok(bytes)
+        })
+    },
+    verify: nothing,
+    sample_every: 1,
+};
+
 /// The workloads that append.
 pub(super) static WORKLOADS: &[Workload] = &[
-    Workload {
-        name: "append-fsync",
-        operation: "write 100 B to an open log, fsync; for 1 s",
-        unit: Unit::OpsPerSecond,
-        cold: false,
-        starts_runs: false,
-        setup: |place| line(&open(place)?).map(drop),
-        run: |place, meter| {
-            let file = open(place)?;
-            meter.warm(1, |_| line(&file))?;
-            meter.passes(20, place.scale.seconds(1.0), |_| {
-                let bytes = line(&file)?;
-                rustix::fs::fsync(&file)?;
-                Ok(bytes)
-            })
-        },
-        verify: nothing,
-        sample_every: 1,
-    },
+    SYNCED,
     Workload {
         name: "append-open",
         operation: "open(O_APPEND|O_CREAT), write 100 B, close, as `>>` does; 5,000 times",
         unit: Unit::OpsPerSecond,
         cold: false,
         starts_runs: false,
+        layout: Layout::Plain,
         setup: nothing,
         run: |place, meter| meter.once(place.scale.ops(REOPENED), |_| line(&open(place)?)),
         verify: |place| {

@@ -1,6 +1,6 @@
 //! Bytes in large files: sequential and random, cold and warm.
 
-use super::{Place, Unit, Workload, nothing};
+use super::{Layout, Place, Unit, Workload, nothing};
 use crate::error::{Error, Result};
 use crate::measure::Meter;
 use crate::shuffle::Seeded;
@@ -21,6 +21,7 @@ const BASE: Workload = Workload {
     unit: Unit::MibPerSecond,
     cold: false,
     starts_runs: false,
+    layout: Layout::Plain,
     setup: nothing,
     run: |_, _| Ok(()),
     verify: nothing,

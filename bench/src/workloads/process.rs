@@ -1,6 +1,6 @@
 //! Processes: a shell loop as pipelines have it, and the start and end of a run itself.
 
-use super::{Place, Unit, Workload, nothing};
+use super::{Layout, Place, Unit, Workload, nothing};
 use crate::error::{Error, Result};
 use crate::measure::Meter;
 use std::ffi::OsString;
@@ -30,6 +30,7 @@ pub(super) static WORKLOADS: &[Workload] = &[
         unit: Unit::OpsPerSecond,
         cold: false,
         starts_runs: false,
+        layout: Layout::Plain,
         setup: nothing,
         run: shell_loop,
         verify: check_shell,
@@ -41,6 +42,7 @@ pub(super) static WORKLOADS: &[Workload] = &[
         unit: Unit::MsPerOp,
         cold: false,
         starts_runs: true,
+        layout: Layout::Plain,
         setup: nothing,
         run: run_true,
         verify: nothing,

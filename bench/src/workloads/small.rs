@@ -1,6 +1,6 @@
 //! Small files: made, read, appended, replaced, one after the other in one directory.
 
-use super::{Place, Unit, Workload, names_of, nothing};
+use super::{Layout, Place, Unit, Workload, names_of, nothing};
 use crate::error::{Error, Result};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::{read, write};
@@ -8,7 +8,7 @@ use std::ffi::CStr;
 
 /// Size of a small file: the marker and log files of a workflow engine are about this long.
 pub(super) const SMALL: usize = 300;
-const CREATED: u64 = 10_000;
+pub(super) const CREATED: u64 = 10_000;
 const READ: u64 = 5_000;
 const REPLACED: u64 = 3_000;
 
@@ -18,25 +18,29 @@ const BASE: Workload = Workload {
     unit: Unit::OpsPerSecond,
     cold: false,
     starts_runs: false,
+    layout: Layout::Plain,
     setup: |place| make(place, READ),
     run: |_, _| Ok(()),
     verify: nothing,
     sample_every: 16,
 };
 
+/// Small files made one after the other.
+pub(super) const CREATE: Workload = Workload {
+    name: "create-300",
+    operation: "open(O_CREAT|O_EXCL), write 300 B, close; 10,000 new files",
+    setup: nothing,
+    run: |place, meter| {
+        let names = names_of("f", place.scale.ops(CREATED));
+        meter.once(names.len() as u64, |at| create(place, &names[at as usize], at))
+    },
+    verify: |place| check(place, CREATED),
+    ..BASE
+};
+
 /// The workloads on small files.
 pub(super) static WORKLOADS: &[Workload] = &[
-    Workload {
-        name: "create-300",
-        operation: "open(O_CREAT|O_EXCL), write 300 B, close; 10,000 new files",
-        setup: nothing,
-        run: |place, meter| {
-            let names = names_of("f", place.scale.ops(CREATED));
-            meter.once(names.len() as u64, |at| create(place, &names[at as usize], at))
-        },
-        verify: |place| check(place, CREATED),
-        ..BASE
-    },
+    CREATE,
     Workload {
         name: "read-small-first",
         operation: "open, read 300 B, close; 5,000 files new to the run",
@@ -114,7 +118,7 @@ pub(super) fn make(place: &Place<'_>, full: u64) -> Result<()> {
 }
 
 /// Each name is there with its own bytes, and nothing else is.
-fn check(place: &Place<'_>, full: u64) -> Result<()> {
+pub(super) fn check(place: &Place<'_>, full: u64) -> Result<()> {
     let names = names_of("f", place.scale.ops(full));
     for (at, name) in names.iter().enumerate() {
         read_one(place, name, at as u64)?;

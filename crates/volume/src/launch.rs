@@ -23,7 +23,7 @@ use rustix::process::Signal;
 use crate::cover;
 use crate::daemon;
 pub use crate::daemon::Record;
-use crate::tiers::{Wanted, Warmed};
+use crate::tiers::{Tiers, Wanted, Warmed};
 pub use lasting::{Lasting, Mount, Unmounting, mount};
 pub use shared::Failure;
 use shared::{fork, open_tiers, pair, system};
@@ -138,10 +138,17 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
         Some(pid) => pid,
     };
     // The daemon has the volumes now; it must be able to have them for itself alone.
-    drop((mounts_out, news_out, plan, tiers));
+    let names: Vec<_> = tiers.into_iter().flatten().filter_map(Tiers::into_names).collect();
+    drop((mounts_out, news_out, plan));
     let front = front::Front { daemon, command, control: Channel::new(front_side), signals };
     if let Some(failure) = child::news(news_in, &launch.command) {
         return Err(front.give_up(failure));
+    }
+    // A million names take a while to let go, so the command did not wait for it; and they are not
+    // ours to keep while it runs.
+    if !names.is_empty() {
+        drop(names);
+        crate::pack::trim();
     }
     let mut outcome = front.watch();
     outcome.warnings.extend(missing);

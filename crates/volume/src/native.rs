@@ -14,10 +14,12 @@ mod lookup;
 mod node;
 mod open;
 mod packed;
+mod packed_nodes;
 mod pages;
 mod placed;
 mod placing;
 mod remove;
+mod rest;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -48,9 +50,10 @@ pub(crate) use placed::Seen;
 
 use crate::creds::{Caller, Groups, Wardrobe};
 use crate::fuse::Device;
-use crate::recorder::Known;
+use crate::recorder::{Known, Older};
 use crate::tiers::Tiers;
 use crate::watch::Watch;
+use node::Recorded;
 use table::Table;
 
 /// What a verb can fail with: the backing file system's own word.
@@ -312,17 +315,18 @@ impl Native {
     pub(crate) fn known(
         &self,
         node: &Arc<Node>,
-        know: impl FnOnce(&[u8], Option<&Known>) -> Known,
+        know: impl FnOnce(&[u8], Option<Older>) -> Known,
     ) -> Arc<Known> {
         let epoch = self.renames.load(Relaxed);
         let mut kept = node.known.lock();
-        if let Some((at, known)) = &*kept
-            && *at == epoch
-        {
-            return Arc::clone(known);
-        }
-        let known = Arc::new(know(&self.path_of(node), kept.as_ref().map(|(_, old)| &**old)));
-        *kept = Some((epoch, Arc::clone(&known)));
+        let old = match &*kept {
+            Recorded::As(at, known) if *at == epoch => return Arc::clone(known),
+            Recorded::As(_, known) => known.file().map(|file| Older { file, moved: true }),
+            Recorded::Once(at, file) => Some(Older { file: *file, moved: *at != epoch }),
+            Recorded::Not => None,
+        };
+        let known = Arc::new(know(&self.path_of(node), old));
+        *kept = Recorded::As(epoch, Arc::clone(&known));
         known
     }
 

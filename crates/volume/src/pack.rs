@@ -13,6 +13,7 @@ mod bytes;
 mod disk;
 mod index;
 mod log;
+mod name;
 mod names;
 mod reader;
 mod record;
@@ -34,12 +35,15 @@ use rustc_hash::FxHashMap;
 use rustix::io::Errno;
 
 use disk::{Disk, Folder, Ground};
+pub(crate) use index::FIRST;
 use index::Index;
 use log::{Damage, Log};
 use record::Record;
 pub(crate) use record::{Attr, DirKey, Time};
 pub(crate) use works::Work;
 use works::Works;
+
+use crate::short::ShortName;
 
 /// Files up to this size, in bytes, are in the log; larger ones keep their working file. It is
 /// what one write of the log can carry without a wait that others feel.
@@ -74,7 +78,20 @@ pub(crate) struct PackedDir {
     pub(crate) key: DirKey,
     /// Below the covered directory, when its first file was packed.
     pub(crate) path: Vec<u8>,
-    pub(crate) names: Vec<Vec<u8>>,
+    pub(crate) names: Vec<ShortName>,
+}
+
+/// The names and files of a pack that is used no more: memory, which takes its time to be let go.
+#[derive(Debug)]
+pub(crate) struct Unused(#[allow(dead_code, reason = "it is for dropping")] Index);
+
+/// Gives memory back to the system that was let go.
+pub(crate) fn trim() {
+    // SAFETY: it touches nothing that is in use.
+    #[cfg(target_env = "gnu")]
+    unsafe {
+        libc::malloc_trim(0);
+    }
 }
 
 /// What a pack takes from outside.
@@ -162,8 +179,9 @@ impl Pack {
         world: World,
     ) -> std::result::Result<Pack, Damage> {
         let disk = ground.log()?;
-        // A kill can come before the first bytes of a log are written.
-        let is_new = disk.length()? < record::HEADER;
+        // A kill can come before the first bytes of a log are written, a power failure before they
+        // are safe; nothing is behind them until then.
+        let is_new = disk.length()? <= record::HEADER;
         let (log, index) = match is_new {
             true => (Log::begin(disk, (world.salt)())?, Index::default()),
             false => Log::open(disk, world.boot)?,
@@ -193,23 +211,24 @@ impl Pack {
     pub(crate) fn find(&self, dir: DirKey, name: &[u8]) -> Option<Found> {
         let state = self.state.lock();
         let name = state.index.name(dir, name)?;
-        let inode = state.index.inodes.get(&name.ino)?;
+        let inode = state.index.inodes.get(name.ino)?;
         let (ino, attr, links) = (name.ino, inode.attr, inode.links);
-        let yields = name.yields.or(name.lands);
-        Some(Found { ino, attr, links, over: name.over, yields })
+        let marks = name.marks();
+        let yields = marks.yields.or(marks.lands);
+        Some(Found { ino, attr, links, over: marks.over, yields })
     }
 
     /// Attributes of a file, and how many names it has.
     pub(crate) fn attr(&self, ino: u64) -> Result<(Attr, u32)> {
         let state = self.state.lock();
-        state.index.inodes.get(&ino).map(|i| (i.attr, i.links)).ok_or(Errno::STALE)
+        state.index.inodes.get(ino).map(|i| (i.attr, i.links)).ok_or(Errno::STALE)
     }
 
     /// The names in a directory, each with its file.
     pub(crate) fn names(&self, dir: DirKey) -> Vec<(Vec<u8>, u64)> {
         let state = self.state.lock();
         let names = state.index.dir(dir).map(|(_, dir)| &dir.names);
-        names.into_iter().flatten().map(|(name, to)| (name.clone(), to.ino)).collect()
+        names.into_iter().flatten().map(|(name, to)| (name.as_bytes().to_vec(), to.ino)).collect()
     }
 
     pub(crate) fn has_names(&self, dir: DirKey) -> bool {
@@ -239,7 +258,7 @@ impl Pack {
     /// ENOSPC and the like.
     pub(crate) fn set_attr(&self, ino: u64, attr: Attr) -> Result<()> {
         let mut state = self.state.lock();
-        match state.index.inodes.get_mut(&ino) {
+        match state.index.inodes.get_mut(ino) {
             // Without a name it has no place in a log.
             Some(inode) if inode.links == 0 => {
                 inode.attr = Attr { size: inode.attr.size, ..attr };
@@ -272,6 +291,11 @@ impl Pack {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.state.lock().index.dirs.iter().all(|dir| dir.names.is_empty())
+    }
+
+    /// Closes a pack that this process has no more use for.
+    pub(crate) fn into_names(self) -> Unused {
+        Unused(self.state.into_inner().index)
     }
 
     /// Removes all there is of a pack without names.

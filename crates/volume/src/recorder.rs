@@ -27,6 +27,21 @@ pub(crate) struct Known {
     file: OnceLock<FileId>,
 }
 
+impl Known {
+    /// The file's number, if it was ever open.
+    pub(crate) fn file(&self) -> Option<FileId> {
+        self.file.get().copied()
+    }
+}
+
+/// A file that has a number in the record.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Older {
+    pub(crate) file: FileId,
+    /// It may have another path now.
+    pub(crate) moved: bool,
+}
+
 /// One open file, while it is open.
 #[derive(Debug)]
 pub(crate) struct OpenRecord {
@@ -173,13 +188,15 @@ impl Recorder {
         tree: TreeId,
         home: Option<TreeId>,
         path: &[u8],
-        old: Option<&Known>,
+        old: Option<Older>,
     ) -> Known {
         let (class, file) = (self.class(path), OnceLock::new());
         let known = Known { path: path.into(), class, home, file };
-        if let Some(id) = old.and_then(|old| old.file.get().copied()) {
+        if let Some(Older { file: id, moved }) = old {
             let _ = known.file.set(id);
-            self.tell(Fact::File(File { id, tree, path: path.to_vec(), class, home }));
+            if moved {
+                self.tell(Fact::File(File { id, tree, path: path.to_vec(), class, home }));
+            }
         }
         known
     }

@@ -226,11 +226,9 @@ fn refresh_mapped(native: &Native, seen: &mut FxHashMap<u64, (i64, u32, u64)>) {
 fn forget_all(native: &Native) {
     let Some(device) = native.device() else { return };
     let mut names: HashMap<(u64, CString), ()> = HashMap::new();
-    for node in native.table.all() {
-        for place in &node.place.lock().names {
-            names.insert(place.clone(), ());
-        }
-    }
+    native.table.each_name(|parent, name| {
+        names.insert((parent, name.to_owned()), ());
+    });
     for (parent, name) in names.into_keys() {
         device.invalidate_entry(parent, OsStr::from_bytes(name.to_bytes()));
     }

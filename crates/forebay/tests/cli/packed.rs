@@ -264,6 +264,34 @@ fn check_finds_what_is_wrong() {
     check(&["--repair"]).code(1);
 }
 
+/// More of them than the daemon keeps ready: those that nobody uses rest, and wake as they were.
+#[test]
+fn thousands_of_them_are_no_other_than_a_few() {
+    let Some(packed) = Packed::with_fuse() else { return };
+    let script =
+        "mkdir small; exec 3> small/open; for n in $(seq 9000); do echo $n > small/$n; done
+        echo written >&3; echo more >> small/1; mv small/2 small/moved; ln small/3 small/hard
+        rm small/4; chmod 600 small/5; echo over > small/new; mv small/new small/6
+        exec 4< small/7; rm small/7; cat <&4; mv small elsewhere
+        cd elsewhere; cat 1 5 6 hard open; cd ..
+        stat -c '%h %a' elsewhere/3 elsewhere/5; ls elsewhere | wc -l
+        cat $(seq -f elsewhere/%g 9000) 2> /dev/null | wc -l; test -e elsewhere/2 || echo gone";
+    let end = done(&mut packed.script(PACK, script));
+    let inside = "7\n1\nmore\n5\nover\n3\nwritten\n2 644\n1 600\n9000\n8998\ngone\n";
+    assert_eq!(end.code(0).text(), inside, "{}", end.stderr);
+    for (name, text) in [("1", "1\nmore\n"), ("moved", "2\n"), ("hard", "3\n"), ("6", "over\n")] {
+        assert_eq!(packed.place.read(&format!("elsewhere/{name}")), text, "{name}");
+    }
+    assert!(!packed.exists("elsewhere/4") && !packed.exists("elsewhere/7"));
+    // One number for one file, whatever happened between two opens, and the path of the last: one
+    // was removed, one was replaced, and one has its other name.
+    let record = packed.place.record();
+    let files = "SELECT count(*) FROM files WHERE path GLOB 'small/[46]'";
+    let again = "SELECT count(*) FROM files WHERE path GLOB 'elsewhere/[0-9]*'";
+    assert_eq!((record.number(files), record.number(again)), (2, 8996));
+    packed.all_home();
+}
+
 #[test]
 fn a_full_tier_spills_or_refuses() {
     let Some(packed) = Packed::with_fuse() else { return };

@@ -97,6 +97,14 @@ pub(crate) struct Fresh {
     pub(crate) modified_ns: i128,
 }
 
+impl OpenFile {
+    /// Nobody has it open, and nothing waits to be let go.
+    pub(crate) fn is_idle(&self) -> bool {
+        let lent = self.backing.is_some() || self.copy.is_some();
+        !self.shared.is_open() && !lent && self.handles.is_empty()
+    }
+}
+
 /// An inode's opens with what they hold in common.
 #[derive(Debug, Default)]
 pub(crate) struct OpenFile {

@@ -48,10 +48,10 @@ impl Native {
         watched: bool,
     ) -> (Entry, Arc<Node>) {
         let Seen { stat, placed, packed, body } = seen;
-        let mut node = self.table.take(&stat);
-        if let Some(packed) = packed {
-            let _ = node.packed.set(packed);
-        }
+        let mut node = match packed {
+            Some(packed) => self.table.packed.take(packed),
+            None => self.table.take(&stat),
+        };
         if let Some(placed) = placed {
             let mine = node.placed.get_or_init(|| Arc::clone(&placed));
             if mine.key != placed.key || mine.room != placed.room {

@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
+use forebay_model::FileId;
 use parking_lot::Mutex;
 use rustix::fs::Statx;
 
@@ -55,7 +56,7 @@ pub(crate) struct Node {
     pub(crate) place: Mutex<Place>,
     pub(crate) open: Mutex<OpenFile>,
     /// Path and class as the record knows them, computed once a name.
-    pub(crate) known: Mutex<Option<(u64, Arc<Known>)>>,
+    pub(crate) known: Mutex<Recorded>,
     /// A watch tells of every change of names in this directory.
     pub(crate) watched: AtomicBool,
     /// Look-ups in this directory so far; the watch is armed when it is worth its price.
@@ -72,6 +73,17 @@ pub(crate) struct Node {
     pub(crate) named: AtomicBool,
 }
 
+/// How the record knows a file; the number beside it is the epoch (`Native::renames`) of its path.
+#[derive(Debug, Default)]
+pub(crate) enum Recorded {
+    /// Not at all.
+    #[default]
+    Not,
+    As(u64, Arc<Known>),
+    /// It was told of once, and is forgotten here but for its number.
+    Once(u64, FileId),
+}
+
 /// Where a node was last seen.
 #[derive(Debug, Default)]
 pub(crate) struct Place {
@@ -83,10 +95,14 @@ pub(crate) struct Place {
 
 impl Node {
     pub(crate) fn new(id: u64, stat: &Statx) -> Node {
+        Node::of(id, Identity::of(stat), u32::from(stat.stx_mode) & libc::S_IFMT)
+    }
+
+    pub(super) fn of(id: u64, identity: Identity, kind: u32) -> Node {
         Node {
             id,
-            identity: Identity::of(stat),
-            kind: u32::from(stat.stx_mode) & libc::S_IFMT,
+            identity,
+            kind,
             lookups: AtomicU64::new(0),
             place: Mutex::default(),
             open: Mutex::default(),
@@ -121,6 +137,8 @@ impl Node {
                 if self.is_dir() || links < 2 {
                     place.names.clear();
                 }
+                // Most have one name, and many are known.
+                place.names.reserve_exact(1);
                 place.names.insert(0, (parent, name.to_owned()));
                 drop(place);
                 self.rename_known();
@@ -130,8 +148,9 @@ impl Node {
 
     /// What the record knows holds another name: it is to be computed anew.
     pub(crate) fn rename_known(&self) {
-        if let Some((epoch, _)) = &mut *self.known.lock() {
-            *epoch = u64::MAX;
+        match &mut *self.known.lock() {
+            Recorded::As(epoch, _) | Recorded::Once(epoch, _) => *epoch = u64::MAX,
+            Recorded::Not => {}
         }
     }
 

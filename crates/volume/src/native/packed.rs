@@ -64,9 +64,15 @@ impl InUse {
 }
 
 impl Packed {
-    fn new(ino: u64) -> Packed {
+    pub(super) fn new(ino: u64) -> Packed {
         let (body, dirty) = (AtomicBool::new(false), AtomicBool::new(false));
         Packed { ino, in_use: Mutex::new(None), body, dirty }
+    }
+
+    /// Whether nothing of it would be missed: see `native::rest`.
+    pub(super) fn is_idle(self: &mut Arc<Packed>) -> bool {
+        let mine = Arc::get_mut(self);
+        mine.is_some_and(|packed| packed.in_use.get_mut().is_none() && !*packed.dirty.get_mut())
     }
 
     /// Whether the kernel may be lent the working file. A mapping made in passthrough holds that
@@ -161,7 +167,7 @@ impl Native {
 
     /// The end: nobody can write any more.
     pub(crate) fn settle_all(&self) {
-        for node in self.table.all() {
+        for node in self.table.packed.all_awake() {
             if let Some(packed) = node.packed.get()
                 && let Some(used) = &mut *packed.in_use.lock()
             {

@@ -1,7 +1,9 @@
 //! The numbers by which the kernel names nodes, and the descriptors kept for directories. It knows
-//! nothing of what a node contains.
+//! nothing of what a node contains. Packed files have the number by which the pack knows them, so
+//! they are found by it alone, and may rest.
 
 use std::collections::VecDeque;
+use std::ffi::CStr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -12,9 +14,12 @@ use rustix::fs::Statx;
 use rustix::process::{Resource, getrlimit};
 
 use super::node::{Identity, Node, ROOT};
+use super::packed_nodes::PackedNodes;
+use crate::pack::FIRST;
 
 #[derive(Default)]
 struct Maps {
+    /// Files and directories in place.
     by_id: FxHashMap<u64, Arc<Node>>,
     by_identity: FxHashMap<(u64, u64), Arc<Node>>,
 }
@@ -22,6 +27,7 @@ struct Maps {
 /// All nodes that the kernel holds a reference to.
 pub(crate) struct Table {
     maps: RwLock<Maps>,
+    pub(super) packed: PackedNodes,
     next: AtomicU64,
     /// Directories whose descriptor is kept, oldest first.
     pinned: Mutex<VecDeque<u64>>,
@@ -42,6 +48,7 @@ impl Table {
         let most_pinned = (limit / 2).clamp(64, 200_000) as usize;
         Table {
             maps: RwLock::new(maps),
+            packed: PackedNodes::on(super::device_of(stat)),
             next: AtomicU64::new(ROOT + 1),
             pinned: Mutex::default(),
             most_pinned,
@@ -50,7 +57,10 @@ impl Table {
     }
 
     pub(crate) fn get(&self, id: u64) -> Option<Arc<Node>> {
-        self.maps.read().by_id.get(&id).cloned()
+        match id < FIRST {
+            true => self.maps.read().by_id.get(&id).cloned(),
+            false => self.packed.get(id),
+        }
     }
 
     /// The node for what a name led to, with one more kernel reference (`nlookup`).
@@ -107,6 +117,9 @@ impl Table {
         if id == ROOT {
             return None;
         }
+        if id >= FIRST {
+            return self.packed.forget(id, count);
+        }
         let node = self.get(id)?;
         if node.lookups.fetch_sub(count, Relaxed) != count {
             return None;
@@ -153,9 +166,14 @@ impl Table {
         }
     }
 
-    /// All nodes, for the rare walks over everything.
-    pub(crate) fn all(&self) -> Vec<Arc<Node>> {
-        self.maps.read().by_id.values().cloned().collect()
+    /// Shows all known names, each with its directory.
+    pub(crate) fn each_name(&self, mut show: impl FnMut(u64, &CStr)) {
+        let maps = self.maps.read();
+        for node in maps.by_id.values() {
+            node.place.lock().names.iter().for_each(|(parent, name)| show(*parent, name));
+        }
+        drop(maps);
+        self.packed.each_name(show);
     }
 }
 

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::index::{Bytes, Dir, INODE_COST, Index, Inode, Name};
+use super::index::{Bytes, Dir, INODE_COST, Index, Inode};
+use super::name::Name;
 use super::record::{Attr, Record};
 
 impl Index {
@@ -11,7 +12,7 @@ impl Index {
     /// and nothing was done.
     pub(super) fn apply(&mut self, record: &Record<'_>, at: u64, head_crc: u32, size: u64) -> bool {
         match *record {
-            Record::Begin { boot } => self.boot = boot,
+            Record::Begin { boot } => self.begin(boot),
             Record::Safe { .. } => {}
             Record::Dir { dir, key, path } => {
                 if dir as usize != self.dirs.len() {
@@ -21,7 +22,7 @@ impl Index {
                 self.by_key.insert(key, dir);
             }
             Record::Make { ino, dir, name, attr, work } => {
-                let fits = dir < self.dirs.len() as u32 && !self.inodes.contains_key(&ino);
+                let fits = dir < self.dirs.len() as u32 && !self.inodes.contains(ino);
                 if !fits || self.at(dir, name).is_some() {
                     return false;
                 }
@@ -35,7 +36,7 @@ impl Index {
             }
             Record::Work { ino, work } => {
                 self.newest_work = self.newest_work.max(work);
-                let Some(inode) = self.inodes.get_mut(&ino) else { return false };
+                let Some(inode) = self.inodes.get_mut(ino) else { return false };
                 inode.work = (work != 0).then_some(work);
             }
             Record::Content { ino, mtime, ctime, work } => {
@@ -47,39 +48,37 @@ impl Index {
                 return self.settle(ino, bytes, attr, (work != 0).then_some(work));
             }
             Record::Body { ino, size, mtime, ctime } => {
-                let work = self.inodes.get(&ino).and_then(|inode| inode.work);
+                let work = self.inodes.get(ino).and_then(|inode| inode.work);
                 let Some(work) = self.body(ino).or(work) else { return false };
                 let attr = Attr { size, mtime, ctime, ..Attr::default() };
                 return self.settle(ino, Bytes::Body { work }, attr, None);
             }
             Record::Attr { ino, attr } => {
-                let Some(inode) = self.inodes.get_mut(&ino) else { return false };
+                let Some(inode) = self.inodes.get_mut(ino) else { return false };
                 // The size belongs to the bytes.
                 inode.attr = Attr { size: inode.attr.size, ..attr };
             }
             Record::Link { ino, dir, name, ctime } => {
-                if !self.inodes.contains_key(&ino) || !self.has(dir) || self.at(dir, name).is_some()
-                {
+                if !self.inodes.contains(ino) || !self.has(dir) || self.at(dir, name).is_some() {
                     return false;
                 }
                 self.add(dir, name, ino);
                 self.touch(ino, ctime);
             }
             Record::Move { dir, name, to, new, ctime, over } => {
-                let Some(moved) = self.at(dir, name).cloned() else { return false };
+                let Some(moved) = self.at(dir, name).map(|name| name.ino) else { return false };
                 if !self.has(to) {
                     return false;
                 }
-                if self.at(to, new).is_some_and(|old| old.ino == moved.ino) {
+                if self.at(to, new).is_some_and(|old| old.ino == moved) {
                     // Two names of one file: rename(2) does nothing.
                     return true;
                 }
-                let hid = self.at(to, new).and_then(|old| old.over);
+                let hid = self.at(to, new).and_then(|old| old.marks().over);
                 self.remove(to, new, ctime);
                 self.dirs[dir as usize].names.remove(name);
-                let name = Name { over: over.or(hid), yields: None, lands: None, ..moved };
-                self.touch(name.ino, ctime);
-                self.dirs[to as usize].names.insert(new.to_vec(), name);
+                self.touch(moved, ctime);
+                self.dirs[to as usize].names.insert(new.into(), Name::new(moved, over.or(hid)));
             }
             Record::Swap { dir, name, to, new, ctime } => {
                 let (Some(one), Some(other)) = (self.at(dir, name), self.at(to, new)) else {
@@ -102,17 +101,17 @@ impl Index {
             Record::Yield { dir, name, to } => {
                 let Some(dir) = self.dirs.get_mut(dir as usize) else { return false };
                 let Some(name) = dir.names.get_mut(name) else { return false };
-                name.yields = Some(to);
+                name.marks_mut().yields = Some(to);
             }
             Record::Hide { dir, name, over } => {
                 let Some(dir) = self.dirs.get_mut(dir as usize) else { return false };
                 let Some(name) = dir.names.get_mut(name) else { return false };
-                name.over = Some(over);
+                name.marks_mut().over = Some(over);
             }
             Record::Land { dir, name, to } => {
                 let Some(dir) = self.dirs.get_mut(dir as usize) else { return false };
                 let Some(name) = dir.names.get_mut(name) else { return false };
-                name.lands = Some(to);
+                name.marks_mut().lands = Some(to);
             }
         }
         true

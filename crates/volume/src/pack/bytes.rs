@@ -16,7 +16,7 @@ impl Pack {
     pub(crate) fn content(&self, ino: u64) -> Result<Vec<u8>> {
         let (disk, at, size, crc) = {
             let state = self.state.lock();
-            let inode = state.index.inodes.get(&ino).ok_or(Errno::STALE)?;
+            let inode = state.index.inodes.get(ino).ok_or(Errno::STALE)?;
             match inode.bytes {
                 Bytes::Log { at, size, crc } => {
                     let disk = state.old.get(&ino).unwrap_or(&state.log.disk);
@@ -38,7 +38,7 @@ impl Pack {
     pub(crate) fn apart(&self, ino: u64) -> Result<Option<Work>> {
         let number = {
             let state = self.state.lock();
-            let inode = state.index.inodes.get(&ino).ok_or(Errno::STALE)?;
+            let inode = state.index.inodes.get(ino).ok_or(Errno::STALE)?;
             match inode.bytes {
                 Bytes::Body { work } => Some(work),
                 _ => inode.work,
@@ -81,7 +81,7 @@ impl Pack {
     /// ENOSPC and the like.
     pub(crate) fn begin(&self, ino: u64, work: &Work) -> Result<()> {
         let mut state = self.state.lock();
-        let inode = state.index.inodes.get(&ino).ok_or(Errno::STALE)?;
+        let inode = state.index.inodes.get(ino).ok_or(Errno::STALE)?;
         let is_body = inode.bytes == Bytes::Body { work: work.number };
         if work.is_in_memory() {
             return Err(Errno::NOSPC);
@@ -136,7 +136,7 @@ impl Pack {
 
     /// Attributes of the file that is the body of a large one.
     pub(crate) fn stat_body(&self, ino: u64) -> Option<rustix::fs::Statx> {
-        let bytes = self.state.lock().index.inodes.get(&ino)?.bytes;
+        let bytes = self.state.lock().index.inodes.get(ino)?.bytes;
         match bytes {
             Bytes::Body { work } => self.works.stat(work),
             _ => None,
@@ -147,13 +147,13 @@ impl Pack {
     pub(crate) fn is_body(&self, ino: u64, work: &Work) -> bool {
         let state = self.state.lock();
         let body = Bytes::Body { work: work.number };
-        state.index.inodes.get(&ino).is_some_and(|inode| inode.bytes == body)
+        state.index.inodes.get(ino).is_some_and(|inode| inode.bytes == body)
     }
 
     /// A working file is used no more. A body stays, as long as its file has a name.
     pub(crate) fn done(&self, ino: u64, work: Work) {
         let state = self.state.lock();
-        let inode = state.index.inodes.get(&ino);
+        let inode = state.index.inodes.get(ino);
         let body = |inode: &Inode| inode.bytes == Bytes::Body { work: work.number };
         let kept = inode.is_some_and(|inode| body(inode) || inode.work == Some(work.number));
         drop(state);
@@ -168,8 +168,8 @@ impl Pack {
     /// ENOSPC and the like.
     pub(crate) fn unchanged(&self, ino: u64) -> Result<()> {
         let mut state = self.state.lock();
-        match state.index.inodes.get(&ino).is_some_and(|inode| inode.work.is_some()) {
-            true if state.index.inodes.get(&ino).is_some_and(|inode| inode.links > 0) => {
+        match state.index.inodes.get(ino).is_some_and(|inode| inode.work.is_some()) {
+            true if state.index.inodes.get(ino).is_some_and(|inode| inode.links > 0) => {
                 state.write(&Record::Work { ino, work: 0 }, &[])
             }
             true => Ok(()),

@@ -25,6 +25,9 @@ pub(super) trait Ground: std::fmt::Debug + Send + Sync {
     fn fresh(&self) -> Result<Arc<dyn Disk>, Errno>;
     /// That file takes the log's place in one step. `false`: a power failure could undo it.
     fn replace(&self) -> Result<bool, Errno>;
+    /// Makes the name of the log safe: a power failure does not bring back the one that it
+    /// replaced, nor none.
+    fn sync(&self) -> Result<(), Errno>;
     /// That file is not wanted after all.
     fn discard(&self) -> Result<(), Errno>;
     /// Removes the log.
@@ -110,7 +113,15 @@ impl Ground for Folder {
 
     fn replace(&self) -> Result<bool, Errno> {
         renameat(&self.0, FRESH, &self.0, LOG)?;
-        Ok(rustix::fs::fsync(&self.0).is_ok())
+        Ok(self.sync().is_ok())
+    }
+
+    fn sync(&self) -> Result<(), Errno> {
+        match rustix::fs::fsync(&self.0) {
+            // A file system that can't, and has no other way.
+            Err(Errno::INVAL) => Ok(()),
+            done => done,
+        }
     }
 
     fn discard(&self) -> Result<(), Errno> {

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
+use super::name::Name;
 use super::record::{Attr, DirKey};
+use crate::numbered::Numbered;
+use crate::short::ShortName;
 
 /// Inode numbers of packed files begin here, far above those of file systems.
 pub(crate) const FIRST: u64 = 1 << 60;
@@ -31,25 +34,13 @@ pub(super) struct Inode {
     pub(super) work: Option<u64>,
 }
 
-/// A packed name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Name {
-    pub(super) ino: u64,
-    /// This file in place had the name, and may still be there, hidden.
-    pub(super) over: Option<DirKey>,
-    /// Gone, if this file in place has the name now.
-    pub(super) yields: Option<DirKey>,
-    /// The same, in the life of the machine in which it was noted.
-    pub(super) lands: Option<DirKey>,
-}
-
 /// A directory in place that has packed files.
 #[derive(Debug, Clone)]
 pub(super) struct Dir {
     pub(super) key: DirKey,
     /// Where it was when its first file was packed.
     pub(super) path: Vec<u8>,
-    pub(super) names: BTreeMap<Vec<u8>, Name>,
+    pub(super) names: BTreeMap<ShortName, Name>,
 }
 
 /// All that is packed.
@@ -57,7 +48,7 @@ pub(super) struct Dir {
 pub(super) struct Index {
     pub(super) dirs: Vec<Dir>,
     pub(super) by_key: FxHashMap<DirKey, u32>,
-    pub(super) inodes: FxHashMap<u64, Inode>,
+    pub(super) inodes: Numbered<Inode>,
     /// The machine's life in which the newest run began.
     pub(super) boot: [u8; 16],
     pub(super) newest: u64,
@@ -98,7 +89,7 @@ impl Index {
 
     /// Lets go of a file that has no name.
     pub(super) fn forget(&mut self, ino: u64) -> Option<Inode> {
-        let inode = self.inodes.remove(&ino)?;
+        let inode = self.inodes.remove(ino)?;
         self.live = self.live.saturating_sub(INODE_COST + in_log(&inode));
         self.bodies = self.bodies.saturating_sub(in_body(&inode));
         Some(inode)
@@ -113,7 +104,7 @@ impl Index {
     }
 
     pub(super) fn body(&self, ino: u64) -> Option<u64> {
-        match self.inodes.get(&ino)?.bytes {
+        match self.inodes.get(ino)?.bytes {
             Bytes::Body { work } => Some(work),
             _ => None,
         }
@@ -121,7 +112,7 @@ impl Index {
 
     /// The bytes of a file are there now.
     pub(super) fn settle(&mut self, ino: u64, bytes: Bytes, new: Attr, work: Option<u64>) -> bool {
-        let Some(inode) = self.inodes.get_mut(&ino) else { return false };
+        let Some(inode) = self.inodes.get_mut(ino) else { return false };
         self.live = self.live.saturating_sub(in_log(inode));
         self.bodies = self.bodies.saturating_sub(in_body(inode));
         inode.bytes = bytes;
@@ -133,38 +124,43 @@ impl Index {
         true
     }
 
-    /// The working file of a file means nothing.
-    pub(super) fn drop_work(&mut self, ino: u64) {
-        if let Some(inode) = self.inodes.get_mut(&ino) {
-            inode.work = None;
+    /// A run begins. This comes with the record, since a log is read again within one life of the
+    /// machine, too: what an earlier life left may not mean something once more then.
+    pub(super) fn begin(&mut self, boot: [u8; 16]) {
+        if self.boot != boot {
+            self.drop_life();
         }
+        self.boot = boot;
     }
 
-    /// Files in place that packed ones were made into may be without their bytes: they are hidden.
-    pub(super) fn drop_landings(&mut self) {
+    /// Another life of the machine: working files that were in use may hold anything, and files in
+    /// place that packed ones were made into may be without their bytes, so those are hidden.
+    pub(super) fn drop_life(&mut self) {
+        self.inodes.values_mut().for_each(|inode| inode.work = None);
         for name in self.dirs.iter_mut().flat_map(|dir| dir.names.values_mut()) {
-            name.over = name.lands.take().or(name.over);
+            if let Some(marks) = &mut name.marks {
+                marks.over = marks.lands.take().or(marks.over);
+            }
         }
     }
 
     /// Size and times of bytes that are in a working file only.
     pub(super) fn note(&mut self, ino: u64, size: u64, mtime: super::Time, ctime: super::Time) {
-        if let Some(inode) = self.inodes.get_mut(&ino) {
+        if let Some(inode) = self.inodes.get_mut(ino) {
             let ctime = ctime.max(inode.attr.ctime);
             inode.attr = Attr { size, mtime, ctime, ..inode.attr };
         }
     }
 
     pub(super) fn touch(&mut self, ino: u64, ctime: super::Time) {
-        if let Some(inode) = self.inodes.get_mut(&ino) {
+        if let Some(inode) = self.inodes.get_mut(ino) {
             inode.attr.ctime = inode.attr.ctime.max(ctime);
         }
     }
 
     pub(super) fn add(&mut self, dir: u32, name: &[u8], ino: u64) {
-        let entry = Name { ino, over: None, yields: None, lands: None };
-        self.dirs[dir as usize].names.insert(name.to_vec(), entry);
-        if let Some(inode) = self.inodes.get_mut(&ino) {
+        self.dirs[dir as usize].names.insert(name.into(), Name::new(ino, None));
+        if let Some(inode) = self.inodes.get_mut(ino) {
             inode.links += 1;
         }
     }
@@ -173,7 +169,7 @@ impl Index {
     pub(super) fn remove(&mut self, dir: u32, name: &[u8], ctime: super::Time) {
         let Some(gone) = self.dirs[dir as usize].names.remove(name) else { return };
         self.touch(gone.ino, ctime);
-        if let Some(inode) = self.inodes.get_mut(&gone.ino) {
+        if let Some(inode) = self.inodes.get_mut(gone.ino) {
             inode.links = inode.links.saturating_sub(1);
         }
     }

@@ -2,6 +2,7 @@
 //! is given. What was written whole is found again after a kill; after a power failure, everything
 //! up to some moment no earlier than the last sync.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rustix::io::Errno;
@@ -9,7 +10,7 @@ use rustix::io::Errno;
 use super::disk::Disk;
 use super::index::Index;
 use super::reader::Reader;
-use super::record::{FRAME, HEADER, Head, MAGIC, Record, frame};
+use super::record::{FRAME, HEADER, MAGIC, Record, frame};
 
 /// An open log.
 #[derive(Debug)]
@@ -70,7 +71,7 @@ impl Log {
         let salt = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
         let mut index = Index::default();
         let mut reader = Reader::new(&*disk);
-        let mut doubtful = Vec::new();
+        let mut safe = HEADER;
         let length = disk.length()?;
         let end = loop {
             let at = reader.at;
@@ -80,10 +81,8 @@ impl Log {
             // One that makes no sense by itself (about a file that had no name when the log was
             // written anew) changes nothing, and ends nothing.
             index.apply(&record, data_at, head.data_crc, u64::from(head.data));
-            match record {
-                Record::Safe { below } => doubtful.retain(|(at, _, _)| *at >= below),
-                Record::Content { .. } if head.data > 0 => doubtful.push((at, data_at, head)),
-                _ => {}
+            if let Record::Safe { below } = record {
+                safe = safe.max(below);
             }
             reader.at = at + head.length();
             if reader.at > length {
@@ -93,7 +92,7 @@ impl Log {
         let reached = reader.at;
         let end = match index.boot == boot {
             true => end,
-            false => first_hole(&*disk, &doubtful)?.unwrap_or(end),
+            false => first_hole(&*disk, salt, safe..end)?.unwrap_or(end),
         };
         if is_safe_after(&*disk, salt, end)? {
             return Err(Damage::Broken { at: end });
@@ -151,16 +150,24 @@ impl Log {
     }
 }
 
-/// The first frame whose data are not what they were.
-fn first_hole(disk: &dyn Disk, frames: &[(u64, u64, Head)]) -> Result<Option<u64>, Damage> {
+/// The first frame of a part of the log whose data are not what they were.
+fn first_hole(disk: &dyn Disk, salt: u32, part: Range<u64>) -> Result<Option<u64>, Damage> {
     let mut data = Vec::new();
-    for (at, data_at, head) in frames {
-        data.resize(head.data as usize, 0);
-        if disk.read_at(*data_at, &mut data)? < data.len()
-            || crc32fast::hash(&data) != head.data_crc
-        {
-            return Ok(Some(*at));
+    let mut reader = Reader::new(disk);
+    reader.at = part.start;
+    while reader.at < part.end {
+        let at = reader.at;
+        let Some((head, bytes)) = reader.frame()? else { break };
+        if let Some(Record::Content { .. }) = head.record(salt, bytes) {
+            data.resize(head.data as usize, 0);
+            let data_at = at + FRAME as u64 + u64::from(head.record);
+            if disk.read_at(data_at, &mut data)? < data.len()
+                || crc32fast::hash(&data) != head.data_crc
+            {
+                return Ok(Some(at));
+            }
         }
+        reader.at = at + head.length();
     }
     Ok(None)
 }

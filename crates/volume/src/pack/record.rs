@@ -17,7 +17,8 @@ const LONGEST: u32 = 1 << 16;
 /// No data are longer: a whole packed file.
 pub(super) const MOST_DATA: u32 = 1 << 20;
 
-/// Seconds and nanoseconds since 1970.
+/// Seconds and nanoseconds since 1970. Packed: there are four of them for each packed file.
+#[repr(C, packed(4))]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Time {
     pub(crate) sec: i64,

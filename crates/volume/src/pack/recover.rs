@@ -11,35 +11,31 @@ impl Pack {
     /// hold anything, so what the log says stands.
     pub(super) fn recover(&self, same_life: bool) -> Result<()> {
         let open: Vec<(u64, u64)> = {
-            let state = self.state.lock();
+            let mut state = self.state.lock();
+            if !same_life {
+                state.index.drop_life();
+            }
             let all = state.index.inodes.iter();
-            all.filter_map(|(ino, inode)| Some((*ino, inode.work?))).collect()
+            all.filter_map(|(ino, inode)| Some((ino, inode.work?))).collect()
         };
         for (ino, number) in open {
-            let work = if same_life { self.works.open(number).ok() } else { None };
             // On a full tier the working file keeps the bytes.
-            let settled = match work {
-                Some(work) => self.settle(ino, &work, false).is_ok(),
-                None => false,
-            };
-            if !settled && !same_life {
-                self.state.lock().index.drop_work(ino);
+            if let Ok(work) = self.works.open(number) {
+                let _ = self.settle(ino, &work, false);
             }
-        }
-        if !same_life {
-            // Files that came home when the power failed may be names without bytes.
-            self.state.lock().index.drop_landings();
         }
         let used = self.measure_bodies()?;
         let mut state = self.state.lock();
         let nameless: Vec<u64> =
-            state.index.inodes.iter().filter(|(_, i)| i.links == 0).map(|(ino, _)| *ino).collect();
+            state.index.inodes.iter().filter(|(_, i)| i.links == 0).map(|(ino, _)| ino).collect();
         for ino in nameless {
             state.index.forget(ino);
         }
         drop(state);
         // What the log has dropped may go only when that is safe.
         self.state.lock().log.disk.sync()?;
+        // Nor may a log come back that was replaced just before a kill: it would name them.
+        self.ground.sync()?;
         self.works.keep_only(&used)?;
         // Last: what was done so far must not be taken for this life's, should it be cut short.
         let mut state = self.state.lock();
@@ -55,8 +51,8 @@ impl Pack {
     fn measure_bodies(&self) -> Result<BTreeSet<u64>> {
         let state = self.state.lock();
         let named = state.index.inodes.iter().filter(|(_, inode)| inode.links > 0);
-        let body = |(ino, inode): (&u64, &Inode)| match inode.bytes {
-            Bytes::Body { work } => Some((*ino, work, inode.attr)),
+        let body = |(ino, inode): (u64, &Inode)| match inode.bytes {
+            Bytes::Body { work } => Some((ino, work, inode.attr)),
             _ => None,
         };
         let bodies: Vec<(u64, u64, Attr)> = named.filter_map(body).collect();

@@ -39,21 +39,23 @@ impl Pack {
             let record = Record::Dir { dir: number, key: dir.key, path: &dir.path };
             log.write(&mut index, &record, &[])?;
             for (name, to) in &dir.names {
-                let Some(inode) = state.index.inodes.get(&to.ino) else { continue };
-                if index.inodes.contains_key(&to.ino) {
+                let name = name.as_bytes();
+                let Some(inode) = state.index.inodes.get(to.ino) else { continue };
+                if index.inodes.contains(to.ino) {
                     let (ino, ctime) = (to.ino, inode.attr.ctime);
                     let record = Record::Link { ino, dir: number, name, ctime };
                     log.write(&mut index, &record, &[])?;
                 } else {
                     copy(&mut log, &mut index, &*old, to.ino, inode, (number, name))?;
                 }
-                if let Some(over) = to.over {
+                let marks = to.marks();
+                if let Some(over) = marks.over {
                     log.write(&mut index, &Record::Hide { dir: number, name, over }, &[])?;
                 }
-                if let Some(to) = to.lands {
+                if let Some(to) = marks.lands {
                     log.write(&mut index, &Record::Land { dir: number, name, to }, &[])?;
                 }
-                if let Some(key) = to.yields {
+                if let Some(key) = marks.yields {
                     log.write(&mut index, &Record::Yield { dir: number, name, to: key }, &[])?;
                 }
             }
@@ -62,12 +64,12 @@ impl Pack {
         // From here on the new log is the log.
         let named = self.ground.replace()?;
         // Files without a name have no place in a log: their bytes stay where they were.
-        for (ino, inode) in &state.index.inodes {
+        for (ino, inode) in state.index.inodes.iter() {
             if inode.links == 0 {
                 if matches!(inode.bytes, Bytes::Log { .. }) {
-                    state.old.entry(*ino).or_insert_with(|| Arc::clone(&old));
+                    state.old.entry(ino).or_insert_with(|| Arc::clone(&old));
                 }
-                index.inodes.insert(*ino, inode.clone());
+                index.inodes.insert(ino, inode.clone());
             }
         }
         state.long = long(log.end);

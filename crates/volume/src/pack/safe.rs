@@ -12,7 +12,7 @@ impl Pack {
     /// Nobody holds a file any more: if it has no name either, nothing of it stays.
     pub(crate) fn forget(&self, ino: u64) {
         let mut state = self.state.lock();
-        if state.index.inodes.get(&ino).is_none_or(|inode| inode.links > 0) {
+        if state.index.inodes.get(ino).is_none_or(|inode| inode.links > 0) {
             return;
         }
         let gone = state.index.forget(ino);
@@ -60,7 +60,7 @@ impl Pack {
             (state.log.end, state.generation)
         };
         let _one = self.syncing.lock();
-        let (disk, end) = {
+        let (disk, end, is_named) = {
             let state = self.state.lock();
             if state.generation != life || state.safe >= asked {
                 return Ok(());
@@ -68,9 +68,11 @@ impl Pack {
             if state.broken {
                 return Err(Errno::IO);
             }
-            (Arc::clone(&state.log.disk), state.log.end)
+            // Nothing is safe yet, the name of the log neither.
+            (Arc::clone(&state.log.disk), state.log.end, state.safe > 0)
         };
-        if let Err(error) = disk.sync() {
+        let done = disk.sync().and_then(|()| if is_named { Ok(()) } else { self.ground.sync() });
+        if let Err(error) = done {
             // The next one would succeed, and would be a lie: the kernel tells of a loss once.
             self.state.lock().broken = true;
             return Err(error);

@@ -36,7 +36,7 @@ impl Pack {
     }
 
     fn verify_one(&self, ino: u64) -> Result<(), Errno> {
-        let bytes = self.state.lock().index.inodes.get(&ino).ok_or(Errno::STALE)?.bytes;
+        let bytes = self.state.lock().index.inodes.get(ino).ok_or(Errno::STALE)?.bytes;
         match bytes {
             Bytes::Body { work } => self.works.open(work).map(drop),
             _ => self.content(ino).map(drop),

@@ -12,6 +12,7 @@ mod names;
 mod packed;
 mod packed_dirs;
 mod packed_file;
+mod packed_names;
 mod told;
 mod verdict;
 

@@ -9,7 +9,7 @@ use forebay_model::TierId;
 
 use super::folder::{check_mine, make};
 use super::{Room, Tiers, Trouble};
-use crate::pack::{DAMAGED, Pack, Time, World};
+use crate::pack::{DAMAGED, Pack, Time, Unused, World};
 
 /// A pack, and the room that it is beside of.
 #[derive(Debug)]
@@ -85,6 +85,11 @@ impl Tiers {
     /// The packed files.
     pub(crate) fn pack(&self) -> Option<&Arc<Pack>> {
         self.packing.as_ref().map(|packing| &packing.pack)
+    }
+
+    /// Closes the tiers in a process that has no more use for them. What is left is memory.
+    pub(crate) fn into_names(self) -> Option<Unused> {
+        Arc::into_inner(self.packing?.pack).map(Pack::into_names)
     }
 
     /// The room beside the pack.

@@ -62,8 +62,7 @@ impl Native {
     }
 
     pub(super) fn packed_node(&self, found: &Found) -> Option<Arc<Node>> {
-        let stat = self.packed_stat(found.ino, &found.attr, found.links);
-        self.table.find(Identity::of(&stat))
+        self.table.get(found.ino)
     }
 
     fn seen_packed(&self, found: &Found) -> Result<Seen> {

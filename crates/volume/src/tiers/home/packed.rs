@@ -1,7 +1,7 @@
 //! Bringing packed files home: each becomes a plain file in place, whole under its name or not there
 //! at all, and leaves the pack when it is safe.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ffi::{CString, OsStr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -12,11 +12,12 @@ use forebay_model::After;
 use rustix::fs::{Statx, syncfs};
 use rustix::io::Errno;
 
-use super::packed_dirs::{self, Place};
+use super::packed_dirs::Place;
 use super::packed_file::make_all;
+use super::packed_names::Files;
 use super::{Left, Which, Work, verdict};
 use crate::native::stat_of;
-use crate::pack::{DirKey, Found, Pack, PackedDir};
+use crate::pack::{DirKey, Found, Pack};
 
 /// Files that are made safe together.
 const BATCH: usize = 2048;
@@ -39,10 +40,10 @@ impl Work<'_> {
     pub(super) fn bring_packed(&mut self, which: Which) {
         let tiers = self.tiers;
         let Some(pack) = tiers.pack() else { return };
-        let files = self.find_packed(pack);
+        let mut files = Files::of(pack, self);
         let mut batch = Vec::new();
         let mut touched: HashMap<DirKey, (Arc<Place>, Statx)> = HashMap::new();
-        for names in files.into_values() {
+        while let Some(names) = files.next(self) {
             let after = match which {
                 Which::All => After::Restore,
                 Which::Ruled => verdict::after_packed(tiers, names.iter().map(|name| name.path())),
@@ -83,42 +84,6 @@ impl Work<'_> {
         touched.values().for_each(|(place, stat)| place.set_times(stat));
     }
 
-    /// All packed names by their files. A name that has yielded to a file in place is taken away.
-    fn find_packed(&mut self, pack: &Pack) -> BTreeMap<u64, Vec<Name>> {
-        let dirs = pack.dirs();
-        let places = packed_dirs::find(&self.root, &dirs);
-        let mut files: BTreeMap<u64, Vec<Name>> = BTreeMap::new();
-        let mut batch_of_yielded = Vec::new();
-        for PackedDir { key, path, names } in dirs {
-            let Some(place) = places.get(&key) else {
-                let path = PathBuf::from(OsStr::from_bytes(&path));
-                for name in names {
-                    let path = path.join(OsStr::from_bytes(&name));
-                    self.done.left.push(Left { path, why: "its directory is gone".to_owned() });
-                }
-                continue;
-            };
-            for name in names {
-                let Some(found) = pack.find(key, &name) else { continue };
-                let Ok(text) = CString::new(name) else { continue };
-                let yielded = found.yields.is_some_and(|to| {
-                    stat_of(place.fd.as_fd(), &text).is_ok_and(|stat| DirKey::of(&stat) == to)
-                });
-                let name = Name { place: Arc::clone(place), name: text, found };
-                if yielded {
-                    // By a homecoming that was cut short, perhaps: its bytes are to be safe, too.
-                    batch_of_yielded.push(name);
-                } else {
-                    files.entry(found.ino).or_default().push(name);
-                }
-            }
-        }
-        if !batch_of_yielded.is_empty() && syncfs(&self.root).is_ok() {
-            leave_pack(pack, &batch_of_yielded);
-        }
-        files
-    }
-
     /// Makes the file under all its names, in directories that may be closed to writers.
     fn make_all(&mut self, pack: &Pack, names: &[Name]) -> Result<(), String> {
         let word = |error: Errno| match error {
@@ -157,7 +122,7 @@ impl Work<'_> {
 }
 
 /// Removes a file from the pack.
-fn leave_pack(pack: &Pack, names: &[Name]) {
+pub(super) fn leave_pack(pack: &Pack, names: &[Name]) {
     for name in names {
         pack.leave(name.place.key, name.name.to_bytes());
         pack.forget(name.found.ino);

@@ -1,0 +1,76 @@
+//! Packed files that the kernel knows and nobody uses. The kernel remembers names until it needs
+//! the memory, a million of them if they were once listed; of such a file no more is kept than the
+//! pack can't tell. The first request about it makes it a node again.
+
+use std::ffi::CString;
+use std::sync::atomic::AtomicU64;
+
+use forebay_model::FileId;
+use parking_lot::Mutex;
+
+use super::iostate::{Fresh, OpenFile};
+use super::node::{Identity, Node, Place, Recorded};
+use crate::short::ShortName;
+
+/// What is kept of a node.
+#[derive(Debug)]
+pub(super) struct Rest {
+    /// References of the kernel (`nlookup`).
+    lookups: u64,
+    /// Its one name, in this directory.
+    parent: u64,
+    name: ShortName,
+    /// Its number in the record, and the epoch of the path that the record has for it.
+    file: Option<FileId>,
+    epoch: u64,
+    /// The pages that the kernel may have are of this version.
+    fresh: Option<Box<Fresh>>,
+}
+
+impl Node {
+    /// What is to be kept of a packed file, if nobody uses it. Whoever asks has the only reference
+    /// to the node.
+    pub(super) fn rest(&mut self) -> Option<Rest> {
+        let idle = self.packed.get_mut().is_some_and(|packed| packed.is_idle())
+            && self.open.get_mut().is_idle()
+            && !*self.foreign.get_mut()
+            && !*self.locked.get_mut();
+        let place = self.place.get_mut();
+        if !idle || place.names.len() != 1 || place.pin.is_some() {
+            return None;
+        }
+        let (parent, name) = place.names.pop()?;
+        let (file, epoch) = match self.known.get_mut() {
+            Recorded::Not => (None, 0),
+            Recorded::As(epoch, known) => (known.file(), *epoch),
+            Recorded::Once(epoch, file) => (Some(*file), *epoch),
+        };
+        let lookups = *self.lookups.get_mut();
+        let fresh = self.open.get_mut().fresh.take().map(Box::new);
+        Some(Rest { lookups, parent, name: name.to_bytes().into(), file, epoch, fresh })
+    }
+}
+
+impl Rest {
+    /// The node again. What makes it a packed one is the caller's to add.
+    pub(super) fn wake(self, id: u64, identity: Identity) -> Node {
+        let Rest { lookups, parent, name, file, epoch, fresh } = self;
+        let names = vec![(parent, c_string(&name))];
+        let open = OpenFile { fresh: fresh.map(|fresh| *fresh), ..OpenFile::default() };
+        Node {
+            lookups: AtomicU64::new(lookups),
+            place: Mutex::new(Place { names, pin: None }),
+            open: Mutex::new(open),
+            known: Mutex::new(file.map_or(Recorded::Not, |file| Recorded::Once(epoch, file))),
+            ..Node::of(id, identity, libc::S_IFREG)
+        }
+    }
+
+    pub(super) fn name(&self) -> (u64, CString) {
+        (self.parent, c_string(&self.name))
+    }
+}
+
+fn c_string(name: &ShortName) -> CString {
+    CString::new(name.as_bytes()).expect("it was one")
+}
