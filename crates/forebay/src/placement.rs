@@ -1,6 +1,7 @@
 //! Site and rules as a person gives them, and what became of the files that rules sent away.
 
 mod cache;
+mod publish;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -120,6 +121,7 @@ pub(crate) fn tell(told: &HomecomingTold) -> bool {
         ("brought home", told.brought),
         ("discarded", told.discarded),
         ("kept on their tier", told.kept),
+        ("published", told.published),
     ];
     let done: Vec<String> = parts
         .into_iter()
@@ -154,7 +156,7 @@ pub(crate) fn tell(told: &HomecomingTold) -> bool {
         );
         say::error(&message, Some(&next));
     }
-    told.left.0 == 0
+    publish::tell(told) && told.left.0 == 0
 }
 
 fn count(files: u64) -> String {

@@ -25,6 +25,8 @@ mod help;
 mod packed;
 #[path = "cli/privacy.rs"]
 mod privacy;
+#[path = "cli/publish.rs"]
+mod publish;
 #[path = "cli/record.rs"]
 mod record;
 #[path = "cli/streams.rs"]

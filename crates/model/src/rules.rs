@@ -6,6 +6,7 @@
 mod cache;
 mod glob;
 mod pack;
+mod publish;
 
 use crate::site::{HERE, Site, TierId};
 use crate::toml::{Document, Entry, Flaw, Table};
@@ -13,6 +14,8 @@ pub use cache::{Ahead, Cache};
 use globset::{Candidate, GlobSet};
 use std::collections::BTreeSet;
 
+const KEYS: [&str; 9] =
+    ["match", "home", "layout", "full", "fsync", "after", "publish", "cache", "ahead"];
 const LAYOUTS: [(&str, Layout); 2] = [("plain", Layout::Plain), ("packed", Layout::Packed)];
 const FULLS: [(&str, Full); 2] = [("spill", Full::Spill), ("fail", Full::Fail)];
 const FSYNCS: [(&str, Fsync); 2] = [("durable", Fsync::Durable), ("scratch", Fsync::Scratch)];
@@ -83,6 +86,8 @@ pub struct Placement {
     pub fsync: Fsync,
     /// What becomes of it in the end.
     pub after: After,
+    /// The tier to which it is published when the run ends, beside what becomes of it there.
+    pub publish: Option<TierId>,
     /// Where reads of a file in place are served from; `None`: from home.
     pub cache: Option<Cache>,
     /// The number of the rule that said so, from 1; `None`: no rule matched, so it stays in place.
@@ -96,6 +101,7 @@ static IN_PLACE: Placement = Placement {
     full: Full::Spill,
     fsync: Fsync::Durable,
     after: After::Restore,
+    publish: None,
     cache: None,
     rule: None,
 };
@@ -128,7 +134,7 @@ impl Rules {
         let (mut globs, mut rule_of, mut placements) = (Vec::new(), Vec::new(), Vec::new());
         for (index, item) in items.into_iter().enumerate() {
             let table = item.table()?;
-            table.only(&["match", "home", "layout", "full", "fsync", "after", "cache", "ahead"])?;
+            table.only(&KEYS)?;
             globs.extend(glob::all(table.need("match")?)?);
             rule_of.resize(globs.len(), index);
             let placement = placement(table, index + 1, site)?;
@@ -172,6 +178,7 @@ fn placement(table: Table<'_>, number: usize, site: &Site) -> Result<Placement, 
     }
     Ok(Placement {
         cache: cache::cache(table, &home, site)?,
+        publish: publish::publish(table, &home, site)?,
         home,
         layout: choice(table, "layout", &LAYOUTS)?,
         full: choice(table, "full", &FULLS)?,

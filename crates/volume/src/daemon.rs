@@ -347,12 +347,14 @@ impl Run {
 
     /// Brings files home from their tiers, as the rules say.
     fn bring_home(&self) -> Vec<HomecomingTold> {
+        let exit = self.ended.as_ref().and_then(|ended| ended.exit);
+        let succeeded = exit == Some(Exit::Code(0));
         let ruled = self.volumes.iter().filter_map(|(directory, tiers)| {
             Some((directory, tiers.as_ref().filter(|tiers| tiers.is_ruled())?))
         });
         ruled
             .map(|(directory, tiers)| {
-                let home = bring_home(directory, tiers, Which::Ruled);
+                let home = bring_home(directory, tiers, Which::Ruled { succeeded });
                 let mut told = home.told(directory);
                 told.spilled = tiers.spilled();
                 told.cache = tiers.cache_told();

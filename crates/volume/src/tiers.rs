@@ -15,6 +15,7 @@ mod opening;
 mod packing;
 mod pages;
 mod placed;
+mod publish;
 mod room;
 
 use std::ffi::{CStr, CString};
@@ -63,6 +64,8 @@ pub struct Tiers {
     spilled: AtomicU64,
     why_spilled: OnceLock<String>,
     cache: Cache,
+    /// Where rules publish files to when the run ends.
+    publish_dirs: Vec<publish::PublishDir>,
 }
 
 impl Tiers {

@@ -35,7 +35,7 @@ fn the_example_says_what_its_comments_say() {
     let at = |rule, home: &str, full, fsync, after| {
         let home = if home == "here" { Home::Here } else { tier(home) };
         let layout = Layout::Plain;
-        Placement { home, layout, full, fsync, after, cache: None, rule }
+        Placement { home, layout, full, fsync, after, publish: None, cache: None, rule }
     };
     let here = |rule| at(rule, "here", spill, durable, After::Restore);
     let temp = || at(Some(2), "scratch.temp", spill, Fsync::Scratch, After::Discard);
@@ -142,6 +142,18 @@ fn the_examples_of_caches_say_what_their_comments_say() {
 }
 
 #[test]
+fn results_are_published_to_the_tier_that_their_rule_names() {
+    let rules = parse("[[rule]]\nmatch = 'results/**'\nhome = 'here'\npublish = 'scratch'\n");
+    let rules = rules.expect("right");
+    let published = TierId("scratch".to_owned());
+    assert_eq!(rules.place(b"results/a.vcf").publish.as_ref(), Some(&published));
+    assert_eq!(rules.place(b"work/a.vcf").publish, None);
+    assert_eq!(rules.publishes().into_iter().collect::<Vec<_>>(), [&published]);
+    assert!(rules.tiers().is_empty(), "nothing lives there");
+    assert!(Rules::none().publishes().is_empty());
+}
+
+#[test]
 fn without_rules_everything_stays_in_place() {
     for rules in [Rules::none(), parse("").expect("no rules"), parse("rule = []").expect("none")] {
         let placement = rules.place(b"work/a.sam");
@@ -241,7 +253,8 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
             "size = '1'\n",
             concat!(
                 r#"4:1: there is no key "size"; it can be "#,
-                r#""match", "home", "layout", "full", "fsync", "after", "cache" or "ahead""#
+                r#""match", "home", "layout", "full", "fsync", "after", "publish", "#,
+                r#""cache" or "ahead""#
             ),
         ),
         (
@@ -301,6 +314,26 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
         (
             "home = 'here'\nahead = 'never'\n",
             "5:1: ahead says when files are copied: it needs a cache",
+        ),
+        (
+            "home = 'here'\npublish = 'scrach'\n",
+            r#"5:11: there is no tier "scrach"; did you mean "scratch"?"#,
+        ),
+        (
+            "home = 'here'\npublish = 'here'\n",
+            "5:11: files are published to a tier; without the key, to none",
+        ),
+        (
+            "home = 'here'\npublish = 'scratch.temp'\n",
+            r#"5:11: scratch.temp is a pool, and published files count in none: write "scratch""#,
+        ),
+        (
+            "home = 'scratch.temp'\npublish = 'scratch'\n",
+            "5:11: publish is for another tier: the files live on scratch already",
+        ),
+        (
+            "home = 'here'\npublish = true\n",
+            "5:11: publish must be a text in quotes, but is true or false",
         ),
         ("home = 'scratch'\n[rules]\n", r#"5:2: there is no key "rules"; did you mean "rule"?"#),
     ] {

@@ -49,6 +49,12 @@ pub struct HomecomingTold {
     pub left: (u64, String),
     /// Bodies on tiers to which no link leads.
     pub nameless: u64,
+    /// Files that were published to other tiers, and their bytes.
+    pub published: (u64, u64),
+    /// Files that could not be published: how many, and why the first could not.
+    pub unpublished: (u64, String),
+    /// Rules publish files, and none was, since the command did not succeed.
+    pub withheld: bool,
     /// Files that stayed in place because their tier was full or refused them, and why.
     pub spilled: (u64, String),
     /// What copies were good for; `None`: no rule has a cache.

@@ -11,7 +11,8 @@ mod litter;
 mod names;
 mod packed;
 mod packed_dirs;
-mod packed_file;
+pub(super) mod packed_file;
+mod publishing;
 mod told;
 mod verdict;
 
@@ -26,17 +27,22 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, openat, syncfs, unlinkat};
 use rustix::io::Errno;
 
 use super::arrivals::Arrivals;
+use super::publish::{Publisher, Source};
 use super::{Placed, Room, Tiers};
 pub use check::{Checked, Finding, check};
 use find::Group;
+pub(super) use find::{below, parent};
 use land::Landing;
 pub use told::{Homecoming, Left};
 
 /// Which files go home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// As the rules say: the end of a run.
-    Ruled,
+    /// As the rules say: the end of a run. Nothing is published of a run that did not succeed.
+    Ruled {
+        /// Its command succeeded.
+        succeeded: bool,
+    },
     /// All: `forebay restore`.
     All,
 }
@@ -61,7 +67,13 @@ pub fn bring_home(directory: &Path, tiers: &Tiers, which: Which) -> Homecoming {
         bytes: 0,
         linked: BTreeSet::new(),
         arrivals: Arrivals::open(tiers.book.arrivals()),
+        publisher: None,
     };
+    let bare = work.root.try_clone();
+    if let (Which::Ruled { succeeded: true }, Ok(bare)) = (which, &bare) {
+        work.publisher = Publisher::of(tiers, bare);
+    }
+    work.done.withheld = which == Which::Ruled { succeeded: false } && tiers.publishes();
     // What replaced them is safe before they go.
     if syncfs(&work.root).is_ok() {
         tiers.rooms.iter().for_each(Room::remove_retired);
@@ -78,6 +90,7 @@ pub fn bring_home(directory: &Path, tiers: &Tiers, which: Which) -> Homecoming {
         work.land();
     }
     work.bring_packed(which);
+    work.publish();
     work.clean_up();
     work.find_nameless();
     if !work.done.nameless.is_empty() {
@@ -98,6 +111,8 @@ struct Work<'a> {
     /// Bodies to which a link still leads.
     linked: BTreeSet<(usize, CString)>,
     arrivals: Arrivals,
+    /// Set while files are published, too.
+    publisher: Option<Publisher<'a>>,
 }
 
 impl Work<'_> {
@@ -108,7 +123,7 @@ impl Work<'_> {
         };
         let after = match which {
             Which::All => After::Restore,
-            Which::Ruled => verdict::after(self.tiers, &group),
+            Which::Ruled { succeeded } => verdict::after(self.tiers, &group, succeeded),
         };
         match after {
             After::Keep => {
@@ -123,7 +138,13 @@ impl Work<'_> {
         }
     }
 
+    /// The only copy that stays is the published one.
     fn discard(&mut self, group: &Group, body: &Statx) {
+        let from = Source::Body(self.tiers, &group.placed);
+        if !self.publish_first(group.paths().map(PathBuf::as_path), &from, body) {
+            self.linked.insert((group.placed.room, group.placed.key.clone()));
+            return;
+        }
         let mut gone = true;
         for path in group.paths() {
             let found = find::parent(&self.root, path);

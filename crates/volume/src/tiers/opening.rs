@@ -97,6 +97,7 @@ impl Tiers {
             spilled: AtomicU64::new(0),
             why_spilled: OnceLock::new(),
             cache: Cache::default(),
+            publish_dirs: Vec::new(),
         };
         let done = tiers.open_rooms(directory, purpose);
         if done.is_err() {
@@ -115,6 +116,7 @@ impl Tiers {
             for tier in named.into_iter().filter_map(|id| wanted.site.tier(id)) {
                 current.push((self.book.add(directory, tier)?, tier));
             }
+            self.publish_dirs = super::publish::open(directory, &wanted.site, &wanted.rules)?;
             self.book.save()?;
         }
         for entry in self.book.entries() {

@@ -47,7 +47,7 @@ pub(super) fn copy(tiers: &Tiers, placed: &Placed, dir: BorrowedFd<'_>) -> Resul
 }
 
 /// Opens a body to read, and tells its mode; its owner may have taken the right to read away.
-fn readable(tiers: &Tiers, placed: &Placed) -> Result<(OwnedFd, u32), Errno> {
+pub(in crate::tiers) fn readable(tiers: &Tiers, placed: &Placed) -> Result<(OwnedFd, u32), Errno> {
     let held = tiers.reach(placed, OFlags::PATH)?;
     let mode = u32::from(stat_of(held.as_fd(), c"")?.stx_mode) & 0o7777;
     match tiers.reach(placed, OFlags::RDONLY) {
@@ -153,7 +153,7 @@ fn attributes(from: &OwnedFd, to: &OwnedFd, mode: u32) -> Result<(), Errno> {
 /// Extended attributes that programs set. A user's own that can't be carried is an error; labels
 /// that file systems and security modules give by themselves (`system.nfs4_acl`, `security.ima`,
 /// `lustre.*`) are not carried.
-fn extended(from: &OwnedFd, to: &OwnedFd) -> Result<(), Errno> {
+pub(in crate::tiers) fn extended(from: &OwnedFd, to: &OwnedFd) -> Result<(), Errno> {
     let mut names = vec![0u8; 64 << 10];
     let length = match flistxattr(from, &mut names) {
         Ok(length) => length,

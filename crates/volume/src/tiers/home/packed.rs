@@ -45,15 +45,20 @@ impl Work<'_> {
         for names in files.into_values() {
             let after = match which {
                 Which::All => After::Restore,
-                Which::Ruled => verdict::after_packed(tiers, names.iter().map(|name| name.path())),
+                Which::Ruled { succeeded } => {
+                    verdict::after_packed(tiers, names.iter().map(Name::path), succeeded)
+                }
             };
             let Some(first) = names.first() else { continue };
             let size = first.found.attr.size;
             match after {
                 After::Keep => {
+                    self.publish_packed(pack, &names);
                     self.done.kept.0 += 1;
                     self.done.kept.1 += size;
                 }
+                // Published is its only copy then; if that failed, it stays for the next run.
+                After::Discard if !self.publish_packed(pack, &names) => {}
                 After::Discard => {
                     leave_pack(pack, &names);
                     self.done.discarded.0 += 1;
