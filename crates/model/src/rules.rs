@@ -18,7 +18,8 @@ const KEYS: [&str; 9] =
     ["match", "home", "layout", "full", "fsync", "after", "publish", "cache", "ahead"];
 const LAYOUTS: [(&str, Layout); 2] = [("plain", Layout::Plain), ("packed", Layout::Packed)];
 const FULLS: [(&str, Full); 2] = [("spill", Full::Spill), ("fail", Full::Fail)];
-const FSYNCS: [(&str, Fsync); 2] = [("durable", Fsync::Durable), ("scratch", Fsync::Scratch)];
+const FSYNCS: [(&str, Fsync); 3] =
+    [("durable", Fsync::Durable), ("ordered", Fsync::Ordered), ("scratch", Fsync::Scratch)];
 const AFTERS: [(&str, After); 3] =
     [("restore", After::Restore), ("keep", After::Keep), ("discard", After::Discard)];
 
@@ -57,6 +58,8 @@ pub enum Fsync {
     /// What fsync always does.
     #[default]
     Durable,
+    /// It returns at once, and the bytes are made durable right after, in the order of the calls.
+    Ordered,
     /// It returns at once: a power failure may take the file.
     Scratch,
 }
@@ -152,6 +155,11 @@ impl Rules {
         let matching = self.globs.matches_candidate(&Candidate::from_bytes(path));
         // The numbers of the globs come in ascending order.
         matching.first().map_or(&IN_PLACE, |glob| &self.placements[self.rule_of[*glob]])
+    }
+
+    /// Whether some rule has this to say of fsync.
+    pub fn syncs(&self, fsync: Fsync) -> bool {
+        self.placements.iter().any(|placement| placement.fsync == fsync)
     }
 
     /// The tier or pool that has the packed files, if there are to be any.

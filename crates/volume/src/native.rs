@@ -17,6 +17,7 @@ mod packed;
 mod placed;
 mod placing;
 mod remove;
+mod sync;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -17,11 +17,12 @@ mod pages;
 mod placed;
 mod publish;
 mod room;
+mod syncing;
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 use forebay_model::{Full, Home as HomeTier, Placement, Rules, TreeId};
 use parking_lot::Mutex;
@@ -36,6 +37,7 @@ pub use home::{Checked, Finding, Homecoming, Left, Which, bring_home, check};
 pub use opening::{Purpose, Trouble, Wanted};
 pub(crate) use placed::{Placed, merged, ours};
 pub(crate) use room::Room;
+pub(crate) use syncing::{SyncJob, Which as WhichSync};
 
 /// The directory, in a covered one, that holds what is Forebay's own.
 pub const OWN: &str = ".forebay";
@@ -66,6 +68,8 @@ pub struct Tiers {
     cache: Cache,
     /// Where rules publish files to when the run ends.
     publish_dirs: Vec<publish::PublishDir>,
+    /// Syncs that nobody waits for.
+    syncing: Arc<syncing::Syncing>,
 }
 
 impl Tiers {

@@ -263,7 +263,14 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
         ),
         (
             "home = 'scratch'\nfsync = 'never'\n",
-            r#"5:9: fsync must be "durable" or "scratch", not "never""#,
+            r#"5:9: fsync must be "durable", "ordered" or "scratch", not "never""#,
+        ),
+        (
+            "home = 'scratch'\nfsync = 'orderd'\n",
+            concat!(
+                r#"5:9: fsync must be "durable", "ordered" or "scratch", not "orderd"; "#,
+                r#"did you mean "ordered"?"#
+            ),
         ),
         (
             "home = 'scratch'\nlayout = 'paked'\n",

@@ -53,6 +53,8 @@ pub struct HomecomingTold {
     pub published: (u64, u64),
     /// Files that could not be published: how many, and why the first could not.
     pub unpublished: (u64, String),
+    /// Files whose bytes could not be made durable in the background: how many, and why the first.
+    pub unsynced: (u64, String),
     /// Rules publish files, and none was, since the command did not succeed.
     pub withheld: bool,
     /// Files that stayed in place because their tier was full or refused them, and why.

@@ -7,6 +7,7 @@ mod check;
 pub(super) mod copy;
 mod find;
 mod land;
+mod leave;
 mod litter;
 mod names;
 mod packed;
@@ -23,11 +24,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use forebay_model::After;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, openat, syncfs, unlinkat};
+use rustix::fs::{CWD, Mode, OFlags, Statx, openat, syncfs};
 use rustix::io::Errno;
 
 use super::arrivals::Arrivals;
-use super::publish::{Publisher, Source};
+use super::publish::Publisher;
 use super::{Placed, Room, Tiers};
 pub use check::{Checked, Finding, check};
 use find::Group;
@@ -49,7 +50,7 @@ pub enum Which {
 
 /// Brings files home below `directory`, which must be seen bare.
 pub fn bring_home(directory: &Path, tiers: &Tiers, which: Which) -> Homecoming {
-    let mut done = Homecoming::default();
+    let mut done = Homecoming { unsynced: tiers.syncing.finish(), ..Homecoming::default() };
     tiers.end_cache();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = match openat(CWD, directory, flags, Mode::empty()) {
@@ -136,35 +137,6 @@ impl Work<'_> {
             After::Discard => self.discard(&group, &body),
             After::Restore => self.bring(group, &body),
         }
-    }
-
-    /// The only copy that stays is the published one.
-    fn discard(&mut self, group: &Group, body: &Statx) {
-        let from = Source::Body(self.tiers, &group.placed);
-        if !self.publish_first(group.paths().map(PathBuf::as_path), &from, body) {
-            self.linked.insert((group.placed.room, group.placed.key.clone()));
-            return;
-        }
-        let mut gone = true;
-        for path in group.paths() {
-            let found = find::parent(&self.root, path);
-            gone &= found.and_then(|(dir, name)| unlinkat(&dir, name, AtFlags::empty())).is_ok();
-        }
-        if gone {
-            self.tiers.remove(&group.placed);
-            add(&mut self.done.discarded, body);
-        } else {
-            self.leave(group, "it could not be removed");
-        }
-    }
-
-    fn leave(&mut self, group: &Group, why: impl ToString) {
-        self.leave_one(group.first(), &group.placed, why);
-    }
-
-    fn leave_one(&mut self, path: &Path, placed: &Placed, why: impl ToString) {
-        self.done.left.push(Left { path: path.to_owned(), why: why.to_string() });
-        self.linked.insert((placed.room, placed.key.clone()));
     }
 
     /// The path of a body.

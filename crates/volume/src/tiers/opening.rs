@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 
 use forebay_model::{Rules, Site};
 use parking_lot::Mutex;
@@ -98,6 +98,7 @@ impl Tiers {
             why_spilled: OnceLock::new(),
             cache: Cache::default(),
             publish_dirs: Vec::new(),
+            syncing: Arc::default(),
         };
         let done = tiers.open_rooms(directory, purpose);
         if done.is_err() {

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Weak};
 
+use forebay_model::Fsync;
 use rustix::io::Errno;
 
 use super::super::home::copy::bytes as copy_bytes;
@@ -46,6 +47,9 @@ impl Tiers {
     /// Makes the tiers ready to be used by many threads, one of which copies.
     pub(crate) fn start(self) -> Arc<Tiers> {
         let tiers = Arc::new(self);
+        if tiers.rules.as_ref().is_some_and(|rules| rules.syncs(Fsync::Ordered)) {
+            tiers.syncing.start();
+        }
         if tiers.cache.used {
             let (queue, jobs) = sync_channel::<Job>(WAITING_MAX);
             let weak: Weak<Tiers> = Arc::downgrade(&tiers);

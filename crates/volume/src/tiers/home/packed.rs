@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CString, OsStr};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use forebay_model::After;
@@ -167,11 +167,4 @@ fn leave_pack(pack: &Pack, names: &[Name]) {
         pack.leave(name.place.key, name.name.to_bytes());
         pack.forget(name.found.ino);
     }
-}
-
-/// A directory in place, opened.
-pub(super) fn open_dir(root: &OwnedFd, path: &Path) -> Option<(OwnedFd, DirKey)> {
-    let fd = super::find::below(root, path).ok()?;
-    let key = DirKey::of(&stat_of(fd.as_fd(), c"").ok()?);
-    Some((fd, key))
 }

@@ -26,6 +26,8 @@ pub struct Homecoming {
     pub published: (u64, u64),
     /// Files that could not be published; they are where they were.
     pub unpublished: Vec<Left>,
+    /// Files whose bytes could not be made durable in the background.
+    pub unsynced: Vec<Left>,
     /// Nothing was published, since the run did not succeed.
     pub withheld: bool,
     /// Files that could not be brought; links still lead to them.
@@ -47,6 +49,7 @@ impl Homecoming {
             published: self.published,
             unpublished: told(&self.unpublished),
             withheld: self.withheld,
+            unsynced: told(&self.unsynced),
             nameless: self.nameless.len() as u64,
             spilled: (0, String::new()),
             cache: None,
