@@ -84,6 +84,24 @@ fn the_five_devices_are_five_rules() {
 }
 
 #[test]
+fn the_example_of_results_says_what_its_comments_say() {
+    let site = include_str!("../../../../sites/cluster.toml");
+    let site = Site::parse(site, "cluster.toml", &|_| Some("ada".to_owned())).expect("the site");
+    let text = include_str!("../../../../examples/rules/results.toml");
+    let rules = Rules::parse(text, "results.toml", &site).expect("the example");
+    for (path, home, fsync, after, published) in [
+        ("results/a.tmp", tier("node.temp"), Fsync::Scratch, After::Discard, false),
+        ("results/x/a.cram.crai", tier("node"), Fsync::Ordered, After::Discard, true),
+        ("results/a.vcf", Home::Here, Fsync::Durable, After::Restore, true),
+        ("work/a.bam", Home::Here, Fsync::Durable, After::Restore, false),
+    ] {
+        let placement = rules.place(path.as_bytes());
+        assert_eq!((&placement.home, placement.fsync), (&home, fsync), "{path}");
+        assert_eq!((placement.after, placement.publish.is_some()), (after, published), "{path}");
+    }
+}
+
+#[test]
 fn the_example_for_small_files_packs_them() {
     let rules = parse(include_str!("../../../../examples/rules/small-files.toml")).expect("right");
     for (path, rule) in [
