@@ -134,7 +134,7 @@ fn ordered_syncs_answer_and_lose_nothing() {
     let script = "mkdir p; for i in $(seq 40); do for f in a.sam p/a; do
             dd if=/dev/zero of=$f.tmp bs=1k count=$((i * 8)) conv=fsync status=none
             echo $i | dd of=$f.tmp conv=notrunc,fsync oflag=append status=none
-            mv $f.tmp $f; rm -f $f.link; ln $f $f.link; sync $f; done; done
+            mv $f.tmp $f; mv p q; mv q p; rm -f $f.link; ln $f $f.link; sync $f; done; done
         stat -c '%s %h' a.sam p/a; tail -c 3 a.sam; tail -c 3 p/a.link";
     let end = done(&mut tiered.script(rules, script));
     assert_eq!(end.code(0).text(), "327683 2\n327683 2\n40\n40\n", "{}", end.stderr);

@@ -16,6 +16,7 @@ use rustix::io::Errno;
 
 use super::Tiers;
 use super::home::Left;
+use crate::native::stat_of;
 
 /// Files that wait at most: each holds a descriptor. Who comes then waits for room.
 const WAITING_MAX: usize = 512;
@@ -53,6 +54,9 @@ pub(super) struct Syncing {
 struct Queue {
     waiting: VecDeque<SyncJob>,
     busy: Option<Which>,
+    /// How many were ever taken, and how many of them are done.
+    taken: u64,
+    carried: u64,
     /// The thread is there.
     running: bool,
     /// A failure that no program has been told yet.
@@ -85,6 +89,7 @@ impl Syncing {
             queue.busy = Some(which);
             let done = MutexGuard::unlocked(&mut queue, run);
             queue.busy = None;
+            queue.carried += 1;
             if let Err(error) = done {
                 log::error!("making {} durable: {error}", String::from_utf8_lossy(&path));
                 let path = PathBuf::from(OsString::from_vec(path));
@@ -116,6 +121,7 @@ impl Syncing {
             self.done.wait(&mut queue);
         }
         queue.waiting.push_back(sync);
+        queue.taken += 1;
         self.woken.notify_one();
         Ok(())
     }
@@ -129,6 +135,19 @@ impl Syncing {
         while queue.busy.as_ref() == Some(which)
             || queue.waiting.iter().any(|other| other.which == *which)
         {
+            self.done.wait(&mut queue);
+        }
+        queue.untold.take().map_or(Ok(()), Err)
+    }
+
+    /// Waits until all is durable for which it was asked so far.
+    ///
+    /// # Errors
+    /// As `wait_for`.
+    pub(super) fn wait_for_all(&self) -> Result<(), Errno> {
+        let mut queue = self.queue.lock();
+        let so_far = queue.taken;
+        while queue.carried < so_far {
             self.done.wait(&mut queue);
         }
         queue.untold.take().map_or(Ok(()), Err)
@@ -158,8 +177,8 @@ impl Tiers {
         self.syncing.soon(sync)
     }
 
-    /// A placed file is about to get another name: waits until bytes that were asked to be durable
-    /// are.
+    /// A name is about to change: waits until bytes that were asked to be durable are, those of
+    /// the file, or of all if it is a directory.
     ///
     /// # Errors
     /// They could not be made so.
@@ -169,9 +188,15 @@ impl Tiers {
         }
         match self.recognise(dir, name) {
             Some(placed) => self.syncing.wait_for(&Which::Body(placed.room, placed.key)),
+            None if is_dir(dir, name) => self.syncing.wait_for_all(),
             None => Ok(()),
         }
     }
+}
+
+fn is_dir(dir: BorrowedFd<'_>, name: &CStr) -> bool {
+    let mode = stat_of(dir, name).map_or(0, |stat| u32::from(stat.stx_mode));
+    mode & libc::S_IFMT == libc::S_IFDIR
 }
 
 #[cfg(test)]

@@ -87,6 +87,8 @@ fn a_name_waits_for_its_bytes_and_for_no_others() {
     is_named.recv_timeout(PATIENCE).expect("named");
     assert_eq!(waits.join().expect("ends"), Ok(()));
     end_two.send(Ok(())).expect("it waits");
+    syncing.wait_for_all().expect("a directory waits for all");
+    assert!(syncing.is_idle());
     assert!(syncing.finish().is_empty());
 }
 
