@@ -13,7 +13,7 @@ use forebay_volume::tiers::{Trouble, Wanted};
 
 use crate::exit::{NOTHING_RUN, Stop};
 pub(crate) use cache::warmed;
-pub(crate) use told::tell;
+pub(crate) use told::{tell, tell_left};
 
 /// Reads site and rules; `None` when no rules are given.
 pub(crate) fn load(site: Option<&Path>, rules: Option<&Path>) -> Result<Option<Wanted>, Stop> {

@@ -35,3 +35,5 @@ mod streams;
 mod tiers;
 #[path = "cli/trees.rs"]
 mod trees;
+#[path = "cli/underway.rs"]
+mod underway;

@@ -21,7 +21,7 @@ use crate::launch::{Channel, HomecomingTold, ToDaemon, ToFront};
 use crate::native::{Native, Settings};
 use crate::processes::Processes;
 use crate::recorder::Recorder;
-use crate::tiers::{Tiers, Which, bring_home};
+use crate::tiers::{Progress, Tiers, Underway, Which, bring_home};
 use record::Keeper;
 
 /// How long the end of a run waits for the mounts to go before others are said to linger.
@@ -352,9 +352,11 @@ impl Run {
         let ruled = self.volumes.iter().filter_map(|(directory, tiers)| {
             Some((directory, tiers.as_ref().filter(|tiers| tiers.is_ruled())?))
         });
+        let tell = |underway: &Underway| self.control.say(&ToFront::Underway(*underway));
+        let progress = Progress::new(self.recorder.clock(), &tell);
         ruled
             .map(|(directory, tiers)| {
-                let home = bring_home(directory, tiers, Which::Ruled { succeeded });
+                let home = bring_home(directory, tiers, Which::Ruled { succeeded }, &progress);
                 let mut told = home.told(directory);
                 told.spilled = tiers.spilled();
                 told.cache = tiers.cache_told();

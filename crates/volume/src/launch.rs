@@ -8,6 +8,7 @@
 
 mod child;
 mod front;
+mod patience;
 mod talk;
 
 use std::ffi::{CString, OsString};
@@ -21,7 +22,7 @@ use rustix::process::{Pid, Signal};
 
 use crate::cover::{self, Refusal};
 use crate::daemon;
-use crate::tiers::{Purpose, Tiers, Trouble, Wanted, Warmed};
+use crate::tiers::{Purpose, Tiers, Trouble, Underway, Wanted, Warmed};
 pub use talk::{CacheTold, HomecomingTold};
 pub(crate) use talk::{Channel, ToDaemon, ToFront};
 
@@ -40,6 +41,8 @@ pub struct Launch {
     pub placement: Option<Wanted>,
     /// Told what was copied to tiers before the command starts.
     pub warmed: fn(&Warmed),
+    /// Told how far files have come on their way home.
+    pub underway: fn(&Underway),
     /// What the run file says of the start.
     pub header: Header,
     /// Where the run file is written while the run lasts; a local directory.
@@ -72,6 +75,9 @@ pub struct Outcome {
     pub daemon_lost: bool,
     /// What became of the files on other tiers, one entry for each covered directory that had some.
     pub homecomings: Vec<HomecomingTold>,
+    /// Somebody did not want to wait until files were at home: how far they were, and the process
+    /// that goes on.
+    pub left: Option<(Underway, u32)>,
 }
 
 /// Why nothing was run.
@@ -159,7 +165,7 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
     if let Some(failure) = child::news(news_in, &launch.command) {
         return Err(front.give_up(failure));
     }
-    let mut outcome = front.watch();
+    let mut outcome = front.watch(launch.underway);
     outcome.warnings.extend(missing);
     Ok(outcome)
 }

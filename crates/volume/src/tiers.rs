@@ -33,7 +33,7 @@ use book::{Book, Entry};
 use cache::Cache;
 pub(crate) use cache::Lent;
 pub use cache::Warmed;
-pub use home::{Checked, Finding, Homecoming, Left, Which, bring_home, check};
+pub use home::{Checked, Finding, Homecoming, Left, Progress, Underway, Which, bring_home, check};
 pub use opening::{Purpose, Trouble, Wanted};
 pub(crate) use placed::{Placed, merged, ours};
 pub(crate) use room::Room;

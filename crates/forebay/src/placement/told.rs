@@ -2,8 +2,9 @@
 
 use forebay_model::ByteCount;
 use forebay_volume::launch::HomecomingTold;
+use forebay_volume::tiers::Underway;
 
-use crate::say;
+use crate::{say, underway};
 
 /// Says what became of the files that lay on tiers. True if all that belong in place are there.
 pub(crate) fn tell(told: &HomecomingTold) -> bool {
@@ -58,6 +59,14 @@ pub(crate) fn tell(told: &HomecomingTold) -> bool {
 }
 
 /// Says what was not published, and what to do. True if all is that was to be.
+/// Somebody did not wait: says what goes on, and what to do if it can't.
+pub(crate) fn tell_left(now: &Underway, daemon: u32) {
+    let message = format!("left while {}; process {daemon} goes on with it", underway::so_far(now));
+    let next = "nothing is lost: if that process is killed, `forebay restore` in the covered \
+                directory brings the rest home; the run file comes when all is done";
+    say::error(&message, Some(next));
+}
+
 fn tell_unpublished(told: &HomecomingTold) -> bool {
     if told.withheld {
         say::note(

@@ -4,9 +4,13 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::time::Timespec;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+
+use crate::tiers::Underway;
 
 /// From the front to the daemon.
 #[derive(Debug, Serialize, Deserialize)]
@@ -24,6 +28,8 @@ pub(crate) enum ToDaemon {
 pub(crate) enum ToFront {
     /// It can't serve; why.
     Failed { why: String },
+    /// Files come home.
+    Underway(Underway),
     /// All is over, or goes on without the front.
     /// `lingering` has the processes of a run that goes on, as far as they are known.
     Over {
@@ -102,6 +108,13 @@ impl Channel {
             }
         };
         serde_json::from_slice(buffer.get(..size)?).ok()
+    }
+
+    /// Something was said, or the other side is gone; false after so many milliseconds.
+    pub(crate) fn is_heard(&self, within_ms: u16) -> bool {
+        let mut one = [PollFd::new(&self.0, PollFlags::IN)];
+        let limit = Timespec { tv_sec: 0, tv_nsec: i64::from(within_ms) * 1_000_000 };
+        poll(&mut one, Some(&limit)).is_ok_and(|ready| ready > 0)
     }
 
     pub(crate) fn duplicate(&self) -> io::Result<Channel> {

@@ -14,7 +14,7 @@ use forebay_model::{Placement, Rules, Site, TierId};
 use rustix::fs::{Access, CWD, Mode, OFlags, access, openat};
 use rustix::io::Errno;
 
-use super::home::Left;
+use super::home::{Left, Progress};
 use super::{Tiers, Trouble};
 use crate::native::{Identity, device_of, stat_of};
 pub(super) use files::Source;
@@ -84,6 +84,7 @@ pub(super) struct Publisher<'t> {
     /// In the names of files on their way, so that two directories that publish to one tier do not
     /// meet.
     mark: String,
+    progress: &'t Progress<'t>,
     /// Where the last file went.
     folder: Option<Folder>,
     /// Directories that get their modes when all is done.
@@ -93,7 +94,11 @@ pub(super) struct Publisher<'t> {
 
 impl<'t> Publisher<'t> {
     /// `None` when no rule publishes.
-    pub(super) fn of(tiers: &'t Tiers, root: &'t OwnedFd) -> Option<Publisher<'t>> {
+    pub(super) fn of(
+        tiers: &'t Tiers,
+        root: &'t OwnedFd,
+        progress: &'t Progress<'t>,
+    ) -> Option<Publisher<'t>> {
         if tiers.publish_dirs.is_empty() {
             return None;
         }
@@ -106,7 +111,7 @@ impl<'t> Publisher<'t> {
         };
         let bases = tiers.publish_dirs.iter().map(base).collect();
         let done = Published::default();
-        Some(Publisher { tiers, root, bases, mark, folder: None, made: Vec::new(), done })
+        Some(Publisher { tiers, root, bases, mark, progress, folder: None, made: Vec::new(), done })
     }
 
     /// The number of the directory to which a file of this path goes.

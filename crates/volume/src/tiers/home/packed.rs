@@ -43,6 +43,7 @@ impl Work<'_> {
         let mut batch = Vec::new();
         let mut touched: HashMap<DirKey, (Arc<Place>, Statx)> = HashMap::new();
         for names in files.into_values() {
+            self.tell();
             let after = match which {
                 Which::All => After::Restore,
                 Which::Ruled { succeeded } => {
@@ -150,6 +151,7 @@ impl Work<'_> {
                 self.done.brought.0 += 1;
                 self.done.brought.1 += first.found.attr.size;
                 leave_pack(pack, &names);
+                self.tell();
             } else {
                 self.leave_packed(first, "the file system in place could not make it safe");
             }

@@ -15,7 +15,7 @@ use rustix::time::Timespec;
 use super::Publisher;
 use crate::native::stat_of;
 use crate::pack::{Attr, Pack, Time};
-use crate::tiers::home::{copy, packed_file};
+use crate::tiers::home::{attributes, copy, packed_file};
 use crate::tiers::{Placed, Tiers};
 
 /// Where the bytes of a file are.
@@ -40,7 +40,7 @@ impl Publisher<'_> {
         // One that a kill left behind.
         let _ = unlinkat(&dir, &passing, AtFlags::empty());
         let file = openat(&dir, &passing, flags, Mode::from_raw_mode(0o600))?;
-        let done = fill(from, &file).and_then(|size| {
+        let done = fill(from, &file, &|bytes| self.progress.copied(bytes)).and_then(|size| {
             fsync(&file)?;
             renameat(&dir, &passing, &dir, &name)?;
             Ok(size)
@@ -110,15 +110,15 @@ fn lstat(base: &OwnedFd, path: &Path) -> Option<rustix::fs::Statx> {
 }
 
 /// Bytes, attributes as far as the tier takes them, mode and times.
-fn fill(from: &Source<'_>, to: &OwnedFd) -> Result<u64, Errno> {
+fn fill(from: &Source<'_>, to: &OwnedFd, told: copy::Step<'_>) -> Result<u64, Errno> {
     let attr = match from {
         Source::Here(dir, name) => {
             let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            plain(&openat(dir, *name, how, Mode::empty())?, to, None)?
+            plain(&openat(dir, *name, how, Mode::empty())?, to, None, told)?
         }
         Source::Body(tiers, placed) => {
             let (body, mode) = copy::readable(tiers, placed)?;
-            plain(&body, to, Some(mode))?
+            plain(&body, to, Some(mode), told)?
         }
         Source::Packed(pack, ino) => {
             let (attr, _) = pack.attr(*ino)?;
@@ -139,10 +139,15 @@ fn fill(from: &Source<'_>, to: &OwnedFd) -> Result<u64, Errno> {
 
 /// A plain file's bytes. Its attributes are those before the first of them was read: if it is
 /// written meanwhile, the next run finds that it has changed.
-fn plain(from: &OwnedFd, to: &OwnedFd, mode: Option<u32>) -> Result<Attr, Errno> {
+fn plain(
+    from: &OwnedFd,
+    to: &OwnedFd,
+    mode: Option<u32>,
+    told: copy::Step<'_>,
+) -> Result<Attr, Errno> {
     let stat = stat_of(from.as_fd(), c"")?;
-    copy::bytes(from, to)?;
-    let _ = copy::extended(from, to);
+    copy::bytes(from, to, told)?;
+    let _ = attributes::extended(from, to);
     Ok(Attr {
         mode: mode.unwrap_or(u32::from(stat.stx_mode)),
         uid: stat.stx_uid,

@@ -25,6 +25,7 @@ pub(super) struct Wanted {
     path: PathBuf,
     to: usize,
     what: What,
+    bytes: u64,
 }
 
 enum What {
@@ -44,13 +45,20 @@ impl Publisher<'_> {
         self.look_into(self.root, c".", &mut PathBuf::new(), device, &mut found);
         // Those that were to go first and could not are not tried twice.
         let tried: BTreeSet<_> = self.done.failed.iter().map(|left| left.path.clone()).collect();
-        for one in found.into_iter().filter(|one| !tried.contains(&one.path)) {
+        found.retain(|one| !tried.contains(&one.path));
+        let bytes = found.iter().map(|one| one.bytes).sum();
+        self.progress.begin(true, found.len() as u64, bytes);
+        let mut so_far = (0, 0);
+        for one in found {
             let done = self.publish_one(&one);
             self.came(&one.path, one.to, done);
+            so_far = (so_far.0 + 1, so_far.1 + one.bytes);
+            self.progress.landing();
+            self.progress.at(so_far.0, so_far.1);
         }
     }
 
-    fn publish_one(&mut self, Wanted { path, to, what }: &Wanted) -> Result<u64, Errno> {
+    fn publish_one(&mut self, Wanted { path, to, what, .. }: &Wanted) -> Result<u64, Errno> {
         match what {
             What::Plain => {
                 let (dir, name) = parent(self.root, path)?;
@@ -110,18 +118,18 @@ impl Publisher<'_> {
     fn meet(&self, dir: &OwnedFd, name: &CStr, path: &Path) -> Option<Wanted> {
         let to = self.wanted(path)?;
         let stat = stat_of(dir.as_fd(), name).ok()?;
-        let wanted = |what| Some(Wanted { path: path.to_owned(), to, what });
+        let wanted = |what, bytes| Some(Wanted { path: path.to_owned(), to, what, bytes });
         let old = |stat: &Statx| self.has(to, path, stat.stx_size, Time::of(&stat.stx_mtime));
         if u32::from(stat.stx_mode) & libc::S_IFMT != libc::S_IFLNK {
-            return if old(&stat) { None } else { wanted(What::Plain) };
+            return if old(&stat) { None } else { wanted(What::Plain, stat.stx_size) };
         }
         if let Some(placed) = self.tiers.recognise(dir.as_fd(), name)
             && let Ok(body) = self.tiers.stat(&placed)
             && ours(&stat, &body)
         {
-            return if old(&body) { None } else { wanted(What::Body(placed)) };
+            return if old(&body) { None } else { wanted(What::Body(placed), body.stx_size) };
         }
         let target = readlinkat(dir, name, Vec::new()).ok()?;
-        if self.has_link(to, path, &target) { None } else { wanted(What::Link(target)) }
+        if self.has_link(to, path, &target) { None } else { wanted(What::Link(target), 0) }
     }
 }
