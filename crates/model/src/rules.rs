@@ -1,21 +1,24 @@
-//! The rules: which file lives where, decided by its path alone.
+//! The rules: which file lives where, decided by its path, and by the name of the task that makes
+//! it where a rule says so.
 //!
 //! They are read from a TOML file that people write (FORMATS.md). What it is not: it moves nothing
 //! and knows no file; whoever places files asks [`Rules::place`].
 
 mod cache;
 mod glob;
+mod home;
 mod pack;
 mod publish;
+mod task;
 
-use crate::site::{HERE, Site, TierId};
-use crate::toml::{Document, Entry, Flaw, Table};
+use crate::site::{Site, TierId};
+use crate::toml::{Document, Flaw, Table};
 pub use cache::{Ahead, Cache};
-use globset::{Candidate, GlobSet};
+use globset::GlobSet;
 use std::collections::BTreeSet;
 
-const KEYS: [&str; 9] =
-    ["match", "home", "layout", "full", "fsync", "after", "publish", "cache", "ahead"];
+const KEYS: [&str; 10] =
+    ["match", "task", "home", "layout", "full", "fsync", "after", "publish", "cache", "ahead"];
 const LAYOUTS: [(&str, Layout); 2] = [("plain", Layout::Plain), ("packed", Layout::Packed)];
 const FULLS: [(&str, Full); 2] = [("spill", Full::Spill), ("fail", Full::Fail)];
 const FSYNCS: [(&str, Fsync); 3] =
@@ -117,12 +120,22 @@ pub struct Rules {
     /// is one of the first rule that matches.
     rule_of: Vec<usize>,
     placements: Vec<Placement>,
+    /// For each placement the tasks whose files it is for; `None`: all.
+    tasks: Vec<Option<GlobSet>>,
+    /// Some rule is for some tasks only.
+    by_task: bool,
 }
 
 impl Rules {
     /// No rules: everything stays in place.
     pub fn none() -> Self {
-        Self { globs: GlobSet::empty(), rule_of: Vec::new(), placements: Vec::new() }
+        Self {
+            globs: GlobSet::empty(),
+            rule_of: Vec::new(),
+            placements: Vec::new(),
+            tasks: Vec::new(),
+            by_task: false,
+        }
     }
 
     /// Reads the text of a rules file; `source` is its name in flaws, and its homes are tiers of
@@ -135,6 +148,7 @@ impl Rules {
         let Some(rules) = root.get("rule") else { return Ok(Self::none()) };
         let items = rules.items().ok_or_else(|| rules.not("a list of tables, [[rule]]"))?;
         let (mut globs, mut rule_of, mut placements) = (Vec::new(), Vec::new(), Vec::new());
+        let mut tasks = Vec::new();
         for (index, item) in items.into_iter().enumerate() {
             let table = item.table()?;
             table.only(&KEYS)?;
@@ -142,19 +156,13 @@ impl Rules {
             rule_of.resize(globs.len(), index);
             let placement = placement(table, index + 1, site)?;
             pack::in_one_place(&placements, &placement, table)?;
+            tasks.push(task::task(table, &placement)?);
             placements.push(placement);
         }
         // Each is right by itself; together they may still be too large for one automaton.
         let globs = GlobSet::new(globs).map_err(|error| root.flaw(error.to_string()))?;
-        Ok(Self { globs, rule_of, placements })
-    }
-
-    /// Where the file of this path lives: what the first rule that matches says. The path is
-    /// relative to the covered directory and need not be valid UTF-8.
-    pub fn place(&self, path: &[u8]) -> &Placement {
-        let matching = self.globs.matches_candidate(&Candidate::from_bytes(path));
-        // The numbers of the globs come in ascending order.
-        matching.first().map_or(&IN_PLACE, |glob| &self.placements[self.rule_of[*glob]])
+        let by_task = tasks.iter().any(Option::is_some);
+        Ok(Self { globs, rule_of, placements, tasks, by_task })
     }
 
     /// Whether some rule has this to say of fsync.
@@ -175,7 +183,7 @@ impl Rules {
 }
 
 fn placement(table: Table<'_>, number: usize, site: &Site) -> Result<Placement, Flaw> {
-    let home = home(table.need("home")?, site)?;
+    let home = home::home(table.need("home")?, site)?;
     if home == Home::Here {
         let unused =
             ["layout", "full", "fsync", "after"].into_iter().find_map(|key| table.get(key));
@@ -198,19 +206,6 @@ fn placement(table: Table<'_>, number: usize, site: &Site) -> Result<Placement, 
 
 fn choice<T: Copy + Default>(table: Table<'_>, key: &str, of: &[(&str, T)]) -> Result<T, Flaw> {
     table.get(key).map_or(Ok(T::default()), |entry| entry.word(of))
-}
-
-fn home(entry: Entry<'_>, site: &Site) -> Result<Home, Flaw> {
-    let name = entry.text()?;
-    let id = TierId(name.to_owned());
-    if name == HERE {
-        Ok(Home::Here)
-    } else if site.tier(&id).is_some() {
-        Ok(Home::Tier(id))
-    } else {
-        let known: Vec<&str> = site.tiers().map(|tier| tier.id.as_str()).chain([HERE]).collect();
-        Err(entry.unknown("tier", name, &known))
-    }
 }
 
 #[cfg(test)]

@@ -195,8 +195,11 @@ impl House {
         let path = std::os::unix::ffi::OsStrExt::as_bytes(target.path.as_os_str()).to_vec();
         let tiers = self.volumes.get(number).and_then(|(_, tiers)| tiers.clone());
         let asks = Box::new(move |pid| groups.groups(pid));
-        let native =
-            Native::new(target.root, self.settings.clone(), asks)?.with_tiers(tiers.clone());
+        let names = Arc::clone(&self.processes);
+        let tasks = Box::new(move |thread| names.task(thread));
+        let native = Native::new(target.root, self.settings.clone(), asks)?
+            .with_tiers(tiers.clone())
+            .with_tasks(tasks);
         let tree = fuse::Tree {
             id,
             native: Arc::new(native),

@@ -11,6 +11,7 @@ mod handle;
 mod iostate;
 mod locks;
 mod lookup;
+mod maker;
 mod node;
 mod open;
 mod packed;
@@ -120,6 +121,8 @@ pub struct Native {
     waiting: AtomicU32,
     /// Where rules send files.
     tiers: Option<Arc<Tiers>>,
+    /// Tells the task of a caller.
+    tasks: Option<maker::Tasks>,
 }
 
 impl std::fmt::Debug for Native {
@@ -164,6 +167,7 @@ impl Native {
             expelling: Mutex::new(()),
             waiting: AtomicU32::new(0),
             tiers: None,
+            tasks: None,
         })
     }
 
@@ -191,6 +195,7 @@ impl Native {
 
     /// Makes this thread act as the caller for what follows.
     pub(crate) fn act_as(&self, caller: Caller) {
+        maker::note(caller.pid);
         self.wardrobe.wear(caller, || (self.groups)(caller.pid));
     }
 

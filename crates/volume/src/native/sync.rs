@@ -21,7 +21,8 @@ impl Native {
         }
         if let (Some(tiers), Some(placed)) = (&self.tiers, handle.node.placed.get()) {
             let path = self.path_of(&handle.node);
-            match tiers.rule(&path).map_or(Fsync::Durable, |rule| rule.fsync) {
+            match tiers.rule_of(&path, || placed.maker()).map_or(Fsync::Durable, |rule| rule.fsync)
+            {
                 Fsync::Durable => self.name_placed(tiers, handle, placed)?,
                 Fsync::Ordered => return self.sync_soon(tiers, handle, placed, path),
                 Fsync::Scratch => return Ok(()),

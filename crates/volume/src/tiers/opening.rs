@@ -98,6 +98,7 @@ impl Tiers {
             why_spilled: OnceLock::new(),
             cache: Cache::default(),
             publish_dirs: Vec::new(),
+            makers: super::ruling::Makers::default(),
             syncing: Arc::default(),
         };
         let done = tiers.open_rooms(directory, purpose);

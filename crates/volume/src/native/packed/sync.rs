@@ -9,7 +9,7 @@ use rustix::io::{Errno, fcntl_dupfd_cloexec};
 
 use super::Packed;
 use crate::native::{Handle, Native, Node, Result, reopen};
-use crate::tiers::{SyncJob, WhichSync};
+use crate::tiers::{Maker, SyncJob, WhichSync};
 
 impl Native {
     /// fsync(2): the bytes and the names, once and for all that is packed.
@@ -18,7 +18,8 @@ impl Native {
             return Err(Errno::STALE);
         };
         let path = self.path_of(&handle.node);
-        let policy = tiers.rule(&path).map_or(Fsync::Durable, |rule| rule.fsync);
+        let policy = tiers.rule_of(&path, || Maker::Packed(packed.ino));
+        let policy = policy.map_or(Fsync::Durable, |rule| rule.fsync);
         if policy == Fsync::Scratch {
             return Ok(());
         }

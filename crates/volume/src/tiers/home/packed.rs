@@ -42,12 +42,12 @@ impl Work<'_> {
         let files = self.find_packed(pack);
         let mut batch = Vec::new();
         let mut touched: HashMap<DirKey, (Arc<Place>, Statx)> = HashMap::new();
-        for names in files.into_values() {
+        for (ino, names) in files {
             self.tell();
             let after = match which {
                 Which::All => After::Restore,
                 Which::Ruled { succeeded } => {
-                    verdict::after_packed(tiers, names.iter().map(Name::path), succeeded)
+                    verdict::after_packed(tiers, ino, names.iter().map(Name::path), succeeded)
                 }
             };
             let Some(first) = names.first() else { continue };

@@ -5,14 +5,16 @@ use std::path::PathBuf;
 
 use forebay_model::{After, Home, Layout, Placement};
 
-use super::super::Tiers;
+use super::super::{Maker, Tiers};
 use super::find::Group;
 
 /// By the rules of the names that it has now: whoever would have it home has it home.
 /// What was to be published and then discarded comes home when the run did not succeed.
 pub(super) fn after(tiers: &Tiers, group: &Group, succeeded: bool) -> After {
     let room = tiers.room(&group.placed);
-    let of = |path: &PathBuf| match tiers.rule(path.as_os_str().as_bytes()) {
+    let of = |path: &PathBuf| match tiers
+        .rule_of(path.as_os_str().as_bytes(), || group.placed.maker())
+    {
         Some(rule) if matches!(&rule.home, Home::Tier(tier) if *tier == room.tier) => {
             of_rule(rule, succeeded)
         }
@@ -26,10 +28,12 @@ pub(super) fn after(tiers: &Tiers, group: &Group, succeeded: bool) -> After {
 /// The same for a packed file.
 pub(super) fn after_packed(
     tiers: &Tiers,
+    ino: u64,
     paths: impl Iterator<Item = PathBuf>,
     succeeded: bool,
 ) -> After {
-    let of = |path: PathBuf| match tiers.rule(path.as_os_str().as_bytes()) {
+    let of = |path: PathBuf| match tiers.rule_of(path.as_os_str().as_bytes(), || Maker::Packed(ino))
+    {
         Some(rule) if rule.layout == Layout::Packed => of_rule(rule, succeeded),
         Some(_) => After::Restore,
         None => After::Keep,
