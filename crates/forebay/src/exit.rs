@@ -3,7 +3,8 @@
 
 /// The daemon was lost during the run: programs got I/O errors, results may be incomplete.
 pub(crate) const DAEMON_LOST: i32 = 120;
-/// Files are on other tiers still that belong in place; they are on their tier.
+/// Files are on other tiers still that belong in place, or could not be published; they are where
+/// they were. Or nobody waited for them.
 pub(crate) const FILES_AWAY: i32 = 121;
 /// Forebay itself failed before the command was started; nothing was run.
 pub(crate) const NOTHING_RUN: i32 = 125;

@@ -1,19 +1,19 @@
 //! Site and rules as a person gives them, and what became of the files that rules sent away.
 
 mod cache;
+mod told;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use forebay_model::tasks::elsewhere;
-use forebay_model::{ByteCount, Reach, Rules, Site};
-use forebay_volume::launch::HomecomingTold;
+use forebay_model::{Reach, Rules, Site};
 use forebay_volume::tiers::{Trouble, Wanted};
 
 use crate::exit::{NOTHING_RUN, Stop};
-use crate::say;
 pub(crate) use cache::warmed;
+pub(crate) use told::{tell, tell_left};
 
 /// Reads site and rules; `None` when no rules are given.
 pub(crate) fn load(site: Option<&Path>, rules: Option<&Path>) -> Result<Option<Wanted>, Stop> {
@@ -112,55 +112,4 @@ pub(crate) fn trouble(trouble: &Trouble) -> Stop {
         "correct the site, or choose a directory that you may write; nothing was run"
     };
     Stop::new(NOTHING_RUN, trouble.to_string(), next)
-}
-
-/// Says what became of the files that lay on tiers. True if all that belong in place are there.
-pub(crate) fn tell(told: &HomecomingTold) -> bool {
-    let parts = [
-        ("brought home", told.brought),
-        ("discarded", told.discarded),
-        ("kept on their tier", told.kept),
-    ];
-    let done: Vec<String> = parts
-        .into_iter()
-        .filter(|(_, (files, _))| *files > 0)
-        .map(|(what, (files, bytes))| format!("{} {what}", amount(files, bytes)))
-        .collect();
-    if !done.is_empty() {
-        say::note(&done.join(", "));
-    }
-    if told.spilled.0 > 0 {
-        let (files, why) = &told.spilled;
-        say::note(&format!("{} stayed in place against the rules: {why}", count(*files)));
-    }
-    told.cache.iter().for_each(cache::tell);
-    if told.nameless > 0 {
-        say::note(&format!(
-            "{} on tiers without a name in place (moved or removed from outside); `forebay restore \
-             {}` finds them",
-            count(told.nameless),
-            told.directory.display()
-        ));
-    }
-    if told.left.0 > 0 {
-        let message = format!(
-            "{} could not be brought home (first: {}); they are on their tier, nothing is lost",
-            count(told.left.0),
-            told.left.1
-        );
-        let next = format!(
-            "make room, or move away what has the name, then `forebay restore {}`",
-            told.directory.display()
-        );
-        say::error(&message, Some(&next));
-    }
-    told.left.0 == 0
-}
-
-fn count(files: u64) -> String {
-    if files == 1 { "1 file".to_owned() } else { format!("{files} files") }
-}
-
-fn amount(files: u64, bytes: u64) -> String {
-    format!("{} ({})", count(files), ByteCount(bytes))
 }

@@ -1,6 +1,7 @@
 //! Words for people, on standard error, so that a pipeline's own output stays as it is.
 
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Whether colours are wanted there.
 pub(crate) fn colour() -> bool {
@@ -13,10 +14,27 @@ pub(crate) fn width() -> usize {
     size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(80)
 }
 
+/// A line stands there that the next words replace.
+static PASSING: AtomicBool = AtomicBool::new(false);
+
+/// Prints a line that stays until the next one, or the next words.
+pub(crate) fn passing(line: &str) {
+    let _ = std::io::stderr().write_all(format!("\r{line}\x1b[K").as_bytes());
+    PASSING.store(true, Relaxed);
+}
+
 /// Prints text as it is.
 pub(crate) fn text(text: &str) {
+    if PASSING.swap(false, Relaxed) {
+        let _ = std::io::stderr().write_all(b"\r\x1b[K");
+    }
     // Nobody may be reading; that must not change the status of the run.
     let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// Takes a passing line away.
+pub(crate) fn clear() {
+    text("");
 }
 
 /// Something went wrong: what and where, and what to do next.

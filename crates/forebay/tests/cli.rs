@@ -11,6 +11,8 @@ mod place;
 #[path = "common/processes.rs"]
 mod processes;
 
+#[path = "cli/by_task.rs"]
+mod by_task;
 #[path = "cli/cache.rs"]
 mod cache;
 #[path = "cli/doctor.rs"]
@@ -25,6 +27,8 @@ mod help;
 mod packed;
 #[path = "cli/privacy.rs"]
 mod privacy;
+#[path = "cli/publish.rs"]
+mod publish;
 #[path = "cli/record.rs"]
 mod record;
 #[path = "cli/streams.rs"]
@@ -33,3 +37,5 @@ mod streams;
 mod tiers;
 #[path = "cli/trees.rs"]
 mod trees;
+#[path = "cli/underway.rs"]
+mod underway;

@@ -15,7 +15,8 @@ macro_rules! ids {
     ($($(#[$doc:meta])* $id:ident($of:ty);)*) => {$(
         $(#[$doc])*
         #[derive(
-            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+            Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize,
+            Deserialize,
         )]
         #[serde(transparent)]
         pub struct $id(pub $of);

@@ -1,21 +1,28 @@
-//! The rules: which file lives where, decided by its path alone.
+//! The rules: which file lives where, decided by its path, and by the name of the task that makes
+//! it where a rule says so.
 //!
 //! They are read from a TOML file that people write (FORMATS.md). What it is not: it moves nothing
 //! and knows no file; whoever places files asks [`Rules::place`].
 
 mod cache;
 mod glob;
+mod home;
 mod pack;
+mod publish;
+mod task;
 
-use crate::site::{HERE, Site, TierId};
-use crate::toml::{Document, Entry, Flaw, Table};
+use crate::site::{Site, TierId};
+use crate::toml::{Document, Flaw, Table};
 pub use cache::{Ahead, Cache};
-use globset::{Candidate, GlobSet};
+use globset::GlobSet;
 use std::collections::BTreeSet;
 
+const KEYS: [&str; 10] =
+    ["match", "task", "home", "layout", "full", "fsync", "after", "publish", "cache", "ahead"];
 const LAYOUTS: [(&str, Layout); 2] = [("plain", Layout::Plain), ("packed", Layout::Packed)];
 const FULLS: [(&str, Full); 2] = [("spill", Full::Spill), ("fail", Full::Fail)];
-const FSYNCS: [(&str, Fsync); 2] = [("durable", Fsync::Durable), ("scratch", Fsync::Scratch)];
+const FSYNCS: [(&str, Fsync); 3] =
+    [("durable", Fsync::Durable), ("ordered", Fsync::Ordered), ("scratch", Fsync::Scratch)];
 const AFTERS: [(&str, After); 3] =
     [("restore", After::Restore), ("keep", After::Keep), ("discard", After::Discard)];
 
@@ -54,6 +61,8 @@ pub enum Fsync {
     /// What fsync always does.
     #[default]
     Durable,
+    /// It returns at once, and the bytes are made durable right after, in the order of the calls.
+    Ordered,
     /// It returns at once: a power failure may take the file.
     Scratch,
 }
@@ -83,6 +92,8 @@ pub struct Placement {
     pub fsync: Fsync,
     /// What becomes of it in the end.
     pub after: After,
+    /// The tier to which it is published when the run ends, beside what becomes of it there.
+    pub publish: Option<TierId>,
     /// Where reads of a file in place are served from; `None`: from home.
     pub cache: Option<Cache>,
     /// The number of the rule that said so, from 1; `None`: no rule matched, so it stays in place.
@@ -96,6 +107,7 @@ static IN_PLACE: Placement = Placement {
     full: Full::Spill,
     fsync: Fsync::Durable,
     after: After::Restore,
+    publish: None,
     cache: None,
     rule: None,
 };
@@ -108,12 +120,22 @@ pub struct Rules {
     /// is one of the first rule that matches.
     rule_of: Vec<usize>,
     placements: Vec<Placement>,
+    /// For each placement the tasks whose files it is for; `None`: all.
+    tasks: Vec<Option<GlobSet>>,
+    /// Some rule is for some tasks only.
+    by_task: bool,
 }
 
 impl Rules {
     /// No rules: everything stays in place.
     pub fn none() -> Self {
-        Self { globs: GlobSet::empty(), rule_of: Vec::new(), placements: Vec::new() }
+        Self {
+            globs: GlobSet::empty(),
+            rule_of: Vec::new(),
+            placements: Vec::new(),
+            tasks: Vec::new(),
+            by_task: false,
+        }
     }
 
     /// Reads the text of a rules file; `source` is its name in flaws, and its homes are tiers of
@@ -126,26 +148,26 @@ impl Rules {
         let Some(rules) = root.get("rule") else { return Ok(Self::none()) };
         let items = rules.items().ok_or_else(|| rules.not("a list of tables, [[rule]]"))?;
         let (mut globs, mut rule_of, mut placements) = (Vec::new(), Vec::new(), Vec::new());
+        let mut tasks = Vec::new();
         for (index, item) in items.into_iter().enumerate() {
             let table = item.table()?;
-            table.only(&["match", "home", "layout", "full", "fsync", "after", "cache", "ahead"])?;
+            table.only(&KEYS)?;
             globs.extend(glob::all(table.need("match")?)?);
             rule_of.resize(globs.len(), index);
             let placement = placement(table, index + 1, site)?;
             pack::in_one_place(&placements, &placement, table)?;
+            tasks.push(task::task(table, &placement)?);
             placements.push(placement);
         }
         // Each is right by itself; together they may still be too large for one automaton.
         let globs = GlobSet::new(globs).map_err(|error| root.flaw(error.to_string()))?;
-        Ok(Self { globs, rule_of, placements })
+        let by_task = tasks.iter().any(Option::is_some);
+        Ok(Self { globs, rule_of, placements, tasks, by_task })
     }
 
-    /// Where the file of this path lives: what the first rule that matches says. The path is
-    /// relative to the covered directory and need not be valid UTF-8.
-    pub fn place(&self, path: &[u8]) -> &Placement {
-        let matching = self.globs.matches_candidate(&Candidate::from_bytes(path));
-        // The numbers of the globs come in ascending order.
-        matching.first().map_or(&IN_PLACE, |glob| &self.placements[self.rule_of[*glob]])
+    /// Whether some rule has this to say of fsync.
+    pub fn syncs(&self, fsync: Fsync) -> bool {
+        self.placements.iter().any(|placement| placement.fsync == fsync)
     }
 
     /// The tier or pool that has the packed files, if there are to be any.
@@ -161,7 +183,7 @@ impl Rules {
 }
 
 fn placement(table: Table<'_>, number: usize, site: &Site) -> Result<Placement, Flaw> {
-    let home = home(table.need("home")?, site)?;
+    let home = home::home(table.need("home")?, site)?;
     if home == Home::Here {
         let unused =
             ["layout", "full", "fsync", "after"].into_iter().find_map(|key| table.get(key));
@@ -172,6 +194,7 @@ fn placement(table: Table<'_>, number: usize, site: &Site) -> Result<Placement, 
     }
     Ok(Placement {
         cache: cache::cache(table, &home, site)?,
+        publish: publish::publish(table, &home, site)?,
         home,
         layout: choice(table, "layout", &LAYOUTS)?,
         full: choice(table, "full", &FULLS)?,
@@ -183,19 +206,6 @@ fn placement(table: Table<'_>, number: usize, site: &Site) -> Result<Placement, 
 
 fn choice<T: Copy + Default>(table: Table<'_>, key: &str, of: &[(&str, T)]) -> Result<T, Flaw> {
     table.get(key).map_or(Ok(T::default()), |entry| entry.word(of))
-}
-
-fn home(entry: Entry<'_>, site: &Site) -> Result<Home, Flaw> {
-    let name = entry.text()?;
-    let id = TierId(name.to_owned());
-    if name == HERE {
-        Ok(Home::Here)
-    } else if site.tier(&id).is_some() {
-        Ok(Home::Tier(id))
-    } else {
-        let known: Vec<&str> = site.tiers().map(|tier| tier.id.as_str()).chain([HERE]).collect();
-        Err(entry.unknown("tier", name, &known))
-    }
 }
 
 #[cfg(test)]

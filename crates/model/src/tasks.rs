@@ -6,6 +6,7 @@
 
 mod accounts;
 mod elsewhere;
+mod live;
 mod nextflow;
 mod not_seen;
 mod processes;
@@ -16,6 +17,7 @@ mod trinity;
 
 pub(crate) use accounts::{Used, used};
 pub use elsewhere::elsewhere;
+pub use live::{engine_directory, live_name, named_by_engine};
 pub(crate) use not_seen::not_seen;
 pub(crate) use program::{base_name, program as program_name};
 pub(crate) use seen::{Claims, Note, Seen, Value};

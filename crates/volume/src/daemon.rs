@@ -22,7 +22,7 @@ use crate::launch::{Channel, HomecomingTold, ToDaemon, ToFront};
 use crate::native::{Native, Settings};
 use crate::processes::Processes;
 use crate::recorder::Recorder;
-use crate::tiers::{Tiers, Which, bring_home};
+use crate::tiers::{Progress, Tiers, Underway, Which, bring_home};
 use record::Keeper;
 
 /// How long the end of a run waits for the mounts to go before others are said to linger.
@@ -177,6 +177,7 @@ fn serve(parts: Parts) -> io::Result<()> {
         volumes,
         ended: None,
         not_run: false,
+        waiting: Vec::new(),
     };
     let stop_sampling = || {
         drop(stop_sampling);
@@ -244,8 +245,11 @@ impl House {
         let path = std::os::unix::ffi::OsStrExt::as_bytes(target.point.as_os_str()).to_vec();
         let tiers = self.volumes.get(number).and_then(|(_, tiers)| tiers.clone());
         let asks = Box::new(move |pid| groups.groups(pid));
-        let native =
-            Native::new(target.root, self.settings.clone(), asks)?.with_tiers(tiers.clone());
+        let names = Arc::clone(&self.processes);
+        let tasks = Box::new(move |thread| names.task(thread));
+        let native = Native::new(target.root, self.settings.clone(), asks)?
+            .with_tiers(tiers.clone())
+            .with_tasks(tasks);
         let tree = fuse::Tree {
             id,
             native: Arc::new(native),
@@ -318,6 +322,8 @@ struct Run {
     volumes: Vec<Volume>,
     ended: Option<Ended>,
     not_run: bool,
+    /// Who waits for the end of a lasting mount.
+    waiting: Vec<Channel>,
 }
 
 impl Run {
@@ -415,12 +421,19 @@ impl Run {
 
     /// Brings files home from their tiers, as the rules say.
     fn bring_home(&self) -> Vec<HomecomingTold> {
+        let exit = self.ended.as_ref().and_then(|ended| ended.exit);
+        let succeeded = exit == Some(Exit::Code(0));
         let ruled = self.volumes.iter().filter_map(|(directory, tiers)| {
             Some((directory, tiers.as_ref().filter(|tiers| tiers.is_ruled())?))
         });
+        let tell = |underway: &Underway| {
+            let word = ToFront::Underway(*underway);
+            std::iter::once(&self.control).chain(&self.waiting).for_each(|who| who.mention(&word));
+        };
+        let progress = Progress::new(self.recorder.clock(), &tell);
         ruled
             .map(|(directory, tiers)| {
-                let home = bring_home(directory, tiers, Which::Ruled);
+                let home = bring_home(directory, tiers, Which::Ruled { succeeded }, &progress);
                 let mut told = home.told(directory);
                 told.spilled = tiers.spilled();
                 told.cache = tiers.cache_told();

@@ -9,6 +9,7 @@
 mod child;
 mod front;
 mod lasting;
+mod patience;
 mod shared;
 mod talk;
 mod unmount;
@@ -23,7 +24,7 @@ use rustix::process::Signal;
 use crate::cover;
 use crate::daemon;
 pub use crate::daemon::Record;
-use crate::tiers::{Tiers, Wanted, Warmed};
+use crate::tiers::{Tiers, Underway, Wanted, Warmed};
 pub use lasting::{Lasting, Mount, Unmounting, mount};
 pub use shared::Failure;
 use shared::{fork, open_tiers, pair, system};
@@ -46,6 +47,8 @@ pub struct Launch {
     pub placement: Option<Wanted>,
     /// Told what was copied to tiers before the command starts.
     pub warmed: fn(&Warmed),
+    /// Told how far files have come on their way home.
+    pub underway: fn(&Underway),
     /// What the run file says of the start.
     pub header: Header,
     /// Where the run file is written while the run lasts; a local directory.
@@ -78,6 +81,9 @@ pub struct Outcome {
     pub daemon_lost: bool,
     /// What became of the files on other tiers, one entry for each covered directory that had some.
     pub homecomings: Vec<HomecomingTold>,
+    /// Somebody did not want to wait until files were at home: how far they were, and the process
+    /// that goes on.
+    pub left: Option<(Underway, u32)>,
 }
 
 /// Runs a command with its directories covered, and waits for it.
@@ -150,7 +156,7 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
         drop(names);
         crate::pack::trim();
     }
-    let mut outcome = front.watch();
+    let mut outcome = front.watch(launch.underway);
     outcome.warnings.extend(missing);
     Ok(outcome)
 }

@@ -11,6 +11,7 @@ mod handle;
 mod iostate;
 mod locks;
 mod lookup;
+mod maker;
 mod node;
 mod open;
 mod packed;
@@ -20,6 +21,7 @@ mod placed;
 mod placing;
 mod remove;
 mod rest;
+mod sync;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -32,7 +34,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxFlags, openat, statx};
 use rustix::io::Errno;
@@ -111,6 +113,8 @@ pub struct Native {
     /// The connection, known once the mount is made.
     device: OnceLock<Device>,
     watch: OnceLock<Watch>,
+    /// Held by whoever makes or moves a name until the table knows of it.
+    pub(crate) naming: RwLock<()>,
     /// Raised by each rename of a directory: paths computed before are void.
     pub(crate) renames: AtomicU64,
     /// File systems (by device) that refuse passthrough.
@@ -127,6 +131,8 @@ pub struct Native {
     waiting: AtomicU32,
     /// Where rules send files.
     tiers: Option<Arc<Tiers>>,
+    /// Tells the task of a caller.
+    tasks: Option<maker::Tasks>,
 }
 
 impl std::fmt::Debug for Native {
@@ -163,6 +169,7 @@ impl Native {
             pages: Arc::default(),
             device: OnceLock::new(),
             watch: OnceLock::new(),
+            naming: RwLock::new(()),
             renames: AtomicU64::new(0),
             refused: Mutex::default(),
             passthrough: AtomicBool::new(false),
@@ -172,6 +179,7 @@ impl Native {
             expelling: Mutex::new(()),
             waiting: AtomicU32::new(0),
             tiers: None,
+            tasks: None,
         })
     }
 
@@ -199,6 +207,7 @@ impl Native {
 
     /// Makes this thread act as the caller for what follows.
     pub(crate) fn act_as(&self, caller: Caller) {
+        maker::note(caller.pid);
         self.wardrobe.wear(caller, || (self.groups)(caller.pid));
     }
 

@@ -6,6 +6,8 @@
 //! their own, as are parents. A worker must never wait for a lock of a process that waits for us:
 //! execve(2) holds one while it closes files (FLUSH), a page fault another (READ).
 
+mod task;
+
 use std::cell::RefCell;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};

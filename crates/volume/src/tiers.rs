@@ -15,14 +15,17 @@ mod opening;
 mod packing;
 mod pages;
 mod placed;
+mod publish;
 mod room;
+mod ruling;
+mod syncing;
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
-use forebay_model::{Full, Home as HomeTier, Placement, Rules, TreeId};
+use forebay_model::{Full, Placement, Rules, TreeId};
 use parking_lot::Mutex;
 use rustix::fs::{Statx, readlinkat};
 use rustix::io::Errno;
@@ -32,10 +35,12 @@ use cache::Cache;
 pub(crate) use cache::Lent;
 pub use cache::Warmed;
 pub(crate) use folder::make_own;
-pub use home::{Checked, Finding, Homecoming, Left, Which, bring_home, check};
+pub use home::{Checked, Finding, Homecoming, Left, Progress, Underway, Which, bring_home, check};
 pub use opening::{Purpose, Trouble, Wanted};
 pub(crate) use placed::{Placed, merged, ours};
 pub(crate) use room::Room;
+pub(crate) use ruling::{Maker, Spot};
+pub(crate) use syncing::{SyncJob, Which as WhichSync};
 
 /// The directory, in a covered one, that holds what is Forebay's own.
 pub const OWN: &str = ".forebay";
@@ -64,6 +69,12 @@ pub struct Tiers {
     spilled: AtomicU64,
     why_spilled: OnceLock<String>,
     cache: Cache,
+    /// Where rules publish files to when the run ends.
+    publish_dirs: Vec<publish::PublishDir>,
+    /// Which task made a file, where a rule asks for it.
+    makers: ruling::Makers,
+    /// Syncs that nobody waits for.
+    syncing: Arc<syncing::Syncing>,
 }
 
 impl Tiers {
@@ -96,31 +107,6 @@ impl Tiers {
 
     pub(crate) fn numbered(&self, number: usize) -> &Room {
         &self.rooms[number]
-    }
-
-    /// What the rules say of a path below the covered directory.
-    pub(crate) fn rule(&self, path: &[u8]) -> Option<&Placement> {
-        let own = path
-            .strip_prefix(OWN.as_bytes())
-            .is_some_and(|rest| rest.first().is_none_or(|next| *next == b'/'));
-        if own { None } else { self.rules.as_ref().map(|rules| rules.place(path)) }
-    }
-
-    /// The room in which a new file is to be made; `None` in place.
-    ///
-    /// # Errors
-    /// ENOSPC when its tier is full and the rule says so.
-    pub(crate) fn spot(&self, path: &[u8]) -> Result<Option<(usize, &Placement)>, Errno> {
-        let Some(placement) = self.rule(path) else { return Ok(None) };
-        let HomeTier::Tier(tier) = &placement.home else { return Ok(None) };
-        let Some(number) = self.rooms.iter().position(|room| room.tier == *tier && room.writable)
-        else {
-            return self.spill(placement, || format!("tier {tier} is not there"));
-        };
-        if self.rooms[number].is_full() {
-            return self.spill(placement, || format!("tier {tier} is full"));
-        }
-        Ok(Some((number, placement)))
     }
 
     /// Leaves a file in place, or refuses it, as its rule says.
@@ -173,6 +159,7 @@ impl Tiers {
 
     /// Takes a body away; its last name is gone.
     pub(crate) fn remove(&self, placed: &Placed) {
+        self.forget_maker(placed);
         let _ = self.room(placed).remove(&placed.key);
         if !placed.gone.swap(true, Relaxed) {
             self.room(placed).charge(placed.charged.load(Relaxed), 0);
@@ -183,6 +170,7 @@ impl Tiers {
     /// be faster than the directory to make its change last, and a power failure between the two
     /// would leave the old name without bytes.
     pub(crate) fn retire(&self, placed: &Placed, now: u64) {
+        self.forget_maker(placed);
         match self.room(placed).retire(&placed.key) {
             Ok(name) => self.retired.lock().push((now, placed.room, name)),
             Err(_) => return self.remove(placed),

@@ -22,6 +22,8 @@ use crate::native::{Identity, IoState, Native, proc_path, stat_of};
 /// Events are gathered for this long: far below the promised second, and a burst costs one wake-up.
 const GATHER: Duration = Duration::from_millis(3);
 
+/// How long a worker may take from making a name to knowing it; then it is taken for an outsider's.
+const NAMED_WITHIN: Duration = Duration::from_millis(500);
 /// How often cached pages of open files are compared with the files.
 const MAPPED: Duration = Duration::from_millis(400);
 
@@ -188,16 +190,23 @@ impl Follower {
 
 fn forget_if_changed(native: &Native, dir: u64, name: &std::ffi::CStr) {
     let (Some(device), Ok(fd)) = (native.device(), native.dir_fd(dir)) else { return };
-    if let Ok(stat) = stat_of(fd.as_fd(), name) {
+    let is_ours = || {
+        let Ok(stat) = stat_of(fd.as_fd(), name) else { return false };
         let known = native.table.find(Identity::of(&stat));
-        let ours = known.is_some_and(|node| {
+        known.is_some_and(|node| {
             node.place.lock().names.iter().any(|(p, n)| *p == dir && n.as_c_str() == name)
-        });
-        if ours {
-            return;
-        }
+        })
+    };
+    if is_ours() {
+        return;
     }
-    device.invalidate_entry(dir, OsStr::from_bytes(name.to_bytes()));
+    // The event may come before the one who makes the name has told the table: on a busy machine a
+    // worker may be held up between the two. A directory that is wrongly forgotten is lost to those
+    // who work in it (getcwd(2) fails), so whoever is at it now gets time to finish.
+    drop(native.naming.try_write_for(NAMED_WITHIN));
+    if !is_ours() {
+        device.invalidate_entry(dir, OsStr::from_bytes(name.to_bytes()));
+    }
 }
 
 /// Without passthrough, a mapped file has pages here and pages in the backing file. What programs

@@ -11,7 +11,7 @@ use forebay_volume::launch::{self, Failure, Mount, Record, Unmounting, lasting_m
 
 use super::run::{Trace, check_output, explain, header, run_name, state_file};
 use crate::exit::{DAEMON_LOST, FILES_AWAY, NOTHING_RUN, Stop};
-use crate::{placement, say};
+use crate::{placement, say, underway};
 
 /// Options of `forebay mount`.
 #[derive(Debug, clap::Args)]
@@ -84,7 +84,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
     if !args.foreground {
         return Ok(0);
     }
-    finish(mounted.wait())
+    finish(mounted.wait(underway::show))
 }
 
 /// What became of the volume, in words and as an exit code.

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use forebay_volume::tiers::{Purpose, Tiers, Which, bring_home};
+use forebay_volume::clock::SystemClock;
+use forebay_volume::tiers::{Progress, Purpose, Tiers, Which, bring_home};
 
 use crate::exit::{FILES_AWAY, Stop};
-use crate::{placement, say};
+use crate::{placement, say, underway};
 
 /// Options of `forebay restore`.
 #[derive(Debug, clap::Args)]
@@ -35,7 +36,10 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     for missing in tiers.missing() {
         say::error(&missing, Some("mount what belongs there, then restore again"));
     }
-    let home = bring_home(&directory, &tiers, Which::All);
+    let clock = SystemClock::start();
+    let progress = Progress::new(&clock, &underway::show);
+    let home = bring_home(&directory, &tiers, Which::All, &progress);
+    say::clear();
     let told = home.told(&directory);
     let at_home = placement::tell(&told);
     for path in &home.nameless {

@@ -9,7 +9,7 @@ use forebay_volume::launch::{self, Exit, Failure, Launch, Outcome};
 
 use super::summary;
 use crate::exit::{DAEMON_LOST, FILES_AWAY, NOT_EXECUTABLE, NOT_FOUND, NOTHING_RUN, Stop};
-use crate::{placement, say, summary_text};
+use crate::{placement, say, summary_text, underway};
 
 /// How much is traced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -92,11 +92,13 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         every_read: args.trace == Trace::EveryRead,
         placement,
         warmed: placement::warmed,
+        underway: if args.quiet || args.json { underway::hide } else { underway::show },
         header,
         state,
         output,
     })
     .map_err(explain)?;
+    say::clear();
     finish(&args, &directory, &outcome)
 }
 
@@ -139,7 +141,14 @@ fn finish(args: &Args, directory: &Path, outcome: &Outcome) -> Result<i32, Stop>
             "run it again; if it was killed for memory, `dmesg` says so",
         ));
     }
-    let at_home = outcome.homecomings.iter().map(placement::tell).fold(true, |all, one| all & one);
+    if let Some((now, daemon)) = &outcome.left {
+        placement::tell_left(now, *daemon);
+    }
+    let at_home = outcome
+        .homecomings
+        .iter()
+        .map(placement::tell)
+        .fold(outcome.left.is_none(), |all, one| all & one);
     match outcome.exit {
         Exit::Code(0) if !at_home => Ok(FILES_AWAY),
         Exit::Code(code) => Ok(code),

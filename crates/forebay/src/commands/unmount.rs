@@ -6,7 +6,7 @@ use forebay_volume::launch::{InTheWay, Unmounted, lasting_mounts, place_of, unmo
 
 use super::mount::finish;
 use crate::exit::Stop;
-use crate::say;
+use crate::{say, underway};
 
 /// Options of `forebay unmount`.
 #[derive(Debug, clap::Args)]
@@ -27,11 +27,11 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let shown = point.display();
     let waiting = || {
         say::note(
-            "waiting for files to come home, and for containers or other sessions that still \
-             have the mount; Ctrl-C stops the waiting alone",
+            "waiting for the daemon, or for containers and other sessions that still have the \
+             mount; Ctrl-C stops the waiting alone",
         );
     };
-    match unmount(&point, args.lazy, waiting) {
+    match unmount(&point, args.lazy, waiting, underway::show) {
         Ok(Unmounted::Done(end)) => finish(Some(end)),
         Ok(Unmounted::Orphan) => {
             say::note(&format!(

@@ -4,7 +4,7 @@ use forebay_model::Micros;
 use forebay_volume::launch::CacheTold;
 use forebay_volume::tiers::Warmed;
 
-use super::{amount, count};
+use super::told::{amount, count};
 use crate::say;
 
 /// Waiting that a person notices.

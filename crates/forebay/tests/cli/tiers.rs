@@ -125,6 +125,26 @@ fn outside_a_link_leads_to_the_bytes_while_the_run_lasts() {
 }
 
 #[test]
+fn ordered_syncs_answer_and_lose_nothing() {
+    let Some(tiered) = Tiered::with_fuse() else { return };
+    let rules = "[[rule]]\nmatch = \"*.sam*\"\nhome = \"near\"\nfsync = \"ordered\"\n\
+        [[rule]]\nmatch = \"p/**\"\nhome = \"near\"\nlayout = \"packed\"\nfsync = \"ordered\"\n\
+        after = \"keep\"\n";
+    // Made, synced, renamed over the last one and linked, again and again; small and large.
+    let script = "mkdir p; for i in $(seq 40); do for f in a.sam p/a; do
+            dd if=/dev/zero of=$f.tmp bs=1k count=$((i * 8)) conv=fsync status=none
+            echo $i | dd of=$f.tmp conv=notrunc,fsync oflag=append status=none
+            mv $f.tmp $f; mv p q; mv q p; rm -f $f.link; ln $f $f.link; sync $f; done; done
+        stat -c '%s %h' a.sam p/a; tail -c 3 a.sam; tail -c 3 p/a.link";
+    let end = done(&mut tiered.script(rules, script));
+    assert_eq!(end.code(0).text(), "327683 2\n327683 2\n40\n40\n", "{}", end.stderr);
+    end.says("1 file (320 KiB) brought home, 1 file (320 KiB) kept");
+    assert!(!end.stderr.contains("power failure"), "{}", end.stderr);
+    done(&mut tiered.restore()).code(0);
+    tiered.all_home();
+}
+
+#[test]
 fn names_move_and_bytes_do_not() {
     let Some(tiered) = Tiered::with_fuse() else { return };
     let script = "

@@ -35,7 +35,7 @@ fn the_example_says_what_its_comments_say() {
     let at = |rule, home: &str, full, fsync, after| {
         let home = if home == "here" { Home::Here } else { tier(home) };
         let layout = Layout::Plain;
-        Placement { home, layout, full, fsync, after, cache: None, rule }
+        Placement { home, layout, full, fsync, after, publish: None, cache: None, rule }
     };
     let here = |rule| at(rule, "here", spill, durable, After::Restore);
     let temp = || at(Some(2), "scratch.temp", spill, Fsync::Scratch, After::Discard);
@@ -57,7 +57,7 @@ fn the_example_says_what_its_comments_say() {
         ("work/1f/a.bam.bai", bam()),
         ("work/1f/a.vcf", here(None)),
     ] {
-        assert_eq!(*rules.place(path.as_bytes()), expected, "{path}");
+        assert_eq!(*rules.place(path.as_bytes(), None), expected, "{path}");
     }
     let tiers: Vec<&str> = rules.tiers().into_iter().map(TierId::as_str).collect();
     assert_eq!(tiers, ["scratch", "scratch.cache", "scratch.temp"]);
@@ -77,9 +77,27 @@ fn the_five_devices_are_five_rules() {
         ("input/a.fastq.gz", Home::Here, cached(Ahead::OnOpen)),
         ("results/a.vcf", Home::Here, None),
     ] {
-        let placement = rules.place(path.as_bytes());
+        let placement = rules.place(path.as_bytes(), None);
         assert_eq!((&placement.home, &placement.cache), (&home, &cache), "{path}");
         assert!(placement.rule.is_some());
+    }
+}
+
+#[test]
+fn the_example_of_results_says_what_its_comments_say() {
+    let site = include_str!("../../../../sites/cluster.toml");
+    let site = Site::parse(site, "cluster.toml", &|_| Some("ada".to_owned())).expect("the site");
+    let text = include_str!("../../../../examples/rules/results.toml");
+    let rules = Rules::parse(text, "results.toml", &site).expect("the example");
+    for (path, home, fsync, after, published) in [
+        ("results/a.tmp", tier("node.temp"), Fsync::Scratch, After::Discard, false),
+        ("results/x/a.cram.crai", tier("node"), Fsync::Ordered, After::Discard, true),
+        ("results/a.vcf", Home::Here, Fsync::Durable, After::Restore, true),
+        ("work/a.bam", Home::Here, Fsync::Durable, After::Restore, false),
+    ] {
+        let placement = rules.place(path.as_bytes(), None);
+        assert_eq!((&placement.home, placement.fsync), (&home, fsync), "{path}");
+        assert_eq!((placement.after, placement.publish.is_some()), (after, published), "{path}");
     }
 }
 
@@ -94,7 +112,7 @@ fn the_example_for_small_files_packs_them() {
         (".snakemake/conda/x", None),
         ("out/read_partitions/Fb_0/CBin_1/c1.reads.fa", Some(3)),
     ] {
-        let placement = rules.place(path.as_bytes());
+        let placement = rules.place(path.as_bytes(), None);
         assert_eq!(placement.rule, rule, "{path}");
         assert_eq!(placement.layout == Layout::Packed, rule.is_some(), "{path}");
     }
@@ -104,8 +122,8 @@ fn the_example_for_small_files_packs_them() {
 fn packed_files_have_one_tier() {
     let text = "[[rule]]\nmatch = '.command.*'\nhome = 'scratch.temp'\nlayout = 'packed'\n";
     let rules = parse(text).expect("right");
-    assert_eq!(rules.place(b"work/1f/.command.sh").layout, Layout::Packed);
-    assert_eq!(rules.place(b"work/1f/a").layout, Layout::Plain);
+    assert_eq!(rules.place(b"work/1f/.command.sh", None).layout, Layout::Packed);
+    assert_eq!(rules.place(b"work/1f/a", None).layout, Layout::Plain);
     assert_eq!(rules.pack().map(TierId::as_str), Some("scratch.temp"));
     assert_eq!(parse("").expect("none").pack(), None);
 }
@@ -120,11 +138,11 @@ fn the_examples_of_caches_say_what_their_comments_say() {
         ("reference/vep/homo_sapiens/1.gz", 2, cached(Ahead::OnOpen)),
         ("panel/normals.vcf.gz", 3, cached(Ahead::Never)),
     ] {
-        let placement = rules.place(path.as_bytes());
+        let placement = rules.place(path.as_bytes(), None);
         assert_eq!((placement.rule, &placement.cache), (Some(number), &cache), "{path}");
         assert_eq!(placement.home, Home::Here);
     }
-    assert_eq!(rules.place(b"work/a.bam").rule, None);
+    assert_eq!(rules.place(b"work/a.bam", None).rule, None);
     assert!(rules.tiers().is_empty(), "no file has its home there");
     let caches: Vec<&str> = rules.caches().into_iter().map(TierId::as_str).collect();
     assert_eq!(caches, ["scratch.cache"]);
@@ -136,15 +154,51 @@ fn the_examples_of_caches_say_what_their_comments_say() {
         ("reference/old/hg19.fa", None),
         ("work/a.bam", None),
     ] {
-        assert_eq!(rules.place(path.as_bytes()).cache, cache, "{path}");
+        assert_eq!(rules.place(path.as_bytes(), None).cache, cache, "{path}");
     }
     assert!(rules.copies(Ahead::AtStart) && !rules.copies(Ahead::OnOpen));
 }
 
 #[test]
+fn results_are_published_to_the_tier_that_their_rule_names() {
+    let rules = parse("[[rule]]\nmatch = 'results/**'\nhome = 'here'\npublish = 'scratch'\n");
+    let rules = rules.expect("right");
+    let published = TierId("scratch".to_owned());
+    assert_eq!(rules.place(b"results/a.vcf", None).publish.as_ref(), Some(&published));
+    assert_eq!(rules.place(b"work/a.vcf", None).publish, None);
+    assert_eq!(rules.publishes().into_iter().collect::<Vec<_>>(), [&published]);
+    assert!(rules.tiers().is_empty(), "nothing lives there");
+    assert!(Rules::none().publishes().is_empty());
+}
+
+#[test]
+fn a_rule_with_a_task_is_for_files_of_that_task() {
+    let rules = parse(
+        "[[rule]]\nmatch = '*.bam'\ntask = ['*:SORT', 'samtools s*']\nhome = 'scratch.temp'\n\
+         [[rule]]\nmatch = '*.log'\ntask = 'x'\nhome = 'here'\n\
+         [[rule]]\nmatch = ['*.bam', '*.log']\nhome = 'scratch'\n",
+    )
+    .expect("right");
+    for (path, task, rule) in [
+        ("a.bam", Some("NFCORE_SAREK:SAREK:SORT"), Some(1)),
+        ("a.bam", Some("samtools sort"), Some(1)),
+        ("a.bam", Some("SORT"), Some(3)),
+        ("a.bam", None, Some(3)),
+        ("a.log", Some("x"), Some(2)),
+        ("a.log", Some("samtools sort"), Some(3)),
+        ("a.vcf", Some("samtools sort"), None),
+    ] {
+        assert_eq!(rules.place(path.as_bytes(), task).rule, rule, "{path} {task:?}");
+    }
+    assert!(rules.ask_for_tasks() && rules.asks_for_task(b"d/a.bam"));
+    assert!(!rules.asks_for_task(b"a.vcf"), "nobody is looked up for it");
+    assert!(!parse(INTERMEDIATES).expect("right").ask_for_tasks());
+}
+
+#[test]
 fn without_rules_everything_stays_in_place() {
     for rules in [Rules::none(), parse("").expect("no rules"), parse("rule = []").expect("none")] {
-        let placement = rules.place(b"work/a.sam");
+        let placement = rules.place(b"work/a.sam", None);
         assert_eq!(placement.home, Home::Here);
         assert_eq!(placement.rule, None);
         assert!(rules.tiers().is_empty());
@@ -160,12 +214,12 @@ fn the_first_rule_that_matches_wins_whatever_its_globs_look_like() {
         let mut turned = kinds;
         turned.rotate_left(first);
         let rules = rules(&turned);
-        assert_eq!(rules.place(b"work/a.sam").rule, Some(1), "{turned:?}");
-        assert_eq!(rules.place(b"b").rule, None);
+        assert_eq!(rules.place(b"work/a.sam", None).rule, Some(1), "{turned:?}");
+        assert_eq!(rules.place(b"b", None).rule, None);
     }
     let rules = rules(&["['x', '*.no', 'y']", "['*.bam', '*.sam']", "'**'"]);
     for (path, rule) in [("y", 1), ("a.sam", 2), ("d/e.bam", 2), ("d/z", 3)] {
-        assert_eq!(rules.place(path.as_bytes()).rule, Some(rule), "{path}");
+        assert_eq!(rules.place(path.as_bytes(), None).rule, Some(rule), "{path}");
     }
 }
 
@@ -196,7 +250,7 @@ fn globs_mean_what_the_document_says() {
         for (path, rule) in
             matching.iter().map(|path| (path, Some(1))).chain(others.iter().map(|p| (p, None)))
         {
-            assert_eq!(rules.place(path.as_bytes()).rule, rule, "{glob} on {path:?}");
+            assert_eq!(rules.place(path.as_bytes(), None).rule, rule, "{glob} on {path:?}");
         }
     }
 }
@@ -213,7 +267,7 @@ fn paths_are_bytes() {
         (b"w/\xff\xff", None),
         (b"", None),
     ] {
-        assert_eq!(rules.place(path).rule, rule, "{path:?}");
+        assert_eq!(rules.place(path, None).rule, rule, "{path:?}");
     }
 }
 
@@ -241,7 +295,8 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
             "size = '1'\n",
             concat!(
                 r#"4:1: there is no key "size"; it can be "#,
-                r#""match", "home", "layout", "full", "fsync", "after", "cache" or "ahead""#
+                r#""match", "task", "home", "layout", "full", "fsync", "after", "publish", "#,
+                r#""cache" or "ahead""#
             ),
         ),
         (
@@ -250,7 +305,14 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
         ),
         (
             "home = 'scratch'\nfsync = 'never'\n",
-            r#"5:9: fsync must be "durable" or "scratch", not "never""#,
+            r#"5:9: fsync must be "durable", "ordered" or "scratch", not "never""#,
+        ),
+        (
+            "home = 'scratch'\nfsync = 'orderd'\n",
+            concat!(
+                r#"5:9: fsync must be "durable", "ordered" or "scratch", not "orderd"; "#,
+                r#"did you mean "ordered"?"#
+            ),
         ),
         (
             "home = 'scratch'\nlayout = 'paked'\n",
@@ -302,6 +364,51 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
             "home = 'here'\nahead = 'never'\n",
             "5:1: ahead says when files are copied: it needs a cache",
         ),
+        (
+            "home = 'here'\npublish = 'scrach'\n",
+            r#"5:11: there is no tier "scrach"; did you mean "scratch"?"#,
+        ),
+        (
+            "home = 'here'\npublish = 'here'\n",
+            "5:11: files are published to a tier; without the key, to none",
+        ),
+        (
+            "home = 'here'\npublish = 'scratch.temp'\n",
+            r#"5:11: scratch.temp is a pool, and published files count in none: write "scratch""#,
+        ),
+        (
+            "home = 'scratch.temp'\npublish = 'scratch'\n",
+            "5:11: publish is for another tier: the files live on scratch already",
+        ),
+        (
+            "home = 'here'\npublish = true\n",
+            "5:11: publish must be a text in quotes, but is true or false",
+        ),
+        (
+            "home = 'here'\ntask = 'x'\npublish = 'scratch'\n",
+            "6:1: publish goes by path alone: it needs a rule without task",
+        ),
+        (
+            "home = 'here'\ncache = 'scratch'\ntask = 'x'\n",
+            "5:1: cache goes by path alone: it needs a rule without task",
+        ),
+        (
+            "home = 'scratch'\ntask = 'x'\nafter = 'keep'\n",
+            concat!(
+                "6:9: who made a file is known until its run ends: to keep it on its tier needs a ",
+                "rule without task"
+            ),
+        ),
+        ("home = 'scratch'\ntask = ''\n", "5:8: an empty glob matches no task"),
+        (
+            "home = 'scratch'\ntask = ['a', '[']\n",
+            r#"5:14: "[" is no glob: unclosed character class; missing ']'"#,
+        ),
+        (
+            "home = 'scratch'\ntask = 3\n",
+            "5:8: task must be a glob in quotes, or a list of globs, but is a number",
+        ),
+        ("home = 'scratch'\ntask = []\n", "5:8: this list is empty, so the rule matches no task"),
         ("home = 'scratch'\n[rules]\n", r#"5:2: there is no key "rules"; did you mean "rule"?"#),
     ] {
         let flawed = parse(&format!("{RULE}{rest}")).expect_err(rest);

@@ -53,7 +53,7 @@ pub struct TaskRow {
 }
 
 /// A process with what was last known of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessRow {
     /// Its number in the run.
     pub id: ProcessId,

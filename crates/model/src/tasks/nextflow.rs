@@ -14,7 +14,7 @@ fn wanted(path: &[u8]) -> bool {
 }
 
 /// The part of `path` that ends with `xx/<30 hex>`, the first such.
-fn work_directory(path: &[u8]) -> Option<&[u8]> {
+pub(super) fn work_directory(path: &[u8]) -> Option<&[u8]> {
     const LENGTH: usize = "xx/".len() + 30;
     let hex = |bytes: &[u8]| bytes.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     let ends = (LENGTH..=path.len()).filter(|&end| end == path.len() || path[end] == b'/');
@@ -37,6 +37,13 @@ fn read(path: &[u8], content: &[u8]) -> Vec<Note> {
         return text.trim().parse().map_or(Vec::new(), |code| note("exit", Value::Number(code)));
     }
     task_name(&text).map_or(Vec::new(), |name| note("name", Value::Text(name.into())))
+}
+
+/// The work directory and the process of a task, from its `.command.run`.
+pub(super) fn named<'p>(path: &'p [u8], content: &[u8]) -> Option<(&'p [u8], String)> {
+    let directory = work_directory(path).filter(|_| wanted(path))?;
+    let text = String::from_utf8_lossy(content);
+    Some((directory, split_tag(task_name(&text)?).0.to_owned()))
 }
 
 /// The name in `.command.run`: `### name: 'ALIGN (s1)'`, or in older versions

@@ -34,7 +34,6 @@ impl Run {
         stop_sampling: impl FnOnce(),
     ) {
         let mut mounts = self.sessions.len();
-        let mut waiting = Vec::new();
         let mut events = Some(events);
         let mut door = None;
         while mounts > 0 {
@@ -54,7 +53,7 @@ impl Run {
                 }
                 Ok(Event::Said(said)) => drop(self.heard(said)),
                 Ok(Event::MountGone) => mounts -= 1,
-                Ok(Event::Waits(channel)) => waiting.push(channel),
+                Ok(Event::Waits(channel)) => self.waiting.push(channel),
                 Ok(Event::FrontGone) => {}
                 Err(_) => break,
             }
@@ -64,13 +63,13 @@ impl Run {
         let at = self.recorder.clock().now();
         let exit = Some(Exit::Code(0));
         self.ended = Some(Ended { at, exit, cpu_user: None, cpu_system: None, complete: false });
-        let Some(over) = self.close(stop_sampling) else { return };
-        waiting.extend(inbox.try_iter().filter_map(|event| match event {
+        self.waiting.extend(inbox.try_iter().filter_map(|event| match event {
             Event::Waits(channel) => Some(channel),
             _ => None,
         }));
+        let Some(over) = self.close(stop_sampling) else { return };
         self.control.say(&over);
-        waiting.iter().for_each(|channel| channel.say(&over));
+        self.waiting.iter().for_each(|channel| channel.say(&over));
     }
 }
 

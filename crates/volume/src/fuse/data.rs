@@ -178,6 +178,9 @@ impl Session {
             let known = self.known(&handle.node);
             if forebay_model::tasks::wanted(&known.path) {
                 let content = self.tree.native.head(handle, 64 << 10);
+                if let Some(tiers) = self.tree.native.tiers() {
+                    tiers.engine_file(&known.path, &content);
+                }
                 self.recorder.engine_file(self.tree.id, &known.path, content);
             }
         }

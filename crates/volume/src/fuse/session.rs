@@ -244,6 +244,10 @@ impl Session {
         if !matches!(header.opcode, op::READ | op::FLUSH | op::RELEASE | op::RELEASEDIR) {
             self.tree.native.act_as(caller);
         }
+        let names =
+            [op::CREATE, op::MKNOD, op::MKDIR, op::SYMLINK, op::LINK, op::RENAME, op::RENAME2];
+        let _naming =
+            names.contains(&header.opcode).then(|| self.tree.native.naming.read_recursive());
         let served = self
             .serve_meta(&request, scratch)
             .or_else(|| self.serve_data(&request, scratch))

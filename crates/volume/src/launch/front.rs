@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use rustix::process::{Pid, Signal};
 
-use super::{Channel, Exit, Failure, Outcome, ToDaemon, ToFront};
+use super::patience::Last;
+use super::{Channel, Exit, Failure, Outcome, ToDaemon, ToFront, Underway};
 
 /// The signal mask that the caller had.
 #[derive(Debug)]
@@ -87,7 +88,7 @@ impl Front {
     }
 
     /// Looks after the command until it ends, then lets the daemon finish the run.
-    pub(super) fn watch(self) -> Outcome {
+    pub(super) fn watch(self, underway: fn(&Underway)) -> Outcome {
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let command = self.command.as_raw_nonzero().get();
         self.control.say(&ToDaemon::Began { command: command as u32 });
@@ -116,16 +117,20 @@ impl Front {
             warnings: Vec::new(),
             daemon_lost,
             homecomings: Vec::new(),
+            left: None,
         };
-        match self.control.hear::<ToFront>() {
-            Some(ToFront::Over { run, lingering, warnings, homecomings }) => {
+        match self.last_word(underway) {
+            Last::Left(now) => {
+                outcome.left = Some((now, self.daemon.as_raw_nonzero().get() as u32));
+            }
+            Last::Word(Some(ToFront::Over { run, lingering, warnings, homecomings })) => {
                 outcome.homecomings = homecomings;
                 outcome.run = run.map(PathBuf::from);
                 outcome.lingering = lingering;
                 outcome.warnings = warnings;
             }
-            Some(ToFront::Failed { why }) => outcome.warnings.push(why),
-            Some(ToFront::Ready) | None => outcome.daemon_lost = true,
+            Last::Word(Some(ToFront::Failed { why })) => outcome.warnings.push(why),
+            Last::Word(_) => outcome.daemon_lost = true,
         }
         self.signals.restore_for_command();
         outcome

@@ -12,7 +12,7 @@ use super::{Channel, Failure, HomecomingTold, ToDaemon, ToFront, fork, open_tier
 use crate::cover::{self, Access};
 use crate::daemon::{self, Record};
 use crate::fuse::Slowness;
-use crate::tiers::{Trouble, Wanted, Warmed};
+use crate::tiers::{Trouble, Underway, Wanted, Warmed};
 
 /// What to mount, and where.
 #[derive(Debug)]
@@ -162,7 +162,7 @@ fn show(
 impl Lasting {
     /// Waits until somebody unmounts; SIGINT, SIGTERM and SIGHUP are taken for that wish. `None`
     /// when the daemon was lost.
-    pub fn wait(self) -> Option<Unmounting> {
+    pub fn wait(self, tell: fn(&Underway)) -> Option<Unmounting> {
         let _held = front::block_signals();
         let daemon = self.daemon;
         let _ = std::thread::Builder::new().name("forebay-term".into()).spawn(move || {
@@ -173,16 +173,20 @@ impl Lasting {
                 }
             }
         });
-        unmounted(&self.control)
+        unmounted(&self.control, tell)
     }
 }
 
-/// Waits for the daemon's last word.
-pub(super) fn unmounted(control: &Channel) -> Option<Unmounting> {
-    match control.hear::<ToFront>()? {
-        ToFront::Over { run, warnings, homecomings, .. } => {
-            Some(Unmounting { run: run.map(PathBuf::from), warnings, homecomings })
+/// Waits for the daemon's last word; `tell` is told how far files have come meanwhile.
+pub(super) fn unmounted(control: &Channel, tell: fn(&Underway)) -> Option<Unmounting> {
+    loop {
+        match control.hear::<ToFront>()? {
+            ToFront::Underway(now) => tell(&now),
+            ToFront::Over { run, warnings, homecomings, .. } => {
+                let run = run.map(PathBuf::from);
+                return Some(Unmounting { run, warnings, homecomings });
+            }
+            ToFront::Failed { .. } | ToFront::Ready => return None,
         }
-        ToFront::Failed { .. } | ToFront::Ready => None,
     }
 }

@@ -4,9 +4,13 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{RecvFlags, SendFlags, SocketAddrUnix, recv, send};
+use rustix::time::Timespec;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+
+use crate::tiers::Underway;
 
 /// From the front to the daemon.
 #[derive(Debug, Serialize, Deserialize)]
@@ -28,6 +32,8 @@ pub(crate) enum ToFront {
     Failed { why: String },
     /// A lasting mount is served, and can be unmounted.
     Ready,
+    /// Files come home.
+    Underway(Underway),
     /// All is over, or goes on without the front.
     /// `lingering` has the processes of a run that goes on, as far as they are known.
     Over {
@@ -53,6 +59,14 @@ pub struct HomecomingTold {
     pub left: (u64, String),
     /// Bodies on tiers to which no link leads.
     pub nameless: u64,
+    /// Files that were published to other tiers, and their bytes.
+    pub published: (u64, u64),
+    /// Files that could not be published: how many, and why the first could not.
+    pub unpublished: (u64, String),
+    /// Files whose bytes could not be made durable in the background: how many, and why the first.
+    pub unsynced: (u64, String),
+    /// Rules publish files, and none was, since the command did not succeed.
+    pub withheld: bool,
     /// Files that stayed in place because their tier was full or refused them, and why.
     pub spilled: (u64, String),
     /// What copies were good for; `None`: no rule has a cache.
@@ -94,6 +108,12 @@ impl Channel {
         let _ = send(&self.0, &text, SendFlags::NOSIGNAL);
     }
 
+    /// Says something that may be missed: a listener that is stopped (Ctrl-Z) holds nobody up.
+    pub(crate) fn mention(&self, message: &impl Serialize) {
+        let text = serde_json::to_vec(message).expect("plain data has a JSON form");
+        let _ = send(&self.0, &text, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+    }
+
     /// Waits for the next message; `None` when the other side is gone.
     pub(crate) fn hear<T: DeserializeOwned>(&self) -> Option<T> {
         let mut buffer = vec![0u8; 256 << 10];
@@ -107,11 +127,12 @@ impl Channel {
         serde_json::from_slice(buffer.get(..size)?).ok()
     }
 
-    /// Whether something can be heard, or the other side is gone, before the time is up.
-    pub(crate) fn stirs_within(&self, patience: std::time::Duration) -> bool {
-        let mut fds = [rustix::event::PollFd::new(&self.0, rustix::event::PollFlags::IN)];
-        let patience = rustix::event::Timespec::try_from(patience).ok();
-        rustix::event::poll(&mut fds, patience.as_ref()).is_ok_and(|ready| ready > 0)
+    /// Something was said, or the other side is gone; false after so many milliseconds.
+    pub(crate) fn is_heard(&self, within_ms: u16) -> bool {
+        let mut one = [PollFd::new(&self.0, PollFlags::IN)];
+        let (tv_sec, rest) = (i64::from(within_ms / 1000), i64::from(within_ms % 1000));
+        let limit = Timespec { tv_sec, tv_nsec: rest * 1_000_000 };
+        poll(&mut one, Some(&limit)).is_ok_and(|ready| ready > 0)
     }
 
     pub(crate) fn duplicate(&self) -> io::Result<Channel> {

@@ -13,6 +13,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 use super::lasting::{Unmounting, unmounted};
 use super::{Channel, door_of};
 use crate::cover::{Mount, mounts, unmount_at};
+use crate::tiers::Underway;
 
 /// The type that our mounts have in the mount table.
 const KIND: &str = "fuse.forebay";
@@ -20,7 +21,7 @@ const KIND: &str = "fuse.forebay";
 const MOST_NAMED: usize = 8;
 
 /// A wait longer than this is explained.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE_MS: u16 = 2000;
 
 /// Who is about to leave, such as the daemon of a run that has just ended, gets this long.
 const LEAVING: Duration = Duration::from_secs(1);
@@ -63,7 +64,8 @@ fn is_lasting(mount: &Mount) -> bool {
 }
 
 /// Unmounts what is mounted at `point`, and waits until its files are home; with `lazy`, not for
-/// those who still use it. `waiting` is called if the end takes its time.
+/// those who still use it. `waiting` is called if nothing is heard for a while, `underway` as files come
+/// home.
 ///
 /// # Errors
 /// NotFound when nothing of ours is mounted there; ResourceBusy, with those who use it; else the
@@ -72,6 +74,7 @@ pub fn unmount(
     point: &Path,
     lazy: bool,
     waiting: fn(),
+    underway: fn(&Underway),
 ) -> Result<Unmounted, (io::Error, Vec<InTheWay>)> {
     let plain = |error| (error, Vec::new());
     let all = lasting_mounts().map_err(plain)?;
@@ -96,10 +99,10 @@ pub fn unmount(
     match daemon {
         _ if !users.is_empty() => Ok(Unmounted::Lingering(users)),
         Some(daemon) => {
-            if !daemon.stirs_within(PATIENCE) {
+            if !daemon.is_heard(PATIENCE_MS) {
                 waiting();
             }
-            Ok(unmounted(&daemon).map_or(Unmounted::Orphan, Unmounted::Done))
+            Ok(unmounted(&daemon, underway).map_or(Unmounted::Orphan, Unmounted::Done))
         }
         None => Ok(Unmounted::Orphan),
     }

@@ -172,6 +172,9 @@ impl Native {
                 if stat_of(up.as_fd(), &old)
                     .is_ok_and(|stat| super::Identity::of(&stat) == node.identity) =>
             {
+                if let Some(tiers) = &self.tiers {
+                    tiers.sync_before_naming(up.as_fd(), &old)?;
+                }
                 linkat(up.as_fd(), &old, fd.as_fd(), name, AtFlags::empty())?;
             }
             _ => {

@@ -361,24 +361,6 @@ impl Native {
         Some(handle)
     }
 
-    /// Makes the file's bytes safe.
-    ///
-    /// # Errors
-    /// EIO and the like, once, as fsync(2) says.
-    pub(crate) fn fsync(&self, handle: &Handle, data_only: bool) -> Result<()> {
-        if let Some(packed) = handle.node.packed.get() {
-            return self.fsync_packed(handle, packed);
-        }
-        if !self.fsync_placed(handle)? {
-            return Ok(());
-        }
-        if data_only {
-            rustix::fs::fdatasync(&handle.file)
-        } else {
-            rustix::fs::fsync(&handle.file)
-        }
-    }
-
     /// Reserves or gives back space.
     ///
     /// # Errors

@@ -6,7 +6,6 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use forebay_model::Fsync;
 use rustix::fs::{AtFlags, Gid, OFlags, Statx, Uid, chownat};
 use rustix::io::Errno;
 
@@ -204,29 +203,6 @@ impl Native {
         {
             tiers.charge(placed, body.stx_blocks * 512);
         }
-    }
-
-    /// What fsync(2) has to do beside the body: once, make its names safe. `false`: nothing at
-    /// all, as the rule asked.
-    pub(super) fn fsync_placed(&self, handle: &Handle) -> Result<bool> {
-        let (Some(tiers), Some(placed)) = (&self.tiers, handle.node.placed.get()) else {
-            return Ok(true);
-        };
-        let path = self.path_of(&handle.node);
-        if tiers.rule(&path).is_some_and(|rule| rule.fsync == Fsync::Scratch) {
-            return Ok(false);
-        }
-        if !placed.named.load(Relaxed) {
-            // The caller may write the file without being allowed to read its directory.
-            self.wardrobe.undress();
-            rustix::fs::fsync(tiers.room(placed).root())?;
-            if let Some((parent, _)) = handle.node.name() {
-                let dir = self.dir_fd(parent)?;
-                rustix::fs::fsync(super::reopen(dir.as_fd(), OFlags::RDONLY | OFlags::DIRECTORY)?)?;
-            }
-            placed.named.store(true, Relaxed);
-        }
-        Ok(true)
     }
 }
 

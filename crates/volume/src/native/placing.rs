@@ -13,7 +13,7 @@ use super::open::backing_flags;
 use super::placed::place_of;
 use super::{Native, Node, Permissions, Result, Seen, device_of, proc_path, stat_of};
 use crate::creds::set_umask;
-use crate::tiers::{Placed, merged};
+use crate::tiers::{Maker, Placed, Spot, merged};
 
 impl Native {
     /// Makes a file where its rule sends it; `None` when it belongs in place, or has to stay there.
@@ -33,7 +33,8 @@ impl Native {
             path.push(b'/');
         }
         path.extend_from_slice(name.to_bytes());
-        let Some((number, rule)) = tiers.spot(&path)? else { return Ok(None) };
+        let spot = tiers.spot(&path, || self.caller_task())?;
+        let Some(Spot { room: number, rule, task }) = spot else { return Ok(None) };
         let up = self.dir_fd_of(dir)?;
         if inherits_list(up.as_fd()) {
             // Only the file system in place knows what the new file would inherit.
@@ -46,7 +47,11 @@ impl Native {
             return Ok(None);
         }
         if rule.layout == Layout::Packed && tiers.packs_on(number) {
-            return self.create_packed(dir, &directory, name, rule, flags, permissions);
+            let made = self.create_packed(dir, &directory, name, rule, flags, permissions)?;
+            if let Some(packed) = made.as_ref().and_then(|(_, node)| node.packed.get()) {
+                tiers.made_by(Maker::Packed(packed.ino), task);
+            }
+            return Ok(made);
         }
         let room = tiers.numbered(number);
         set_umask(permissions.umask);
@@ -88,6 +93,7 @@ impl Native {
         }
         let link = stat_of(up.as_fd(), name)?;
         let placed = Arc::new(Placed::new(number, key));
+        tiers.made_by(placed.maker(), task);
         let stat = merged(&link, &body);
         let seen = Seen { stat, placed: Some(placed), packed: None, body: place_of(&body) };
         let (entry, node) = self.entry(dir.id, name, seen, dir.is_watched());

@@ -82,6 +82,9 @@ impl Native {
     ) -> Result<Option<Arc<Node>>> {
         let (parent, name, new_parent, new_name) = (from.dir.id, from.name, to.dir.id, to.name);
         let (from, to) = (from.fd, to.fd);
+        if let Some(tiers) = &self.tiers {
+            tiers.sync_before_naming(from, name)?;
+        }
         let moved = stat_of(from.as_fd(), name)
             .ok()
             .and_then(|stat| self.table.find(super::Identity::of(&stat)).map(|node| (node, stat)));

@@ -100,4 +100,12 @@ impl Pack {
         rustix::fs::fdatasync(&work.file)?;
         self.works.sync()
     }
+
+    /// Makes the names of bodies safe.
+    ///
+    /// # Errors
+    /// EIO and the like.
+    pub(crate) fn sync_works(&self) -> Result<()> {
+        self.works.sync()
+    }
 }

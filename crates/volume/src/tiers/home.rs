@@ -3,48 +3,62 @@
 //! only after its bytes and its name are safe in place, so a kill or a power failure at any moment
 //! leaves each file whole, at home or on its tier.
 
+mod amounts;
+pub(super) mod attributes;
 mod check;
 pub(super) mod copy;
 mod find;
 mod land;
+mod leave;
 mod litter;
 mod names;
 mod packed;
 mod packed_dirs;
-mod packed_file;
+pub(super) mod packed_file;
 mod packed_names;
+mod progress;
+mod publishing;
 mod told;
 mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{CString, OsStr};
-use std::os::fd::{BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::CString;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use forebay_model::After;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, openat, syncfs, unlinkat};
-use rustix::io::Errno;
+use rustix::fs::{CWD, Mode, OFlags, Statx, openat, syncfs};
 
 use super::arrivals::Arrivals;
-use super::{Placed, Room, Tiers};
+use super::publish::Publisher;
+use super::{Room, Tiers};
 pub use check::{Checked, Finding, check};
 use find::Group;
+pub(super) use find::{below, parent};
 use land::Landing;
+pub use progress::{Progress, Underway};
 pub use told::{Homecoming, Left};
 
 /// Which files go home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// As the rules say: the end of a run.
-    Ruled,
+    /// As the rules say: the end of a run. Nothing is published of a run that did not succeed.
+    Ruled {
+        /// Its command succeeded.
+        succeeded: bool,
+    },
     /// All: `forebay restore`.
     All,
 }
 
 /// Brings files home below `directory`, which must be seen bare.
-pub fn bring_home(directory: &Path, tiers: &Tiers, which: Which) -> Homecoming {
-    let mut done = Homecoming::default();
+pub fn bring_home(
+    directory: &Path,
+    tiers: &Tiers,
+    which: Which,
+    progress: &Progress<'_>,
+) -> Homecoming {
+    let mut done = Homecoming { unsynced: tiers.syncing.finish(), ..Homecoming::default() };
     tiers.end_cache();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = match openat(CWD, directory, flags, Mode::empty()) {
@@ -62,23 +76,37 @@ pub fn bring_home(directory: &Path, tiers: &Tiers, which: Which) -> Homecoming {
         bytes: 0,
         linked: BTreeSet::new(),
         arrivals: Arrivals::open(tiers.book.arrivals()),
+        publisher: None,
+        progress,
     };
+    let bare = work.root.try_clone();
+    if let (Which::Ruled { succeeded: true }, Ok(bare)) = (which, &bare) {
+        work.publisher = Publisher::of(tiers, bare, progress);
+    }
+    work.done.withheld = which == Which::Ruled { succeeded: false } && tiers.publishes();
     // What replaced them is safe before they go.
     if syncfs(&work.root).is_ok() {
         tiers.rooms.iter().for_each(Room::remove_retired);
     }
     let mut closed = Vec::new();
+    let packed = work.packed_amount();
     // A walk over a million files is not for nothing.
     if !tiers.missing.is_empty() || !tiers.rooms.iter().all(Room::is_empty) {
         let found = find::links(&work.root, tiers);
         work.done.left = found.left;
         closed = found.closed;
+        let sizes = found.groups.iter().filter_map(|group| tiers.stat(&group.placed).ok());
+        let bytes: u64 = sizes.map(|body| body.stx_size).sum();
+        progress.begin(false, found.groups.len() as u64 + packed.0, bytes + packed.1);
         for group in found.groups {
             work.go(group, which);
         }
         work.land();
+    } else {
+        progress.begin(false, packed.0, packed.1);
     }
     work.bring_packed(which);
+    work.publish();
     work.clean_up();
     work.find_nameless();
     if !work.done.nameless.is_empty() {
@@ -99,6 +127,9 @@ struct Work<'a> {
     /// Bodies to which a link still leads.
     linked: BTreeSet<(usize, CString)>,
     arrivals: Arrivals,
+    progress: &'a Progress<'a>,
+    /// Set while files are published, too.
+    publisher: Option<Publisher<'a>>,
 }
 
 impl Work<'_> {
@@ -109,8 +140,9 @@ impl Work<'_> {
         };
         let after = match which {
             Which::All => After::Restore,
-            Which::Ruled => verdict::after(self.tiers, &group),
+            Which::Ruled { succeeded } => verdict::after(self.tiers, &group, succeeded),
         };
+        self.tell();
         match after {
             After::Keep => {
                 add(&mut self.done.kept, &body);
@@ -122,45 +154,6 @@ impl Work<'_> {
             After::Discard => self.discard(&group, &body),
             After::Restore => self.bring(group, &body),
         }
-    }
-
-    fn discard(&mut self, group: &Group, body: &Statx) {
-        let mut gone = true;
-        for path in group.paths() {
-            let found = find::parent(&self.root, path);
-            gone &= found.and_then(|(dir, name)| unlinkat(&dir, name, AtFlags::empty())).is_ok();
-        }
-        if gone {
-            self.tiers.remove(&group.placed);
-            add(&mut self.done.discarded, body);
-        } else {
-            self.leave(group, "it could not be removed");
-        }
-    }
-
-    fn leave(&mut self, group: &Group, why: impl ToString) {
-        self.leave_one(group.first(), &group.placed, why);
-    }
-
-    fn leave_one(&mut self, path: &Path, placed: &Placed, why: impl ToString) {
-        self.done.left.push(Left { path: path.to_owned(), why: why.to_string() });
-        self.linked.insert((placed.room, placed.key.clone()));
-    }
-
-    /// The path of a body.
-    fn body_of(&self, placed: &Placed) -> PathBuf {
-        self.tiers.room(placed).path.join(OsStr::from_bytes(placed.key.to_bytes()))
-    }
-
-    fn copy(
-        &mut self,
-        path: &Path,
-        placed: &Placed,
-        dir: BorrowedFd<'_>,
-    ) -> Result<CString, Errno> {
-        let noted = self.arrivals.note(&self.body_of(placed), path);
-        noted.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-        copy::copy(self.tiers, placed, dir)
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 
 use forebay_model::{Rules, Site};
 use parking_lot::Mutex;
@@ -97,6 +97,9 @@ impl Tiers {
             spilled: AtomicU64::new(0),
             why_spilled: OnceLock::new(),
             cache: Cache::default(),
+            publish_dirs: Vec::new(),
+            makers: super::ruling::Makers::default(),
+            syncing: Arc::default(),
         };
         let done = tiers.open_rooms(directory, purpose);
         if done.is_err() {
@@ -115,6 +118,7 @@ impl Tiers {
             for tier in named.into_iter().filter_map(|id| wanted.site.tier(id)) {
                 current.push((self.book.add(directory, tier)?, tier));
             }
+            self.publish_dirs = super::publish::open(directory, &wanted.site, &wanted.rules)?;
             self.book.save()?;
         }
         for entry in self.book.entries() {

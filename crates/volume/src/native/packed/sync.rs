@@ -1,14 +1,15 @@
 //! Making packed files safe from power failure.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering::Relaxed;
 
 use forebay_model::Fsync;
 use rustix::fs::OFlags;
-use rustix::io::Errno;
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
 
 use super::Packed;
 use crate::native::{Handle, Native, Node, Result, reopen};
+use crate::tiers::{Maker, SyncJob, WhichSync};
 
 impl Native {
     /// fsync(2): the bytes and the names, once and for all that is packed.
@@ -17,13 +18,25 @@ impl Native {
             return Err(Errno::STALE);
         };
         let path = self.path_of(&handle.node);
-        if tiers.rule(&path).is_some_and(|rule| rule.fsync == Fsync::Scratch) {
+        let policy = tiers.rule_of(&path, || Maker::Packed(packed.ino));
+        let policy = policy.map_or(Fsync::Durable, |rule| rule.fsync);
+        if policy == Fsync::Scratch {
             return Ok(());
         }
         self.wardrobe.undress();
         if let Some(used) = &mut *packed.in_use.lock() {
             self.settle_packed(packed, used, true)?;
+            if policy == Fsync::Ordered {
+                let body = match pack.is_body(packed.ino, &used.work) {
+                    true => Some(self.with_room(|| fcntl_dupfd_cloexec(&used.work.file, 0))?),
+                    false => None,
+                };
+                return self.sync_packed_soon(handle, packed, body, path);
+            }
             pack.sync_body(packed.ino, &used.work)?;
+        }
+        if policy == Fsync::Ordered {
+            return self.sync_packed_soon(handle, packed, None, path);
         }
         pack.sync()?;
         // Its directory is one in place.
@@ -35,6 +48,41 @@ impl Native {
             }
         }
         Ok(())
+    }
+
+    /// The same, done soon: the log has the file as it is now, and is one history.
+    fn sync_packed_soon(
+        &self,
+        handle: &Handle,
+        packed: &Packed,
+        body: Option<OwnedFd>,
+        path: Vec<u8>,
+    ) -> Result<()> {
+        let (Some(pack), Some(tiers)) = (self.pack().cloned(), self.tiers()) else {
+            return Err(Errno::STALE);
+        };
+        let dir = match handle.node.name() {
+            Some((parent, _)) => {
+                let dir = self.node(parent)?;
+                let fd = self.dir_fd_of(&dir)?;
+                let first = !dir.named.swap(true, Relaxed);
+                first.then(|| reopen(fd.as_fd(), OFlags::RDONLY | OFlags::DIRECTORY)).transpose()?
+            }
+            None => None,
+        };
+        let which = match (&body, &dir) {
+            (None, None) => WhichSync::Log,
+            _ => WhichSync::Packed(packed.ino),
+        };
+        let run = move || {
+            if let Some(body) = body {
+                rustix::fs::fsync(body)?;
+                pack.sync_works()?;
+            }
+            pack.sync()?;
+            dir.map_or(Ok(()), rustix::fs::fsync)
+        };
+        tiers.sync_soon(SyncJob { which, path, run: Box::new(run) })
     }
 
     /// Makes the bytes of a large file safe.

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Weak};
 
+use forebay_model::Fsync;
 use rustix::io::Errno;
 
 use super::super::home::copy::bytes as copy_bytes;
@@ -46,6 +47,9 @@ impl Tiers {
     /// Makes the tiers ready to be used by many threads, one of which copies.
     pub(crate) fn start(self) -> Arc<Tiers> {
         let tiers = Arc::new(self);
+        if tiers.rules.as_ref().is_some_and(|rules| rules.syncs(Fsync::Ordered)) {
+            tiers.syncing.start();
+        }
         if tiers.cache.used {
             let (queue, jobs) = sync_channel::<Job>(WAITING_MAX);
             let weak: Weak<Tiers> = Arc::downgrade(&tiers);
@@ -98,9 +102,9 @@ impl Tiers {
         let room = &self.rooms[job.room];
         let name = room.copy_name(&job.name);
         let to = self.begin(job, &name, before.size, evict)?;
-        let mut copied = copy_bytes(&job.home, &to);
+        let mut copied = copy_bytes(&job.home, &to, &|_| ());
         if copied == Err(Errno::NOSPC) && evict && self.push_out(job.room, before.size) {
-            copied = copy_bytes(&job.home, &to);
+            copied = copy_bytes(&job.home, &to, &|_| ());
         }
         // Bytes that were read while the file changed are no file that ever was.
         let after = Stamp::of(&stat_of(job.home.as_fd(), c"")?);

@@ -144,7 +144,7 @@ impl Walk<'_> {
 }
 
 /// A directory below `root`, reached without following any link.
-pub(super) fn below(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
+pub(in crate::tiers) fn below(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     let mut dir = openat(root, c".", INTO, Mode::empty())?;
     for part in path.components() {
         let Component::Normal(part) = part else { return Err(Errno::INVAL) };
@@ -154,7 +154,7 @@ pub(super) fn below(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
 }
 
 /// The directory of a path below `root`, reached without following any link, and its last name.
-pub(super) fn parent(root: &OwnedFd, path: &Path) -> Result<(OwnedFd, CString), Errno> {
+pub(in crate::tiers) fn parent(root: &OwnedFd, path: &Path) -> Result<(OwnedFd, CString), Errno> {
     let name = path.file_name().ok_or(Errno::INVAL)?;
     let name = CString::new(name.as_bytes()).map_err(|_| Errno::INVAL)?;
     Ok((below(root, path.parent().unwrap_or(Path::new("")))?, name))

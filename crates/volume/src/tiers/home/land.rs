@@ -1,15 +1,16 @@
 //! Replacing links by files: many copies are made safe by one call, then named, then the names are
 //! made safe, then the bodies go.
 
-use std::ffi::CString;
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
+use std::ffi::{CString, OsStr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Statx, renameat, syncfs, unlinkat};
 use rustix::io::Errno;
 
-use super::Work;
 use super::find::{Group, parent};
+use super::{Work, copy};
 use crate::native::{device_of, stat_of};
 use crate::tiers::Placed;
 
@@ -56,9 +57,26 @@ impl Work<'_> {
         }
     }
 
+    /// The path of a body.
+    fn body_of(&self, placed: &Placed) -> PathBuf {
+        self.tiers.room(placed).path.join(OsStr::from_bytes(placed.key.to_bytes()))
+    }
+
+    pub(super) fn copy(
+        &mut self,
+        path: &Path,
+        placed: &Placed,
+        dir: BorrowedFd<'_>,
+    ) -> Result<CString, Errno> {
+        let noted = self.arrivals.note(&self.body_of(placed), path);
+        noted.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        copy::copy(self.tiers, placed, dir, &|bytes| self.progress.copied(bytes))
+    }
+
     /// Makes the bytes of a batch safe, then the names, then lets the bodies go.
     pub(super) fn land(&mut self) {
         self.bytes = 0;
+        self.progress.landing();
         let batch = std::mem::take(&mut self.batch);
         if batch.is_empty() {
             return;
@@ -91,6 +109,7 @@ impl Work<'_> {
             }
             self.done.brought.0 += 1;
             self.done.brought.1 += one.bytes;
+            self.tell();
         }
         for one in apart {
             let names = std::slice::from_ref(&one.path);

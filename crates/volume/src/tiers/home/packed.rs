@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 use std::ffi::{CString, OsStr};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use forebay_model::After;
@@ -44,17 +44,24 @@ impl Work<'_> {
         let mut batch = Vec::new();
         let mut touched: HashMap<DirKey, (Arc<Place>, Statx)> = HashMap::new();
         while let Some(names) = files.next(self) {
+            self.tell();
+            let Some(ino) = names.first().map(|name| name.found.ino) else { continue };
             let after = match which {
                 Which::All => After::Restore,
-                Which::Ruled => verdict::after_packed(tiers, names.iter().map(|name| name.path())),
+                Which::Ruled { succeeded } => {
+                    verdict::after_packed(tiers, ino, names.iter().map(Name::path), succeeded)
+                }
             };
             let Some(first) = names.first() else { continue };
             let size = first.found.attr.size;
             match after {
                 After::Keep => {
+                    self.publish_packed(pack, &names);
                     self.done.kept.0 += 1;
                     self.done.kept.1 += size;
                 }
+                // Published is its only copy then; if that failed, it stays for the next run.
+                After::Discard if !self.publish_packed(pack, &names) => {}
                 After::Discard => {
                     leave_pack(pack, &names);
                     self.done.discarded.0 += 1;
@@ -110,6 +117,7 @@ impl Work<'_> {
                 self.done.brought.0 += 1;
                 self.done.brought.1 += first.found.attr.size;
                 leave_pack(pack, &names);
+                self.tell();
             } else {
                 self.leave_packed(first, "the file system in place could not make it safe");
             }
@@ -127,11 +135,4 @@ pub(super) fn leave_pack(pack: &Pack, names: &[Name]) {
         pack.leave(name.place.key, name.name.to_bytes());
         pack.forget(name.found.ino);
     }
-}
-
-/// A directory in place, opened.
-pub(super) fn open_dir(root: &OwnedFd, path: &Path) -> Option<(OwnedFd, DirKey)> {
-    let fd = super::find::below(root, path).ok()?;
-    let key = DirKey::of(&stat_of(fd.as_fd(), c"").ok()?);
-    Some((fd, key))
 }

@@ -12,7 +12,6 @@ use rustix::fs::{Dir, FileType, Mode, Statx, Timestamps, fchmod, futimens};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::Timespec;
 
-use super::packed::open_dir;
 use crate::native::{device_of, stat_of};
 use crate::pack::{DirKey, PackedDir, Time};
 use crate::tiers::OWN;
@@ -104,4 +103,11 @@ fn walk(
         }
         path.pop();
     }
+}
+
+/// A directory in place, opened.
+fn open_dir(root: &OwnedFd, path: &Path) -> Option<(OwnedFd, DirKey)> {
+    let fd = super::find::below(root, path).ok()?;
+    let key = DirKey::of(&stat_of(fd.as_fd(), c"").ok()?);
+    Some((fd, key))
 }

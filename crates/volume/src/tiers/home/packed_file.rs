@@ -95,15 +95,20 @@ fn make<'n>(pack: &Pack, of: &'n Name, replace: bool) -> Result<Made<'n>, Errno>
 
 fn fill(pack: &Pack, of: &Name, file: &OwnedFd) -> Result<(), Errno> {
     let Attr { mode, uid, gid, atime, mtime, .. } = of.found.attr;
-    match pack.apart(of.found.ino)? {
-        Some(work) => copy::bytes(&work.file, file)?,
-        None => write_all(file, &pack.content(of.found.ino)?)?,
-    }
+    bytes(pack, of.found.ino, file)?;
     fchown(file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?;
     fchmod(file, Mode::from_raw_mode(mode))?;
     let time = |time: crate::pack::Time| Timespec { tv_sec: time.sec, tv_nsec: time.nsec as _ };
     let times = Timestamps { last_access: time(atime), last_modification: time(mtime) };
     futimens(file, &times)
+}
+
+/// The bytes of a packed file, wherever they are.
+pub(in crate::tiers) fn bytes(pack: &Pack, ino: u64, to: &OwnedFd) -> Result<(), Errno> {
+    match pack.apart(ino)? {
+        Some(work) => copy::bytes(&work.file, to, &|_| ()),
+        None => write_all(to, &pack.content(ino)?),
+    }
 }
 
 fn name_it(

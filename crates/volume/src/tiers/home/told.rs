@@ -22,6 +22,14 @@ pub struct Homecoming {
     pub discarded: (u64, u64),
     /// Files that a rule keeps on their tier, and their bytes.
     pub kept: (u64, u64),
+    /// Files that were published, and their bytes.
+    pub published: (u64, u64),
+    /// Files that could not be published; they are where they were.
+    pub unpublished: Vec<Left>,
+    /// Files whose bytes could not be made durable in the background.
+    pub unsynced: Vec<Left>,
+    /// Nothing was published, since the run did not succeed.
+    pub withheld: bool,
     /// Files that could not be brought; links still lead to them.
     pub left: Vec<Left>,
     /// Bodies that no link leads to, as paths.
@@ -31,20 +39,28 @@ pub struct Homecoming {
 impl Homecoming {
     /// The same in plain data, to be told to another process.
     pub fn told(&self, directory: &Path) -> HomecomingTold {
-        let first = self.left.first();
-        let why = first.map(|first| format!("{}: {}", shown(&first.path), first.why));
         HomecomingTold {
             // For people, as JSON: which has no words for names that are no text.
             directory: directory.to_string_lossy().into_owned().into(),
             brought: self.brought,
             discarded: self.discarded,
             kept: self.kept,
-            left: (self.left.len() as u64, why.unwrap_or_default()),
+            left: told(&self.left),
+            published: self.published,
+            unpublished: told(&self.unpublished),
+            withheld: self.withheld,
+            unsynced: told(&self.unsynced),
             nameless: self.nameless.len() as u64,
             spilled: (0, String::new()),
             cache: None,
         }
     }
+}
+
+/// How many, and why the first.
+fn told(left: &[Left]) -> (u64, String) {
+    let why = left.first().map(|first| format!("{}: {}", shown(&first.path), first.why));
+    (left.len() as u64, why.unwrap_or_default())
 }
 
 /// A path for a message: its end, when it is long.

@@ -1,0 +1,96 @@
+//! Words for what became of files on tiers.
+
+use forebay_model::ByteCount;
+use forebay_volume::launch::HomecomingTold;
+use forebay_volume::tiers::Underway;
+
+use crate::{say, underway};
+
+/// Says what became of the files that lay on tiers. True if all that belong in place are there.
+pub(crate) fn tell(told: &HomecomingTold) -> bool {
+    let parts = [
+        ("brought home", told.brought),
+        ("discarded", told.discarded),
+        ("kept on their tier", told.kept),
+        ("published", told.published),
+    ];
+    let done: Vec<String> = parts
+        .into_iter()
+        .filter(|(_, (files, _))| *files > 0)
+        .map(|(what, (files, bytes))| format!("{} {what}", amount(files, bytes)))
+        .collect();
+    if !done.is_empty() {
+        say::note(&done.join(", "));
+    }
+    if told.spilled.0 > 0 {
+        let (files, why) = &told.spilled;
+        say::note(&format!("{} stayed in place against the rules: {why}", count(*files)));
+    }
+    told.cache.iter().for_each(super::cache::tell);
+    if told.nameless > 0 {
+        say::note(&format!(
+            "{} on tiers without a name in place (moved or removed from outside); `forebay restore \
+             {}` finds them",
+            count(told.nameless),
+            told.directory.display()
+        ));
+    }
+    if told.left.0 > 0 {
+        let message = format!(
+            "{} could not be brought home (first: {}); they are on their tier, nothing is lost",
+            count(told.left.0),
+            told.left.1
+        );
+        let next = format!(
+            "make room, or move away what has the name, then `forebay restore {}`",
+            told.directory.display()
+        );
+        say::error(&message, Some(&next));
+    }
+    if told.unsynced.0 > 0 {
+        say::note(&format!(
+            "{} could not be made safe from power failure while the run went on (first: {}): look \
+             at their tier's disk, and whether their bytes are right",
+            count(told.unsynced.0),
+            told.unsynced.1
+        ));
+    }
+    tell_unpublished(told) && told.left.0 == 0
+}
+
+/// Says what was not published, and what to do. True if all is that was to be.
+/// Somebody did not wait: says what goes on, and what to do if it can't.
+pub(crate) fn tell_left(now: &Underway, daemon: u32) {
+    let message = format!("left while {}; process {daemon} goes on with it", underway::so_far(now));
+    let next = "nothing is lost: if that process is killed, `forebay restore` in the covered \
+                directory brings the rest home; the run file comes when all is done";
+    say::error(&message, Some(next));
+}
+
+fn tell_unpublished(told: &HomecomingTold) -> bool {
+    if told.withheld {
+        say::note(
+            "nothing was published, since the command did not succeed; the next run that does \
+             publishes what has changed",
+        );
+    }
+    if told.unpublished.0 > 0 {
+        let message = format!(
+            "{} could not be published (first: {}); they are where they were, nothing is lost",
+            count(told.unpublished.0),
+            told.unpublished.1
+        );
+        let next = "make room there, or correct its rights, then run again with these rules: what \
+                    is missing is published";
+        say::error(&message, Some(next));
+    }
+    told.unpublished.0 == 0
+}
+
+pub(super) fn count(files: u64) -> String {
+    if files == 1 { "1 file".to_owned() } else { format!("{files} files") }
+}
+
+pub(super) fn amount(files: u64, bytes: u64) -> String {
+    format!("{} ({})", count(files), ByteCount(bytes))
+}

@@ -1,0 +1,19 @@
+//! Where files of a rule live.
+
+use super::Home;
+use crate::site::{HERE, Site, TierId};
+use crate::toml::{Entry, Flaw};
+
+/// A tier or pool of the site, or in place.
+pub(super) fn home(entry: Entry<'_>, site: &Site) -> Result<Home, Flaw> {
+    let name = entry.text()?;
+    let id = TierId(name.to_owned());
+    if name == HERE {
+        Ok(Home::Here)
+    } else if site.tier(&id).is_some() {
+        Ok(Home::Tier(id))
+    } else {
+        let known: Vec<&str> = site.tiers().map(|tier| tier.id.as_str()).chain([HERE]).collect();
+        Err(entry.unknown("tier", name, &known))
+    }
+}

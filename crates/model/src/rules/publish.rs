@@ -1,0 +1,40 @@
+//! What rules say of files that are given to others when the run ends: as plain files in a tier's
+//! own directory, under the paths that they have in the covered one.
+
+use super::{Home, Rules};
+use crate::site::{HERE, Site, Tier, TierId};
+use crate::toml::{Flaw, Table};
+use std::collections::BTreeSet;
+
+impl Rules {
+    /// The tiers to which some rule publishes.
+    pub fn publishes(&self) -> BTreeSet<&TierId> {
+        self.placements.iter().filter_map(|placement| placement.publish.as_ref()).collect()
+    }
+}
+
+pub(super) fn publish(table: Table<'_>, home: &Home, site: &Site) -> Result<Option<TierId>, Flaw> {
+    let Some(entry) = table.get("publish") else { return Ok(None) };
+    let name = entry.text()?;
+    if name == HERE {
+        return Err(entry.flaw("files are published to a tier; without the key, to none"));
+    }
+    let whole = |tier: &&Tier| tier.pool_of.is_none();
+    let Some(tier) = site.tier(&TierId(name.to_owned())) else {
+        let known: Vec<&str> = site.tiers().filter(whole).map(|tier| tier.id.as_str()).collect();
+        return Err(entry.unknown("tier", name, &known));
+    };
+    if let Some(whole) = &tier.pool_of {
+        let message =
+            format!("{name} is a pool, and published files count in none: write {:?}", whole.0);
+        return Err(entry.flaw(message));
+    }
+    // Pools of a tier have its directory.
+    if let Home::Tier(id) = home
+        && site.tier(id).is_some_and(|home| home.path == tier.path)
+    {
+        let message = format!("publish is for another tier: the files live on {name} already");
+        return Err(entry.flaw(message));
+    }
+    Ok(Some(tier.id.clone()))
+}

@@ -1,0 +1,66 @@
+//! Rules that count for the files of some tasks only, and which rule holds.
+
+use super::{After, IN_PLACE, Placement, Rules};
+use crate::toml::{Entry, Flaw, Table};
+use globset::{Candidate, Glob, GlobSet};
+
+impl Rules {
+    /// Where a file of this path lives that this task made: what the first rule says that matches
+    /// both. The path is relative to the covered directory and need not be valid UTF-8. If the
+    /// task is not known, a rule with a task is none.
+    pub fn place(&self, path: &[u8], task: Option<&str>) -> &Placement {
+        let holds = |rule: &usize| match &self.tasks[*rule] {
+            None => true,
+            Some(tasks) => task.is_some_and(|task| tasks.is_match(task)),
+        };
+        self.matching(path).find(holds).map_or(&IN_PLACE, |rule| &self.placements[rule])
+    }
+
+    /// Whether it matters for a file of this path which task made it.
+    pub fn asks_for_task(&self, path: &[u8]) -> bool {
+        self.by_task && self.matching(path).any(|rule| self.tasks[rule].is_some())
+    }
+
+    /// Whether it matters for any file.
+    pub fn ask_for_tasks(&self) -> bool {
+        self.by_task
+    }
+
+    /// The rules whose globs match, in order.
+    fn matching(&self, path: &[u8]) -> impl Iterator<Item = usize> {
+        // The numbers of the globs come in ascending order.
+        let globs = self.globs.matches_candidate(&Candidate::from_bytes(path));
+        globs.into_iter().map(|glob| self.rule_of[glob])
+    }
+}
+
+/// The globs under `task`: one text, or a list of them.
+pub(super) fn task(table: Table<'_>, placement: &Placement) -> Result<Option<GlobSet>, Flaw> {
+    let Some(entry) = table.get("task") else { return Ok(None) };
+    // These are asked for when nobody knows any more, or cares, who made a file.
+    if let Some(other) = ["publish", "cache"].into_iter().find_map(|key| table.get(key)) {
+        let message = format!("{} goes by path alone: it needs a rule without task", other.key);
+        return Err(other.key_flaw(message));
+    }
+    if placement.after == After::Keep {
+        let message = "who made a file is known until its run ends: to keep it on its tier needs a \
+                       rule without task";
+        return Err(table.need("after")?.flaw(message));
+    }
+    let globs = match entry.items() {
+        Some(items) if items.is_empty() => {
+            return Err(entry.flaw("this list is empty, so the rule matches no task"));
+        }
+        Some(items) => items.into_iter().map(one).collect::<Result<Vec<_>, _>>()?,
+        None => vec![one(entry)?],
+    };
+    GlobSet::new(globs).map(Some).map_err(|error| entry.flaw(error.to_string()))
+}
+
+fn one(entry: Entry<'_>) -> Result<Glob, Flaw> {
+    let glob = entry.text().map_err(|_| entry.not("a glob in quotes, or a list of globs"))?;
+    if glob.is_empty() {
+        return Err(entry.flaw("an empty glob matches no task"));
+    }
+    Glob::new(glob).map_err(|error| entry.flaw(format!("{glob:?} is no glob: {}", error.kind())))
+}

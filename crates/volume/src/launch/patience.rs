@@ -1,0 +1,62 @@
+//! The end of a run, as the front waits for it: it tells how far files have come, and lets whoever
+//! does not want to wait go.
+
+use std::mem::MaybeUninit;
+
+use super::front::Front;
+use super::{ToFront, Underway};
+
+/// Between two looks for a signal.
+const LOOK_MS: u16 = 50;
+/// What ends the wait.
+const LEAVE: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+
+/// What the wait came to.
+pub(super) enum Last {
+    /// The daemon's last word; `None`: it is gone.
+    Word(Option<ToFront>),
+    /// Somebody had enough when files had come so far. The daemon goes on.
+    Left(Underway),
+}
+
+impl Front {
+    /// Waits for the daemon's last word.
+    pub(super) fn last_word(&self, tell: fn(&Underway)) -> Last {
+        let mut underway = None;
+        loop {
+            if self.control.is_heard(LOOK_MS) {
+                match self.control.hear::<ToFront>() {
+                    Some(ToFront::Underway(now)) => {
+                        tell(&now);
+                        underway = Some(now);
+                    }
+                    word => return Last::Word(word),
+                }
+            }
+            // Before files come home there is little to wait for, and a summary to be had.
+            if let Some(now) = underway
+                && is_told_to_leave()
+            {
+                return Last::Left(now);
+            }
+        }
+    }
+}
+
+/// Takes such a signal, if one waits that the caller does not ignore.
+fn is_told_to_leave() -> bool {
+    // SAFETY: zeroed sets, actions and times are valid; the calls fill or read them.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        for signal in LEAVE {
+            let mut now = MaybeUninit::<libc::sigaction>::zeroed();
+            libc::sigaction(signal, std::ptr::null(), now.as_mut_ptr());
+            if now.assume_init().sa_sigaction != libc::SIG_IGN {
+                libc::sigaddset(&mut set, signal);
+            }
+        }
+        let at_once: libc::timespec = std::mem::zeroed();
+        libc::sigtimedwait(&set, std::ptr::null_mut(), &at_once) > 0
+    }
+}

@@ -1,0 +1,41 @@
+//! Files that do not come home: those that go, and those that have to stay where they are.
+
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Statx, unlinkat};
+
+use super::find::{self, Group};
+use super::{Left, Work, add};
+use crate::tiers::Placed;
+use crate::tiers::publish::Source;
+
+impl Work<'_> {
+    /// The only copy that stays is the published one.
+    pub(super) fn discard(&mut self, group: &Group, body: &Statx) {
+        let from = Source::Body(self.tiers, &group.placed);
+        if !self.publish_first(group.paths().map(PathBuf::as_path), &from, body) {
+            self.linked.insert((group.placed.room, group.placed.key.clone()));
+            return;
+        }
+        let mut gone = true;
+        for path in group.paths() {
+            let found = find::parent(&self.root, path);
+            gone &= found.and_then(|(dir, name)| unlinkat(&dir, name, AtFlags::empty())).is_ok();
+        }
+        if gone {
+            self.tiers.remove(&group.placed);
+            add(&mut self.done.discarded, body);
+        } else {
+            self.leave(group, "it could not be removed");
+        }
+    }
+
+    pub(super) fn leave(&mut self, group: &Group, why: impl ToString) {
+        self.leave_one(group.first(), &group.placed, why);
+    }
+
+    pub(super) fn leave_one(&mut self, path: &Path, placed: &Placed, why: impl ToString) {
+        self.done.left.push(Left { path: path.to_owned(), why: why.to_string() });
+        self.linked.insert((placed.room, placed.key.clone()));
+    }
+}

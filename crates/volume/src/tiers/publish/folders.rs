@@ -1,0 +1,91 @@
+//! Directories on the tier that files are published to: found without following a link, or made as
+//! those are that they stand for.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{Gid, Mode, OFlags, Uid, fchmod, fchown, fsync, mkdirat, openat};
+use rustix::io::Errno;
+
+use super::Publisher;
+use crate::native::stat_of;
+use crate::tiers::home::below;
+
+const INTO: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// The directory where files are published just now.
+pub(super) struct Folder {
+    to: usize,
+    path: PathBuf,
+    fd: Arc<OwnedFd>,
+}
+
+impl Publisher<'_> {
+    /// The directory for the files of `path` below the covered directory, made if need be.
+    pub(super) fn folder(&mut self, to: usize, path: &Path) -> Result<Arc<OwnedFd>, Errno> {
+        if let Some(folder) = &self.folder
+            && (folder.to, folder.path.as_path()) == (to, path)
+        {
+            return Ok(Arc::clone(&folder.fd));
+        }
+        self.leave_folder()?;
+        let mut fd = rustix::io::fcntl_dupfd_cloexec(self.base(to)?, 0)?;
+        let mut so_far = PathBuf::new();
+        for part in path.components() {
+            let Component::Normal(part) = part else { return Err(Errno::INVAL) };
+            so_far.push(part);
+            fd = match openat(&fd, part, INTO, Mode::empty()) {
+                Err(Errno::NOENT) => self.make(&fd, to, &so_far)?,
+                other => other?,
+            };
+        }
+        let fd = Arc::new(fd);
+        self.folder = Some(Folder { to, path: path.to_owned(), fd: Arc::clone(&fd) });
+        Ok(fd)
+    }
+
+    /// Makes a directory as the one is that it stands for; its owner may write to it meanwhile.
+    fn make(&mut self, up: &OwnedFd, to: usize, path: &Path) -> Result<OwnedFd, Errno> {
+        let like = stat_of(below(self.root, path)?.as_fd(), c"")?;
+        let name = path.file_name().unwrap_or_default().as_bytes();
+        match mkdirat(up, name, Mode::RWXU) {
+            // Somebody else publishes here, too.
+            Err(Errno::EXIST) => return openat(up, name, INTO, Mode::empty()),
+            other => other?,
+        }
+        let fd = openat(up, name, INTO, Mode::empty())?;
+        // Only root may; what others make is theirs.
+        let (uid, gid) = (Uid::from_raw(like.stx_uid), Gid::from_raw(like.stx_gid));
+        let _ = fchown(&fd, Some(uid), Some(gid));
+        let mode = Mode::from_raw_mode(u32::from(like.stx_mode) & 0o7777);
+        fchmod(&fd, mode | Mode::RWXU)?;
+        if !mode.contains(Mode::RWXU) {
+            self.made.push((to, path.to_owned(), mode));
+        }
+        fsync(up)?;
+        Ok(fd)
+    }
+
+    /// Makes the names safe that were made in the directory.
+    ///
+    /// # Errors
+    /// The tier's.
+    pub(crate) fn leave_folder(&mut self) -> Result<(), Errno> {
+        match self.folder.take().map(|folder| fsync(&folder.fd)) {
+            // A file system where there is nothing to do.
+            None | Some(Ok(()) | Err(Errno::INVAL)) => Ok(()),
+            Some(Err(error)) => Err(error),
+        }
+    }
+
+    /// Directories that are closed to their owner here are so there, now that they are full.
+    pub(super) fn give_modes(&mut self) {
+        for (to, path, mode) in std::mem::take(&mut self.made).into_iter().rev() {
+            let found = self.base(to).and_then(|base| below(base, &path));
+            let _ = found.and_then(|fd| fchmod(fd, mode));
+        }
+    }
+}

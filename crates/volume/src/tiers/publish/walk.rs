@@ -1,0 +1,135 @@
+//! Finding what is to be published: all files that are to be, or the names of such, below the
+//! covered directory, that the tier does not have as they are.
+
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString, OsStr};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Dir, FileType, Mode, OFlags, Statx, openat, readlinkat};
+use rustix::io::Errno;
+
+use super::Publisher;
+use super::files::Source;
+use crate::native::{device_of, stat_of};
+use crate::pack::Time;
+use crate::tiers::home::{Left, parent};
+use crate::tiers::{Placed, ours};
+
+const INTO: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// A file that is to be published.
+pub(super) struct Wanted {
+    path: PathBuf,
+    to: usize,
+    what: What,
+    bytes: u64,
+}
+
+enum What {
+    /// A plain file in place.
+    Plain,
+    /// A link of ours: the body.
+    Body(Placed),
+    /// Somebody's link.
+    Link(CString),
+}
+
+impl Publisher<'_> {
+    /// Publishes all that lies in place, or whose link does.
+    pub(in crate::tiers) fn publish_all(&mut self) {
+        let mut found = Vec::new();
+        let device = stat_of(self.root.as_fd(), c"").map_or(0, |stat| device_of(&stat));
+        self.look_into(self.root, c".", &mut PathBuf::new(), device, &mut found);
+        // Those that were to go first and could not are not tried twice.
+        let tried: BTreeSet<_> = self.done.failed.iter().map(|left| left.path.clone()).collect();
+        found.retain(|one| !tried.contains(&one.path));
+        let bytes = found.iter().map(|one| one.bytes).sum();
+        self.progress.begin(true, found.len() as u64, bytes);
+        let mut so_far = (0, 0);
+        for one in found {
+            let done = self.publish_one(&one);
+            self.came(&one.path, one.to, done);
+            so_far = (so_far.0 + 1, so_far.1 + one.bytes);
+            self.progress.landing();
+            self.progress.at(so_far.0, so_far.1);
+        }
+    }
+
+    fn publish_one(&mut self, Wanted { path, to, what, .. }: &Wanted) -> Result<u64, Errno> {
+        match what {
+            What::Plain => {
+                let (dir, name) = parent(self.root, path)?;
+                self.file(*to, path, &Source::Here(dir.as_fd(), &name))
+            }
+            What::Body(placed) => self.file(*to, path, &Source::Body(self.tiers, placed)),
+            What::Link(target) => self.link(*to, path, target),
+        }
+    }
+
+    fn look_into(
+        &mut self,
+        above: &OwnedFd,
+        name: &CStr,
+        path: &mut PathBuf,
+        device: u64,
+        found: &mut Vec<Wanted>,
+    ) {
+        // Other file systems have no rules.
+        let opened = openat(above, name, INTO, Mode::empty()).and_then(|dir| {
+            Ok((Dir::read_from(&dir)?, device_of(&stat_of(dir.as_fd(), c"")?), dir))
+        });
+        let (entries, dir) = match opened {
+            Ok((entries, here, dir)) if here == device => (entries, dir),
+            Ok(_) => return,
+            Err(error) => {
+                let why = format!("the directory can't be read: {error}");
+                self.done.failed.push(Left { path: path.clone(), why });
+                return;
+            }
+        };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            path.push(OsStr::from_bytes(name.to_bytes()));
+            let kind = match entry.file_type() {
+                FileType::Unknown => stat_of(dir.as_fd(), name)
+                    .map_or(FileType::Unknown, |s| FileType::from_raw_mode(u32::from(s.stx_mode))),
+                kind => kind,
+            };
+            match kind {
+                FileType::Directory if path.as_os_str() != crate::tiers::OWN => {
+                    self.look_into(&dir, name, path, device, found);
+                }
+                FileType::RegularFile | FileType::Symlink => {
+                    found.extend(self.meet(&dir, name, path));
+                }
+                _ => {}
+            }
+            path.pop();
+        }
+    }
+
+    /// What is to be done with a name.
+    fn meet(&self, dir: &OwnedFd, name: &CStr, path: &Path) -> Option<Wanted> {
+        let to = self.wanted(path)?;
+        let stat = stat_of(dir.as_fd(), name).ok()?;
+        let wanted = |what, bytes| Some(Wanted { path: path.to_owned(), to, what, bytes });
+        let old = |stat: &Statx| self.has(to, path, stat.stx_size, Time::of(&stat.stx_mtime));
+        if u32::from(stat.stx_mode) & libc::S_IFMT != libc::S_IFLNK {
+            return if old(&stat) { None } else { wanted(What::Plain, stat.stx_size) };
+        }
+        if let Some(placed) = self.tiers.recognise(dir.as_fd(), name)
+            && let Ok(body) = self.tiers.stat(&placed)
+            && ours(&stat, &body)
+        {
+            return if old(&body) { None } else { wanted(What::Body(placed), body.stx_size) };
+        }
+        let target = readlinkat(dir, name, Vec::new()).ok()?;
+        if self.has_link(to, path, &target) { None } else { wanted(What::Link(target), 0) }
+    }
+}

@@ -1,0 +1,121 @@
+//! What the rules say of files: of those that are made, and of those that are there, by the task that
+//! made them where a rule asks for it. That is known as long as the run lasts.
+
+use std::ffi::CString;
+use std::sync::Arc;
+
+use forebay_model::tasks::{engine_directory, named_by_engine};
+use forebay_model::{Home, Placement};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use rustix::io::Errno;
+
+use super::{OWN, Placed, Tiers};
+
+/// A file on a tier, as it is remembered who made it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Maker {
+    /// Of the body with this name in this room.
+    Body(usize, CString),
+    /// Of this packed file.
+    Packed(u64),
+}
+
+/// Which task made a file.
+#[derive(Debug, Default)]
+pub(super) struct Makers {
+    files: Mutex<FxHashMap<Maker, Arc<str>>>,
+    /// Tasks that their engine named, by their work directories.
+    named: Mutex<FxHashMap<Vec<u8>, Arc<str>>>,
+}
+
+/// Where a new file is to be made.
+pub(crate) struct Spot<'t> {
+    /// The number of the room.
+    pub(crate) room: usize,
+    pub(crate) rule: &'t Placement,
+    /// To be remembered, since a rule asks for it.
+    pub(crate) task: Option<Arc<str>>,
+}
+
+impl Tiers {
+    /// What the rules say of a path below the covered directory, whoever made the file.
+    pub(crate) fn rule(&self, path: &[u8]) -> Option<&Placement> {
+        self.rule_for(path, None)
+    }
+
+    fn rule_for(&self, path: &[u8], task: Option<&str>) -> Option<&Placement> {
+        let own = path
+            .strip_prefix(OWN.as_bytes())
+            .is_some_and(|rest| rest.first().is_none_or(|next| *next == b'/'));
+        if own { None } else { self.rules.as_ref().map(|rules| rules.place(path, task)) }
+    }
+
+    /// What the rules say of a file that is there.
+    pub(crate) fn rule_of(&self, path: &[u8], file: impl FnOnce() -> Maker) -> Option<&Placement> {
+        let asks = self.rules.as_ref().is_some_and(|rules| rules.ask_for_tasks());
+        let task = if asks { self.makers.files.lock().get(&file()).cloned() } else { None };
+        self.rule_for(path, task.as_deref())
+    }
+
+    /// Where a new file is to be made; `None` in place. `running` tells what program's task the
+    /// caller belongs to, and is asked only if a rule wants to know.
+    ///
+    /// # Errors
+    /// ENOSPC when its tier is full and the rule says so.
+    pub(crate) fn spot(
+        &self,
+        path: &[u8],
+        running: impl FnOnce() -> Option<String>,
+    ) -> Result<Option<Spot<'_>>, Errno> {
+        let asks = self.rules.as_ref().is_some_and(|rules| rules.asks_for_task(path));
+        let task = match asks {
+            true => self.engine_task(path).or_else(|| running().map(Arc::from)),
+            false => None,
+        };
+        let Some(rule) = self.rule_for(path, task.as_deref()) else { return Ok(None) };
+        let Home::Tier(tier) = &rule.home else { return Ok(None) };
+        let Some(room) = self.rooms.iter().position(|room| room.tier == *tier && room.writable)
+        else {
+            return self.spill(rule, || format!("tier {tier} is not there"));
+        };
+        if self.rooms[room].is_full() {
+            return self.spill(rule, || format!("tier {tier} is full"));
+        }
+        Ok(Some(Spot { room, rule, task }))
+    }
+
+    /// Remembers which task made a file.
+    pub(crate) fn made_by(&self, file: Maker, task: Option<Arc<str>>) {
+        if let Some(task) = task {
+            self.makers.files.lock().insert(file, task);
+        }
+    }
+
+    pub(super) fn forget_maker(&self, placed: &Placed) {
+        if self.rules.as_ref().is_some_and(|rules| rules.ask_for_tasks()) {
+            self.makers.files.lock().remove(&placed.maker());
+        }
+    }
+
+    /// Takes in what a workflow engine wrote into one of its control files.
+    pub(crate) fn engine_file(&self, path: &[u8], content: &[u8]) {
+        if self.rules.as_ref().is_some_and(|rules| rules.ask_for_tasks())
+            && let Some((directory, name)) = named_by_engine(path, content)
+        {
+            self.makers.named.lock().insert(directory.to_vec(), name.into());
+        }
+    }
+
+    /// The task whose work directory a path lies in.
+    fn engine_task(&self, path: &[u8]) -> Option<Arc<str>> {
+        self.makers.named.lock().get(engine_directory(path)?).cloned()
+    }
+}
+
+impl Placed {
+    /// The file, as it is remembered who made it.
+    pub(crate) fn maker(&self) -> Maker {
+        Maker::Body(self.room, self.key.clone())
+    }
+}

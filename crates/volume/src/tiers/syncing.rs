@@ -1,0 +1,203 @@
+//! Syncs that nobody waits for (`fsync = "ordered"`): a thread makes bytes durable one file after
+//! another, in the order in which programs asked, and begins at once. A name that a file gets
+//! meanwhile waits for its bytes, so that it is never the safer of the two.
+//!
+//! It knows no files: what a sync does is the business of whoever hands it in.
+
+use std::collections::VecDeque;
+use std::ffi::{CStr, CString, OsString};
+use std::os::fd::BorrowedFd;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use rustix::io::Errno;
+
+use super::Tiers;
+use super::home::Left;
+use crate::native::stat_of;
+
+/// Files that wait at most: each holds a descriptor. Who comes then waits for room.
+const WAITING_MAX: usize = 512;
+
+/// What is made durable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// The body with this name in this room.
+    Body(usize, CString),
+    /// The log, and what this packed file has beside it.
+    Packed(u64),
+    /// The log of all packed files.
+    Log,
+}
+
+/// One sync.
+pub(crate) struct SyncJob {
+    pub(crate) which: Which,
+    /// For a message.
+    pub(crate) path: Vec<u8>,
+    pub(crate) run: Box<dyn FnOnce() -> Result<(), Errno> + Send>,
+}
+
+/// The syncs of one volume.
+#[derive(Default)]
+pub(super) struct Syncing {
+    queue: Mutex<Queue>,
+    /// There is something to do.
+    woken: Condvar,
+    /// Something was done.
+    done: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<SyncJob>,
+    busy: Option<Which>,
+    /// How many were ever taken, and how many of them are done.
+    taken: u64,
+    carried: u64,
+    /// The thread is there.
+    running: bool,
+    /// A failure that no program has been told yet.
+    untold: Option<Errno>,
+    failed: Vec<Left>,
+}
+
+impl std::fmt::Debug for Syncing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Syncing").field("waiting", &self.queue.lock().waiting.len()).finish()
+    }
+}
+
+impl Syncing {
+    /// Starts the thread; without it, whoever asks for a sync waits for it.
+    pub(super) fn start(self: &Arc<Self>) {
+        let all = Arc::clone(self);
+        let work = move || all.work();
+        let spawned = std::thread::Builder::new().name("forebay-sync".into()).spawn(work);
+        self.queue.lock().running = spawned.is_ok();
+    }
+
+    fn work(&self) {
+        let mut queue = self.queue.lock();
+        loop {
+            let Some(SyncJob { which, path, run }) = queue.waiting.pop_front() else {
+                self.woken.wait(&mut queue);
+                continue;
+            };
+            queue.busy = Some(which);
+            let done = MutexGuard::unlocked(&mut queue, run);
+            queue.busy = None;
+            queue.carried += 1;
+            if let Err(error) = done {
+                log::error!("making {} durable: {error}", String::from_utf8_lossy(&path));
+                let path = PathBuf::from(OsString::from_vec(path));
+                queue.failed.push(Left { path, why: error.to_string() });
+                queue.untold = Some(error);
+            }
+            self.done.notify_all();
+        }
+    }
+
+    /// Has a sync done soon, after all that were asked for before.
+    ///
+    /// # Errors
+    /// An earlier one failed, which nobody was told yet.
+    pub(super) fn soon(&self, sync: SyncJob) -> Result<(), Errno> {
+        let mut queue = self.queue.lock();
+        if let Some(error) = queue.untold.take() {
+            return Err(error);
+        }
+        if !queue.running {
+            drop(queue);
+            return (sync.run)();
+        }
+        // What has not begun yet does for bytes that are written now, too.
+        if queue.waiting.iter().any(|other| other.which == sync.which) {
+            return Ok(());
+        }
+        while queue.waiting.len() >= WAITING_MAX {
+            self.done.wait(&mut queue);
+        }
+        queue.waiting.push_back(sync);
+        queue.taken += 1;
+        self.woken.notify_one();
+        Ok(())
+    }
+
+    /// Waits until the bytes of a file are durable for which that was asked.
+    ///
+    /// # Errors
+    /// They, or those of another file, could not be made so, which nobody was told yet.
+    pub(super) fn wait_for(&self, which: &Which) -> Result<(), Errno> {
+        let mut queue = self.queue.lock();
+        while queue.busy.as_ref() == Some(which)
+            || queue.waiting.iter().any(|other| other.which == *which)
+        {
+            self.done.wait(&mut queue);
+        }
+        queue.untold.take().map_or(Ok(()), Err)
+    }
+
+    /// Waits until all is durable for which it was asked so far.
+    ///
+    /// # Errors
+    /// As `wait_for`.
+    pub(super) fn wait_for_all(&self) -> Result<(), Errno> {
+        let mut queue = self.queue.lock();
+        let so_far = queue.taken;
+        while queue.carried < so_far {
+            self.done.wait(&mut queue);
+        }
+        queue.untold.take().map_or(Ok(()), Err)
+    }
+
+    /// Waits until all is done; tells what failed.
+    pub(super) fn finish(&self) -> Vec<Left> {
+        let mut queue = self.queue.lock();
+        while queue.running && (queue.busy.is_some() || !queue.waiting.is_empty()) {
+            self.done.wait(&mut queue);
+        }
+        std::mem::take(&mut queue.failed)
+    }
+
+    fn is_idle(&self) -> bool {
+        let queue = self.queue.lock();
+        queue.busy.is_none() && queue.waiting.is_empty() && queue.untold.is_none()
+    }
+}
+
+impl Tiers {
+    /// Has a sync done soon, in order.
+    ///
+    /// # Errors
+    /// An earlier one failed.
+    pub(crate) fn sync_soon(&self, sync: SyncJob) -> Result<(), Errno> {
+        self.syncing.soon(sync)
+    }
+
+    /// A name is about to change: waits until bytes that were asked to be durable are, those of
+    /// the file, or of all if it is a directory.
+    ///
+    /// # Errors
+    /// They could not be made so.
+    pub(crate) fn sync_before_naming(&self, dir: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
+        if self.syncing.is_idle() {
+            return Ok(());
+        }
+        match self.recognise(dir, name) {
+            Some(placed) => self.syncing.wait_for(&Which::Body(placed.room, placed.key)),
+            None if is_dir(dir, name) => self.syncing.wait_for_all(),
+            None => Ok(()),
+        }
+    }
+}
+
+fn is_dir(dir: BorrowedFd<'_>, name: &CStr) -> bool {
+    let mode = stat_of(dir, name).map_or(0, |stat| u32::from(stat.stx_mode));
+    mode & libc::S_IFMT == libc::S_IFDIR
+}
+
+#[cfg(test)]
+mod tests;

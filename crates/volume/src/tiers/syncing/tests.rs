@@ -1,0 +1,138 @@
+//! If these fail, a program waits for a sync that it was promised not to wait for, or a power
+//! failure takes bytes whose name is safe.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use super::*;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Long enough for what should not happen to happen.
+const MOMENT: Duration = Duration::from_millis(50);
+
+fn body(number: u8) -> Which {
+    Which::Body(0, CString::new([b'a' + number]).expect("no NUL"))
+}
+
+/// A sync that tells when it begins, and ends when it is let.
+struct Disk {
+    begun: Receiver<u8>,
+    begin: Sender<u8>,
+}
+
+impl Disk {
+    fn new() -> Disk {
+        let (begin, begun) = channel();
+        Disk { begun, begin }
+    }
+
+    fn sync(&self, number: u8) -> (SyncJob, Sender<Result<(), Errno>>) {
+        let (begin, (end, ends)) = (self.begin.clone(), channel());
+        let run = Box::new(move || {
+            let _ = begin.send(number);
+            ends.recv().expect("it is let")
+        });
+        (SyncJob { which: body(number), path: vec![b'a' + number], run }, end)
+    }
+
+    fn next(&self) -> u8 {
+        self.begun.recv_timeout(PATIENCE).expect("the next sync begins")
+    }
+}
+
+fn started() -> Arc<Syncing> {
+    let syncing = Arc::new(Syncing::default());
+    syncing.start();
+    syncing
+}
+
+#[test]
+fn who_asks_does_not_wait_and_all_is_done_in_order() {
+    let (syncing, disk) = (started(), Disk::new());
+    let ends: Vec<_> = (0..20)
+        .map(|number| {
+            let (sync, end) = disk.sync(number);
+            syncing.soon(sync).expect("taken");
+            end
+        })
+        .collect();
+    for (number, end) in (0..20).zip(ends) {
+        assert_eq!(disk.next(), number, "it began by itself, in its turn");
+        end.send(Ok(())).expect("it waits");
+    }
+    assert!(syncing.finish().is_empty());
+    assert!(syncing.is_idle());
+}
+
+#[test]
+fn a_name_waits_for_its_bytes_and_for_no_others() {
+    let (syncing, disk) = (started(), Disk::new());
+    let (one, end_one) = disk.sync(1);
+    let (two, end_two) = disk.sync(2);
+    syncing.soon(one).expect("taken");
+    syncing.soon(two).expect("taken");
+    assert_eq!(disk.next(), 1);
+    syncing.wait_for(&body(3)).expect("nothing to wait for");
+    let (named, is_named) = channel();
+    let waits = std::thread::spawn({
+        let syncing = Arc::clone(&syncing);
+        move || {
+            let done = syncing.wait_for(&body(1));
+            let _ = named.send(());
+            done
+        }
+    });
+    assert!(is_named.recv_timeout(MOMENT).is_err(), "the bytes are not durable yet");
+    end_one.send(Ok(())).expect("it waits");
+    is_named.recv_timeout(PATIENCE).expect("named");
+    assert_eq!(waits.join().expect("ends"), Ok(()));
+    end_two.send(Ok(())).expect("it waits");
+    syncing.wait_for_all().expect("a directory waits for all");
+    assert!(syncing.is_idle());
+    assert!(syncing.finish().is_empty());
+}
+
+#[test]
+fn the_same_file_waits_once() {
+    let (syncing, disk) = (started(), Disk::new());
+    let (first, end_first) = disk.sync(1);
+    syncing.soon(first).expect("taken");
+    assert_eq!(disk.next(), 1);
+    // It has begun: bytes written since may not be among those that it makes durable.
+    let (second, end_second) = disk.sync(1);
+    let (third, _) = disk.sync(1);
+    syncing.soon(second).expect("taken");
+    syncing.soon(third).expect("taken");
+    assert_eq!(syncing.queue.lock().waiting.len(), 1);
+    end_first.send(Ok(())).expect("it waits");
+    assert_eq!(disk.next(), 1);
+    end_second.send(Ok(())).expect("it waits");
+    assert!(syncing.finish().is_empty());
+}
+
+#[test]
+fn a_failure_is_told_to_the_next_who_asks_and_in_the_end() {
+    let (syncing, disk) = (started(), Disk::new());
+    let (one, end) = disk.sync(1);
+    syncing.soon(one).expect("taken");
+    end.send(Err(Errno::IO)).expect("it waits");
+    assert_eq!(syncing.wait_for(&body(1)), Err(Errno::IO), "no name for it");
+    let (two, end) = disk.sync(2);
+    syncing.soon(two).expect("told once");
+    end.send(Err(Errno::NOSPC)).expect("it waits");
+    let failed = syncing.finish();
+    let paths: Vec<_> = failed.iter().map(|left| left.path.display().to_string()).collect();
+    assert_eq!(paths, ["b", "c"]);
+    let (three, _end) = disk.sync(3);
+    assert_eq!(syncing.soon(three), Err(Errno::NOSPC));
+}
+
+#[test]
+fn without_the_thread_who_asks_waits() {
+    let (syncing, disk) = (Syncing::default(), Disk::new());
+    let (one, end) = disk.sync(1);
+    end.send(Err(Errno::IO)).expect("it is there");
+    assert_eq!(syncing.soon(one), Err(Errno::IO));
+    assert_eq!(disk.next(), 1);
+    assert!(syncing.finish().is_empty(), "it was told");
+}
