@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What `make bench` runs: builds, measures, prints the table (Markdown) on standard output.
 #
-#   bench/run.sh             micro benchmarks, 7 repeats, and 3 pairs of each pipeline: 12 to 17 min
+#   bench/run.sh             micro benchmarks, 7 repeats, 3 pairs of each pipeline, and the
+#                            demo's workflow on slow storage once: 16 to 22 min
 #   bench/run.sh --full      8 repeats and 15 pairs with every-read: the figures that are published
 #   bench/run.sh --check     as above; status 3 when a target is missed
 #   FOREBAY=path             the binary under test (default target/release/forebay, built first)
@@ -12,13 +13,13 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-pairs=3 repeats=7 minutes=8 check=()
+pairs=3 repeats=7 minutes=8 slow=1 check=()
 pipelines=(--every-read)
 for word in "$@"; do
     case $word in
-        --full) pairs=15 repeats=8 minutes=180 ;;
+        --full) pairs=15 repeats=8 minutes=180 slow=5 ;;
         --check) check=(--check) ;;
-        -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
+        -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
         *) echo "bench/run.sh: unknown argument $word; there are --full, --check" >&2; exit 2 ;;
     esac
 done
@@ -36,5 +37,7 @@ status=0
 "$bench" pipelines --forebay "$forebay" --pairs "$pairs" --budget-minutes "$minutes" \
     "${pipelines[@]}" || status=$?
 [ "$status" -lt 2 ] || exit "$status"
+slow_table=$(FOREBAY=$forebay bench/slow.sh "$slow") || status=1
 "$bench" table ${check[@]+"${check[@]}"} || exit $?
+printf '\n%s\n' "$slow_table"
 exit "$status"
