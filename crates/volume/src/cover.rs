@@ -9,9 +9,9 @@ mod lasting;
 mod mounts;
 mod namespace;
 
-pub use attached::{LIST, read_attached, write_attached};
+pub use attached::{LIST, make_point, read_attached, write_attached};
 pub use lasting::{ALONE, Access, unmount_at};
-pub(crate) use lasting::{Lasting, take_away};
+pub(crate) use lasting::{KIND, Lasting, take_away};
 pub use mounts::{FsKind, Mount, fs_kind, mounts};
 use namespace::receive_one;
 pub use namespace::{Doorway, Handover, enter, receive_mount};
@@ -20,7 +20,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::{CWD, Mode, OFlags, StatVfsMountFlags, openat};
+use rustix::mount::MountFlags;
 
 /// The most mounts below covered directories that get a mount of their own.
 const MOST_SUBMOUNTS: usize = 32;
@@ -40,10 +41,10 @@ pub struct Target {
     pub source: Option<String>,
     /// It was asked for; else it is a mount below one that was, or attached to it.
     pub asked: bool,
-    /// It lies elsewhere, and was attached.
-    pub attached: bool,
-    /// Nothing can be changed through it.
-    pub read_only: bool,
+    /// It lies elsewhere, and was attached here, relative to the volume.
+    pub attached: Option<PathBuf>,
+    /// How it is mounted: as what lies behind it, nothing more is allowed (nosuid, noexec, ...).
+    pub flags: MountFlags,
 }
 
 /// What has to be mounted, in this order.
@@ -144,9 +145,40 @@ fn target(path: &Path, all: &[Mount]) -> io::Result<Target> {
         fs.name = mount.kind.clone();
     }
     let source = mount.map(|m| m.source.clone());
-    let read_only = rustix::fs::StatVfsMountFlags::RDONLY;
-    let read_only = rustix::fs::fstatvfs(&root).is_ok_and(|fs| fs.f_flag.contains(read_only));
+    let has = rustix::fs::fstatvfs(&root)?.f_flag;
+    let kept = [
+        (StatVfsMountFlags::RDONLY, MountFlags::RDONLY),
+        (StatVfsMountFlags::NOSUID, MountFlags::NOSUID),
+        (StatVfsMountFlags::NODEV, MountFlags::NODEV),
+        (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
+    ];
+    let flags =
+        kept.into_iter().filter(|(is, _)| has.contains(*is)).map(|(_, flag)| flag).collect();
     let path = path.to_owned();
-    let (asked, attached) = (false, false);
-    Ok(Target { point: path.clone(), path, root, fs, source, asked, attached, read_only })
+    let (asked, attached) = (false, None);
+    Ok(Target { point: path.clone(), path, root, fs, source, asked, attached, flags })
+}
+
+/// Where to mount a target: its path, or for what is attached the directory itself.
+pub(crate) enum Point<'t> {
+    Path(&'t Path),
+    Opened(OwnedFd),
+}
+
+impl Point<'_> {
+    pub(crate) fn path(&self) -> PathBuf {
+        match self {
+            Point::Path(path) => (*path).to_owned(),
+            Point::Opened(fd) => {
+                PathBuf::from(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(fd)))
+            }
+        }
+    }
+}
+
+fn mount_point(target: &Target) -> io::Result<Point<'_>> {
+    match &target.attached {
+        Some(at) => attached::point_of(target, at).map(Point::Opened),
+        None => Ok(Point::Path(&target.point)),
+    }
 }

@@ -146,9 +146,14 @@ fn serve(parts: Parts) -> io::Result<()> {
         _ => None,
     };
     let house = House { settings, only_for, slowness, volumes, recorder, processes };
+    if matches!(role, Role::Lasting { .. }) {
+        // From here on nothing of ours is reached by a path: the mounts may be made.
+        let _ = rustix::io::write(&mounts, &[0]);
+    }
     let sessions = match house.doors(plan, &mounts, &events) {
         Ok(sessions) => sessions,
         Err(error) => {
+            house.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.close());
             keeper.iter_mut().for_each(Keeper::abandon);
             return give_up(format!("the covered directories can't be served: {error}"));
         }

@@ -29,7 +29,7 @@ pub use lasting::{Lasting, Mount, Unmounting, mount};
 pub use shared::Failure;
 use shared::{fork, open_tiers, pair, system};
 pub use talk::{CacheTold, HomecomingTold};
-pub(crate) use talk::{Channel, ToDaemon, ToFront, door_of};
+pub(crate) use talk::{Channel, ToDaemon, ToFront, doors_of};
 pub use unmount::{InTheWay, Unmounted, lasting_mounts, place_of, unmount};
 
 /// What to run, and how to record it.

@@ -201,6 +201,11 @@ impl Native {
     }
 
     /// Whether callers other than the daemon's user are served.
+    /// Owners and access control lists can be shown as they are.
+    pub(crate) fn knows_all_users(&self) -> bool {
+        self.settings.shared || !self.settings.one_user
+    }
+
     pub(crate) fn is_shared(&self) -> bool {
         self.settings.shared
     }

@@ -166,12 +166,11 @@ impl Follower {
             if overflow {
                 forget_all(&native);
             }
-            for (watch, name) in changed.drain() {
+            let watched = |(watch, name)| {
                 let node = self.watched.lock().node_of.get(&watch).copied();
-                if let Some(node) = node {
-                    forget_if_changed(&native, node, &name);
-                }
-            }
+                node.map(|node| (node, name))
+            };
+            forget_changed(&native, changed.drain().filter_map(watched).collect());
             drop(native);
             std::thread::sleep(GATHER);
         }
@@ -188,25 +187,31 @@ impl Follower {
     }
 }
 
-fn forget_if_changed(native: &Native, dir: u64, name: &std::ffi::CStr) {
-    let (Some(device), Ok(fd)) = (native.device(), native.dir_fd(dir)) else { return };
-    let is_ours = || {
-        let Ok(stat) = stat_of(fd.as_fd(), name) else { return false };
-        let known = native.table.find(Identity::of(&stat));
-        known.is_some_and(|node| {
-            node.place.lock().names.iter().any(|(p, n)| *p == dir && n.as_c_str() == name)
-        })
-    };
-    if is_ours() {
+fn forget_changed(native: &Native, mut names: Vec<(u64, CString)>) {
+    let Some(device) = native.device() else { return };
+    names.retain(|(dir, name)| !leads_where_we_know(native, *dir, name));
+    if names.is_empty() {
         return;
     }
     // The event may come before the one who makes the name has told the table: on a busy machine a
     // worker may be held up between the two. A directory that is wrongly forgotten is lost to those
     // who work in it (getcwd(2) fails), so whoever is at it now gets time to finish.
     drop(native.naming.try_write_for(NAMED_WITHIN));
-    if !is_ours() {
-        device.invalidate_entry(dir, OsStr::from_bytes(name.to_bytes()));
+    for (dir, name) in names {
+        if !leads_where_we_know(native, dir, &name) {
+            device.invalidate_entry(dir, OsStr::from_bytes(name.to_bytes()));
+        }
     }
+}
+
+fn leads_where_we_know(native: &Native, dir: u64, name: &std::ffi::CStr) -> bool {
+    // A directory that is gone has no names that anybody could ask for.
+    let Ok(fd) = native.dir_fd(dir) else { return true };
+    let Ok(stat) = stat_of(fd.as_fd(), name) else { return false };
+    let known = native.table.find(Identity::of(&stat));
+    known.is_some_and(|node| {
+        node.place.lock().names.iter().any(|(p, n)| *p == dir && n.as_c_str() == name)
+    })
 }
 
 /// Without passthrough, a mapped file has pages here and pages in the backing file. What programs

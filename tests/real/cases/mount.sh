@@ -75,6 +75,9 @@ seq 1000 | cmp - vol/big || fail "other bytes"
 [ "$(sqlite3 "$WORK/m.run" "select count(*) from files where path like '%big%'")" = 1 ] ||
     fail "not in the record"
 
+printf '[[rule]]\nmatch = "**"\ntask = "sort"\nhome = "far"\n' > "$WORK/task.toml"
+expect_status 125 "$FOREBAY" mount --site "$WORK/site.toml" --rules "$WORK/task.toml" vol vol
+
 say "kill -9 of the daemon: what was written is there, and the next mount or restore has it"
 "$FOREBAY" mount --site "$WORK/site.toml" --rules "$WORK/rules.toml" vol at || fail "mount"
 seq 500 > at/half
@@ -84,7 +87,8 @@ for process in /proc/[0-9]*; do
 done
 wait_for 5 sh -c '! cat at/half' > /dev/null || fail "the daemon lives"
 seq 500 | cmp - vol/half || fail "bytes were lost"
-"$FOREBAY" unmount at || fail "unmount of a dead mount"
+expect_status 121 "$FOREBAY" unmount at                 # a dead mount, and files are on tiers
+[ "$(mounted)" = 0 ] || fail "the dead mount is left"
 "$FOREBAY" restore vol || fail "restore"
 home vol/half
 seq 500 | cmp - vol/half || fail "other bytes"
@@ -124,7 +128,12 @@ if [ "$WHO" = root ]; then
     as_user "$FOREBAY" mount vol at || fail "mount by a user"
     ls at > /dev/null 2>&1 && fail "root sees a user's mount without --allow-root"
     as_user "$FOREBAY" unmount at || fail "unmount"
-    "$FOREBAY" attach vol "$WORK/refs" ref || fail "attach"
+    chmod 755 "$WORK/refs"
+    as_user "$FOREBAY" attach vol "$WORK/refs" ref || fail "attach"
+    "$FOREBAY" attach vol "$WORK/refs" mine && fail "root wrote into a folder of a user's"
+    "$FOREBAY" mount --allow-other vol at || fail "mount"
+    [ -z "$(ls at/ref)" ] || fail "root shows what a user attached"
+    "$FOREBAY" unmount at || fail "unmount"
     as_user "$FOREBAY" mount --allow-root vol at || fail "mount for root"
     same at/ref/genome.fa "$WORK/refs/genome.fa"
     cat at/file > /dev/null || fail "root is asked in and stays out"

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use forebay_model::{Attached, Attachment};
-use forebay_volume::cover::{LIST, read_attached, write_attached};
+use forebay_volume::cover::{LIST, make_point, read_attached, write_attached};
 
 use crate::exit::Stop;
 use crate::say;
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         .map_err(refuse)?;
     let point = volume.join(&at);
     let refuse = |error: std::io::Error| refuse(format!("{}: {error}", point.display()));
-    fs::create_dir_all(&point).map_err(refuse)?;
+    make_point(&volume, &at).map_err(refuse)?;
     if fs::read_dir(&point).map_err(refuse)?.next().is_some() {
         return Err(Stop::new(
             1,

@@ -60,6 +60,14 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
     refuse_taken(&point)?;
     let record = args.output.as_deref().map(|output| keep(output, args.trace)).transpose()?;
     let placement = placement::load(args.site.as_deref(), args.rules.as_deref())?;
+    let asks = placement.as_ref().is_some_and(|wanted| wanted.rules.ask_for_tasks());
+    if asks && record.is_none() {
+        return Err(Stop::new(
+            NOTHING_RUN,
+            "a rule asks for the task of who makes a file, and without a record nobody is looked up",
+            "add -o RUN, or take `task` out of the rules; nothing was mounted",
+        ));
+    }
     let access = match (args.allow_other, args.allow_root) {
         (true, _) => Access::Everybody,
         (_, true) => Access::Root,

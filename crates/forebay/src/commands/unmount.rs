@@ -5,8 +5,11 @@ use std::path::PathBuf;
 use forebay_volume::launch::{InTheWay, Unmounted, lasting_mounts, place_of, unmount};
 
 use super::mount::finish;
-use crate::exit::Stop;
+use crate::exit::{FILES_AWAY, Stop};
 use crate::{say, underway};
+
+/// What says that files of a volume are on tiers (FORMATS.md).
+const BOOK: &str = ".forebay/volume.json";
 
 /// Options of `forebay unmount`.
 #[derive(Debug, clap::Args)]
@@ -33,12 +36,19 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     };
     match unmount(&point, args.lazy, waiting, underway::show) {
         Ok(Unmounted::Done(end)) => finish(Some(end)),
-        Ok(Unmounted::Orphan) => {
-            say::note(&format!(
-                "{shown} is unmounted; its daemon was gone, so files may still be on tiers: \
-                 `forebay check` VOLUME says so, `forebay restore` VOLUME brings them home"
-            ));
+        Ok(Unmounted::Orphan(volume)) if !volume.join(BOOK).exists() => {
+            say::note(&format!("{shown} is unmounted; its daemon was gone"));
             Ok(0)
+        }
+        Ok(Unmounted::Orphan(volume)) => {
+            let message =
+                format!("{shown} is unmounted; its daemon was gone, and files are on tiers");
+            let volume = volume.display();
+            Err(Stop::new(
+                FILES_AWAY,
+                message,
+                format!("nothing is lost: `forebay restore {volume}` brings them home"),
+            ))
         }
         Ok(Unmounted::Lingering(users)) => {
             let users = named(&users);

@@ -1,54 +1,118 @@
 //! The directories that are attached to a volume: their list on the disk, and what it takes to
-//! show them.
+//! show them. The volume may be another user's, so nothing is followed that they could have put
+//! there, and a list counts only for whoever wrote it.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path, PathBuf};
 
 use forebay_model::Attached;
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2, renameat, unlinkat,
+};
+use rustix::io::Errno;
+use rustix::mount::MountFlags;
 
 use super::{Mount, Refusal, Target, target};
+use crate::tiers::{OWN, make_own};
 
 /// The list, in a volume.
 pub const LIST: &str = ".forebay/attached.toml";
+const NAME: &str = "attached.toml";
 
-/// What is attached to a volume; nothing if it has no list.
+const DIRECTORY: OFlags =
+    OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Forebay's own folder in a volume, if this user made it.
+fn own_folder(volume: &Path) -> io::Result<Option<OwnedFd>> {
+    match openat(CWD, volume.join(OWN), DIRECTORY, Mode::empty()) {
+        Ok(own) => Ok(is_mine(&own)?.then_some(own)),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Made by this user, and by nobody else to be changed.
+fn is_mine(file: impl AsFd) -> io::Result<bool> {
+    let stat = fstat(file)?;
+    let by_others = stat.st_mode & libc::S_IFMT == libc::S_IFREG && stat.st_mode & 0o022 != 0;
+    Ok(stat.st_uid == rustix::process::geteuid().as_raw() && !by_others)
+}
+
+/// What this user has attached to a volume; nothing if it has no list of theirs.
 ///
 /// # Errors
 /// A list that can't be read, or that is no list; the message says where.
 pub fn read_attached(volume: &Path) -> io::Result<Attached> {
-    let list = volume.join(LIST);
-    let text = match fs::read_to_string(&list) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Attached::default()),
-        Err(error) => return Err(error),
+    let Some(own) = own_folder(volume)? else { return Ok(Attached::default()) };
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = match openat(&own, NAME, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(Errno::NOENT | Errno::LOOP) => return Ok(Attached::default()),
+        Err(error) => return Err(error.into()),
     };
-    Attached::parse(&text, &list.display().to_string()).map_err(io::Error::other)
+    if !is_mine(&file)? {
+        return Ok(Attached::default());
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Attached::parse(&text, &volume.join(LIST).display().to_string()).map_err(io::Error::other)
 }
 
 /// Replaces the list of a volume, whole or not at all.
 ///
 /// # Errors
-/// The system's; paths that are no Unicode.
+/// The system's; paths that are no Unicode; a folder that another user made.
 pub fn write_attached(volume: &Path, attached: &Attached) -> io::Result<()> {
     let text = attached.render().ok_or_else(|| {
         io::Error::other("a path is no Unicode text, which the list of attached directories is")
     })?;
-    crate::tiers::make_own(&volume.join(crate::tiers::OWN))?;
-    let list = volume.join(LIST);
+    make_own(&volume.join(OWN))?;
+    let own = own_folder(volume)?
+        .ok_or_else(|| io::Error::other("another user made the folder .forebay there"))?;
     if attached.iter().next().is_none() {
-        return fs::remove_file(&list);
+        return Ok(unlinkat(&own, NAME, AtFlags::empty())?);
     }
-    let fresh = list.with_extension(format!("toml.{}", std::process::id()));
-    let mut file = File::create(&fresh)?;
+    let fresh = format!("{NAME}.{}", std::process::id());
+    let _ = unlinkat(&own, fresh.as_str(), AtFlags::empty());
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
+    let mut file = File::from(openat(&own, fresh.as_str(), flags, mode)?);
     let written = file
         .write_all(text.as_bytes())
         .and_then(|()| file.sync_all())
-        .and_then(|()| fs::rename(&fresh, &list));
+        .and_then(|()| Ok(renameat(&own, fresh.as_str(), &own, NAME)?));
     if written.is_err() {
-        let _ = fs::remove_file(&fresh);
+        let _ = unlinkat(&own, fresh.as_str(), AtFlags::empty());
     }
     written
+}
+
+/// Makes the directory in which something is to be shown, without following a link.
+///
+/// # Errors
+/// The system's: ENOTDIR or ELOOP where a link or a file is in the way.
+pub fn make_point(volume: &Path, at: &Path) -> io::Result<()> {
+    let mut dir = openat(CWD, volume, DIRECTORY, Mode::empty())?;
+    for part in at.components() {
+        let Component::Normal(name) = part else { continue };
+        match mkdirat(&dir, name, Mode::from_raw_mode(0o777)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        dir = openat(&dir, name, DIRECTORY, Mode::empty())?;
+    }
+    Ok(())
+}
+
+/// The directory in which an attached one is shown, reached without following a link.
+pub(super) fn point_of(target: &Target, at: &Path) -> io::Result<OwnedFd> {
+    let depth = at.components().count();
+    let volume = target.point.ancestors().nth(depth).unwrap_or(&target.point);
+    let root = openat(CWD, volume, DIRECTORY.difference(OFlags::NOFOLLOW), Mode::empty())?;
+    let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    Ok(openat2(&root, at, DIRECTORY, Mode::empty(), how)?)
 }
 
 /// What shows the directories that are attached to `volume`.
@@ -62,9 +126,11 @@ pub(super) fn targets(volume: &Path, all: &[Mount]) -> Result<Vec<Target>, Refus
             return Err(refuse(point)(io::Error::other(why)));
         }
         let found = one.source.canonicalize().and_then(|source| target(&source, all));
-        let found = found.map_err(refuse(one.source.clone()))?;
-        let read_only = found.read_only || one.read_only;
-        Ok(Target { point, read_only, attached: true, ..found })
+        let mut found = found.map_err(refuse(one.source.clone()))?;
+        if one.read_only {
+            found.flags |= MountFlags::RDONLY;
+        }
+        Ok(Target { point, attached: Some(one.at.clone()), ..found })
     };
     attached.iter().map(show).collect()
 }

@@ -16,6 +16,9 @@ use super::namespace::{END, at, hand_over};
 use super::{Doorway, Plan, receive_one};
 use crate::fuse::open_device;
 
+/// The type that our mounts have in the mount table.
+pub(crate) const KIND: &str = "fuse.forebay";
+
 /// The helper that mounts for those who may not; it comes with FUSE.
 const HELPER: &str = "fusermount3";
 
@@ -58,14 +61,15 @@ impl Lasting {
             // The helper is root and must reach what lies inside the first mount, which lets only
             // its owner in. A mount below the volume is seen through the first one.
             if number > 0 && access == Access::Owner && !geteuid().is_root() {
-                if !target.attached {
+                if target.attached.is_none() {
                     continue;
                 }
                 return Err(at(step())(io::Error::other(ALONE)));
             }
             let device = match geteuid().is_root() {
-                true => by_root(&target.point, name, access, target.read_only),
-                false => by_helper(&target.point, name, access, target.read_only),
+                true => super::mount_point(target)
+                    .and_then(|point| by_root(&point.path(), name, access, target.flags)),
+                false => by_helper(&target.point, name, access, target.flags),
             };
             let device = device.map_err(at(step()))?;
             lasting.points.push(target.point.clone());
@@ -88,14 +92,19 @@ impl Drop for Lasting {
     }
 }
 
-/// Takes mounts away, inner ones first; whoever uses them keeps them until they are done.
+/// Takes mounts away, inner ones first; whoever uses them keeps them until they are done. What
+/// lies at a point now may be somebody else's: a storage that was mounted before, or since.
 pub(crate) fn take_away(points: &[PathBuf]) {
     for point in points.iter().rev() {
-        let _ = unmount_at(point, true);
+        let all = super::mounts().unwrap_or_default();
+        let topmost = all.iter().rfind(|mount| mount.point == *point);
+        if topmost.is_some_and(|mount| mount.kind == KIND) {
+            let _ = unmount_at(point, true);
+        }
     }
 }
 
-fn by_root(point: &Path, name: &Path, access: Access, read_only: bool) -> io::Result<OwnedFd> {
+fn by_root(point: &Path, name: &Path, access: Access, flags: MountFlags) -> io::Result<OwnedFd> {
     let device = open_device()?;
     let others = if access == Access::Owner { "" } else { ",allow_other" };
     let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
@@ -104,16 +113,12 @@ fn by_root(point: &Path, name: &Path, access: Access, read_only: bool) -> io::Re
         device.as_raw_fd()
     );
     let options = CString::new(options).expect("numbers hold no NUL");
-    let mut flags = MountFlags::empty();
-    if read_only {
-        flags |= MountFlags::RDONLY;
-    }
-    mount(name, point, "fuse.forebay", flags, options.as_c_str())?;
+    mount(name, point, KIND, flags, options.as_c_str())?;
     Ok(device)
 }
 
 /// fusermount3 sends the descriptor over the socket that `_FUSE_COMMFD` names (fusermount3(1)).
-fn by_helper(point: &Path, name: &Path, access: Access, read_only: bool) -> io::Result<OwnedFd> {
+fn by_helper(point: &Path, name: &Path, access: Access, flags: MountFlags) -> io::Result<OwnedFd> {
     let (ours, theirs) =
         socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::empty(), None)?;
     rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC)?;
@@ -127,8 +132,10 @@ fn by_helper(point: &Path, name: &Path, access: Access, read_only: bool) -> io::
     if access != Access::Owner {
         options.push(",allow_other,default_permissions");
     }
-    if read_only {
-        options.push(",ro");
+    for (flag, word) in [(MountFlags::RDONLY, ",ro"), (MountFlags::NOEXEC, ",noexec")] {
+        if flags.contains(flag) {
+            options.push(word);
+        }
     }
     let done = Command::new(HELPER)
         .arg("-o")

@@ -66,14 +66,12 @@ pub fn enter(plan: &Plan, cwd: &Path, daemon: BorrowedFd<'_>) -> Result<(), Door
         );
         let options = CString::new(options).expect("numbers hold no NUL");
         let step = format!("mounting over {}", target.point.display());
-        let mut flags = MountFlags::empty();
+        let mut flags = target.flags;
         if !root {
             flags |= MountFlags::NOSUID | MountFlags::NODEV;
         }
-        if target.read_only {
-            flags |= MountFlags::RDONLY;
-        }
-        mount("forebay", &target.point, "fuse.forebay", flags, options.as_c_str())
+        let point = super::mount_point(target).map_err(at(step.as_str()))?;
+        mount("forebay", point.path(), "fuse.forebay", flags, options.as_c_str())
             .map_err(at(step))?;
         hand_over(daemon, number as u32, Some(device.as_fd())).map_err(at("telling the daemon"))?;
     }

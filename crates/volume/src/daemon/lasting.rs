@@ -3,11 +3,11 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use forebay_model::{Ended, Exit};
 use rustix::io::Errno;
@@ -18,11 +18,7 @@ use rustix::net::{
 
 use super::{Event, Run};
 use crate::cover::take_away;
-use crate::launch::{Channel, ToDaemon, ToFront, door_of};
-
-/// How long a door's name may still be another's, and how often it is tried.
-const PATIENCE: Duration = Duration::from_secs(5);
-const STEP: Duration = Duration::from_millis(10);
+use crate::launch::{Channel, ToDaemon, ToFront, doors_of};
 
 impl Run {
     /// Follows a lasting mount to its end.
@@ -36,11 +32,12 @@ impl Run {
         let mut mounts = self.sessions.len();
         let mut events = Some(events);
         let mut door = None;
+        let volume = self.volumes[0].0.clone();
         while mounts > 0 {
             match inbox.recv() {
                 Ok(Event::Said(ToDaemon::Mounted { major, minor })) => {
                     let Some(events) = events.take() else { continue };
-                    match Door::open((major, minor), events, &points) {
+                    match Door::open((major, minor), &volume, events, &points) {
                         Ok(opened) => {
                             door = Some(opened);
                             self.control.say(&ToFront::Ready);
@@ -77,22 +74,23 @@ impl Run {
 struct Door {
     socket: Arc<OwnedFd>,
     thread: JoinHandle<()>,
+    /// The mounts are gone: what lies at their points now is somebody else's.
+    over: Arc<AtomicBool>,
 }
 
 impl Door {
     /// Opens it, and takes SIGTERM for the wish to unmount.
-    fn open(device: (u32, u32), events: Sender<Event>, points: &[PathBuf]) -> io::Result<Door> {
+    fn open(
+        device: (u32, u32),
+        volume: &Path,
+        events: Sender<Event>,
+        points: &[PathBuf],
+    ) -> io::Result<Door> {
         let flags = SocketFlags::CLOEXEC;
         let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
-        let mut patience = PATIENCE;
-        while let Err(error) = bind(&socket, &door_of(device)?) {
-            // The mount that had this number is gone, its daemon is about to close its door.
-            if error != Errno::ADDRINUSE || patience.is_zero() {
-                return Err(error.into());
-            }
-            std::thread::sleep(STEP);
-            patience = patience.saturating_sub(STEP);
-        }
+        // Another's name is passed over: that of a mount that had this number, or anybody's.
+        let bound = doors_of(device, volume).find(|address| bind(&socket, address).is_ok());
+        bound.ok_or(Errno::ADDRINUSE)?;
         listen(&socket, 16)?;
         let (socket, me) = (Arc::new(socket), rustix::process::geteuid());
         let thread = std::thread::Builder::new().name("forebay-door".into()).spawn({
@@ -107,7 +105,8 @@ impl Door {
                 }
             }
         })?;
-        let points = points.to_vec();
+        let over = Arc::new(AtomicBool::new(false));
+        let (points, is_over) = (points.to_vec(), Arc::clone(&over));
         std::thread::Builder::new().name("forebay-term".into()).spawn(move || {
             // SAFETY: a zeroed set is valid, and all signals are held back in every thread.
             unsafe {
@@ -116,12 +115,15 @@ impl Door {
                 let mut signal = 0;
                 while libc::sigwait(&only, &mut signal) != 0 {}
             }
-            take_away(&points);
+            if !is_over.load(Relaxed) {
+                take_away(&points);
+            }
         })?;
-        Ok(Door { socket, thread })
+        Ok(Door { socket, thread, over })
     }
 
     fn close(self) {
+        self.over.store(true, Relaxed);
         let _ = shutdown(&self.socket, Shutdown::Both);
         let _ = self.thread.join();
     }

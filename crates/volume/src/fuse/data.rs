@@ -190,6 +190,7 @@ impl Session {
         let (ask, _) = request.parse::<abi::FsyncIn>()?;
         let handle = self.tree.native.handle(ask.fh)?;
         let data_only = ask.fsync_flags & abi::FSYNC_DATA_ONLY != 0;
+        self.tree.native.settle_pages(&handle);
         let done = self.tree.native.fsync(&handle, data_only);
         self.count_open(request, Op::Fsync, &handle, done.is_err());
         request.done(done);
@@ -199,6 +200,7 @@ impl Session {
     fn fallocate(&self, request: &Request<'_>) -> Result<()> {
         let (ask, _) = request.parse::<abi::FallocateIn>()?;
         let handle = self.tree.native.handle(ask.fh)?;
+        self.tree.native.settle_pages(&handle);
         let done = self.tree.native.fallocate(&handle, ask.mode, ask.offset, ask.length);
         self.count_open(request, Op::Fallocate, &handle, done.is_err());
         request.done(done);
@@ -218,6 +220,8 @@ impl Session {
         let (ask, _) = request.parse::<abi::CopyFileRangeIn>()?;
         let native = &self.tree.native;
         let (from, to) = (native.handle(ask.fh_in)?, native.handle(ask.fh_out)?);
+        native.settle_pages(&from);
+        native.settle_pages(&to);
         let count = native.copy_range(&from, ask.off_in, &to, ask.off_out, ask.len)?;
         if let Some(record) = from.record.get() {
             record.read(count as u64);

@@ -139,7 +139,7 @@ impl Session {
             | init::HANDLE_KILLPRIV_V2
             | init::INIT_EXT
             | init::DIRECT_IO_ALLOW_MMAP;
-        if tree.native.is_shared() {
+        if tree.native.knows_all_users() {
             wanted |= init::POSIX_ACL;
         }
         if tree.passthrough && !device.is_slowed() {

@@ -2,7 +2,7 @@
 //! stays, and this process goes or waits.
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -76,6 +76,17 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
         let why = "it lies in the volume, which would contain itself";
         return Err(Failure::Refused(refuse(io::Error::other(why))));
     }
+    for target in plan.targets.iter().filter(|target| target.attached.is_some()) {
+        if point.starts_with(&target.path) {
+            let why = "it lies in a directory that is attached, which would contain itself";
+            return Err(Failure::Refused(refuse(io::Error::other(why))));
+        }
+    }
+    if let Some(record) = wanted.record.as_ref().filter(|record| record.state.starts_with(&point)) {
+        let step = format!("keeping the record in {}", record.state.display());
+        let why = "it would go through the mount; set XDG_STATE_HOME to a directory outside";
+        return Err(Failure::System(step, io::Error::other(why)));
+    }
     let tiers = open_tiers(&plan, wanted.placement.as_ref(), wanted.warmed);
     let tiers = tiers.map_err(Failure::Tier)?;
     for room in tiers.iter().flatten().flat_map(|tiers| tiers.rooms()) {
@@ -130,19 +141,25 @@ fn show(
     plan: &cover::Plan,
     volume: &std::path::Path,
     access: Access,
-    mounts: &std::os::fd::OwnedFd,
+    mounts: &OwnedFd,
     control: &Channel,
 ) -> Result<Vec<PathBuf>, Failure> {
+    // It opens by paths what it needs, and a mount must not be in the way of that.
+    await_daemon(mounts, control)?;
     let made = cover::Lasting::make(plan, volume, access, mounts.as_fd());
     let made = made.map_err(|closed| Failure::Closed(closed.step, closed.error))?;
-    let mut ready = [0u8; 1];
-    if !matches!(rustix::io::read(mounts, &mut ready), Ok(1)) {
-        let error = io::Error::from_raw_os_error(libc::EPIPE);
-        return Err(match control.hear::<ToFront>() {
-            Some(ToFront::Failed { why }) => Failure::System(why, error),
-            _ => Failure::System("waiting for the daemon".into(), error),
-        });
+    match serve(plan, mounts, control) {
+        Ok(()) => Ok(made.keep()),
+        Err(failure) => {
+            // Before the mounts go, which would be taken for the end of a mount that was used.
+            control.say(&ToDaemon::NotRun);
+            Err(failure)
+        }
     }
+}
+
+fn serve(plan: &cover::Plan, mounts: &OwnedFd, control: &Channel) -> Result<(), Failure> {
+    await_daemon(mounts, control)?;
     let mut device = None;
     for target in &plan.targets {
         // Until it was asked, the kernel takes the root of a mount for root's own.
@@ -153,10 +170,23 @@ fn show(
     let (major, minor) = device.unwrap_or_default();
     control.say(&ToDaemon::Mounted { major, minor });
     match control.hear::<ToFront>() {
-        Some(ToFront::Ready) => Ok(made.keep()),
+        Some(ToFront::Ready) => Ok(()),
         Some(ToFront::Failed { why }) => Err(Failure::System(why, io::Error::other("failed"))),
         _ => Err(Failure::System("waiting for the daemon".into(), io::Error::other("it is gone"))),
     }
+}
+
+/// Waits for a sign of the daemon's.
+fn await_daemon(mounts: &OwnedFd, control: &Channel) -> Result<(), Failure> {
+    let mut sign = [0u8; 1];
+    if matches!(rustix::io::read(mounts, &mut sign), Ok(1)) {
+        return Ok(());
+    }
+    let error = io::Error::from_raw_os_error(libc::EPIPE);
+    Err(match control.hear::<ToFront>() {
+        Some(ToFront::Failed { why }) => Failure::System(why, error),
+        _ => Failure::System("waiting for the daemon".into(), error),
+    })
 }
 
 impl Lasting {

@@ -2,7 +2,8 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{RecvFlags, SendFlags, SocketAddrUnix, recv, send};
@@ -86,11 +87,18 @@ pub struct CacheTold {
     pub why_not: Option<String>,
 }
 
-/// Where the daemon of a lasting mount is asked for its end: an abstract address, which needs no
-/// file and is gone with the daemon (unix(7)). The device number says which mount.
-pub(crate) fn door_of((major, minor): (u32, u32)) -> io::Result<SocketAddrUnix> {
-    let name = format!("forebay/mount/{major}:{minor}");
-    Ok(SocketAddrUnix::new_abstract_name(name.as_bytes())?)
+/// Where the daemon of a lasting mount may be asked for its end: abstract addresses, which need no
+/// file and are gone with the daemon (unix(7)). The mount's device number and its volume say which
+/// mount; several, since anybody can take a name that is free.
+pub(crate) fn doors_of(
+    (major, minor): (u32, u32),
+    volume: &Path,
+) -> impl Iterator<Item = SocketAddrUnix> {
+    let volume = crc32fast::hash(volume.as_os_str().as_bytes());
+    (0..8).filter_map(move |number| {
+        let name = format!("forebay/mount/{volume:08x}/{major}:{minor}/{number}");
+        SocketAddrUnix::new_abstract_name(name.as_bytes()).ok()
+    })
 }
 
 /// One side of the conversation.

@@ -11,12 +11,10 @@ use std::time::Duration;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 
 use super::lasting::{Unmounting, unmounted};
-use super::{Channel, door_of};
-use crate::cover::{Mount, mounts, unmount_at};
+use super::{Channel, doors_of};
+use crate::cover::{KIND, Mount, mounts, unmount_at};
 use crate::tiers::Underway;
 
-/// The type that our mounts have in the mount table.
-const KIND: &str = "fuse.forebay";
 /// Users of a mount that are named.
 const MOST_NAMED: usize = 8;
 
@@ -32,8 +30,8 @@ const STEP: Duration = Duration::from_millis(50);
 pub enum Unmounted {
     /// It is gone, and the daemon has said how.
     Done(Unmounting),
-    /// It is gone, and no daemon was there to say anything: it was killed before.
-    Orphan,
+    /// It is gone, and no daemon was there to say anything: it was killed before. The volume.
+    Orphan(PathBuf),
     /// Nobody new can use it; these still do, and then it ends.
     Lingering(Vec<InTheWay>),
 }
@@ -93,30 +91,47 @@ pub fn unmount(
     }
     let inner = all.iter().filter(|one| one.source == mount.source && one.point.starts_with(point));
     let inner: Vec<&Mount> = inner.collect();
+    let mut lazily = lazy;
     for one in inner.iter().rev() {
-        unmount_at(&one.point, lazy).map_err(|error| (error, users_of(&all, mount)))?;
+        match unmount_at(&one.point, lazily) {
+            Ok(()) => {}
+            // Some are gone already: half a volume, into whose empty places programs would write,
+            // is worse than one that ends when its users do.
+            Err(_) if !lazily && one.point != inner[inner.len() - 1].point => {
+                lazily = true;
+                unmount_at(&one.point, true).map_err(plain)?;
+            }
+            Err(error) => return Err((error, users_of(&all, mount))),
+        }
     }
+    if lazily && !lazy {
+        users = users_of(&all, mount);
+    }
+    let orphan = || Unmounted::Orphan(PathBuf::from(&mount.source));
     match daemon {
         _ if !users.is_empty() => Ok(Unmounted::Lingering(users)),
         Some(daemon) => {
             if !daemon.is_heard(PATIENCE_MS) {
                 waiting();
             }
-            Ok(unmounted(&daemon, underway).map_or(Unmounted::Orphan, Unmounted::Done))
+            Ok(unmounted(&daemon, underway).map_or_else(orphan, Unmounted::Done))
         }
-        None => Ok(Unmounted::Orphan),
+        None => Ok(orphan()),
     }
 }
 
 /// Reaches the daemon of a mount, if it lives.
 fn knock(mount: &Mount) -> Option<Channel> {
     let owner = mount.options.split(',').find_map(|option| option.strip_prefix("user_id="))?;
-    let flags = SocketFlags::CLOEXEC;
-    let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).ok()?;
-    connect(&socket, &door_of(mount.device).ok()?).ok()?;
-    // Anybody can take a name that is free; believe the mount's owner only.
-    let peer = rustix::net::sockopt::socket_peercred(&socket).ok()?;
-    (peer.uid.as_raw().to_string() == owner).then(|| Channel::new(socket))
+    let door = |address| {
+        let flags = SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).ok()?;
+        connect(&socket, &address).ok()?;
+        // Believe the mount's owner only.
+        let peer = rustix::net::sockopt::socket_peercred(&socket).ok()?;
+        (peer.uid.as_raw().to_string() == owner).then(|| Channel::new(socket))
+    };
+    doors_of(mount.device, Path::new(&mount.source)).find_map(door)
 }
 
 /// Processes with an open file, a mapping, or their working or root directory in a mount or those
@@ -150,9 +165,13 @@ fn uses(process: &Path, devices: &[u64], names: &[&[u8]]) -> bool {
     ["cwd", "root", "exe"].iter().any(|link| leads(process.join(link)))
         || open.into_iter().any(|fd| leads(fd.path()))
         || mapped.split(|byte| *byte == b'\n').any(|line| {
-            let path = line.iter().position(|byte| *byte == b'/').map(|at| &line[at..]);
-            path.is_some_and(|path| {
-                names.iter().any(|name| is_below(OsStr::from_bytes(path), name))
+            // Address, permissions, offset, device in hexadecimal (proc_pid_maps(5)).
+            let device = line.split(|byte| *byte == b' ').nth(3);
+            let device =
+                device.and_then(|device| std::str::from_utf8(device).ok()?.split_once(':'));
+            device.is_some_and(|(major, minor)| {
+                let number = |digits| u32::from_str_radix(digits, 16).unwrap_or_default();
+                devices.contains(&libc::makedev(number(major), number(minor)))
             })
         })
 }

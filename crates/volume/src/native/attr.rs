@@ -105,6 +105,7 @@ impl Native {
     }
 
     fn truncate(&self, node: &Arc<Node>, size: u64, fh: Option<u64>) -> Result<()> {
+        self.pages.settle(node.id);
         match fh.and_then(|fh| self.handle(fh).ok()).filter(|handle| handle.writes) {
             Some(handle) => ftruncate(&handle.file, size),
             None => {
@@ -147,8 +148,7 @@ impl Native {
     /// this user may write is shown as theirs, and the rest as nobody's (see SEMANTICS.md).
     pub(crate) fn shown_owner(&self, node: Option<&Arc<Node>>, stat: &Statx) -> (u32, u32) {
         let (uid, gid) = (stat.stx_uid, stat.stx_gid);
-        let all_known = self.settings.shared || !self.settings.one_user;
-        if all_known || (uid == self.me.0 && gid == self.me.1) {
+        if self.knows_all_users() || (uid == self.me.0 && gid == self.me.1) {
             return (uid, gid);
         }
         if uid == self.me.0 || self.may_write(node, stat) { self.me } else { (uid, gid) }

@@ -209,15 +209,20 @@ impl Native {
         offset: u64,
         keeps: bool,
     ) -> Result<usize> {
+        self.settle_pages(handle);
         let shared = handle.state == IoState::Direct && handle.node.locked.load(Relaxed);
-        if shared {
-            self.pages.settle(handle.node.id);
-        }
         let done = Native::read_bytes(handle, buffer, offset)?;
         if shared && keeps {
             self.pages.filled(handle.node.id, offset, &buffer[..done]);
         }
         Ok(done)
+    }
+
+    /// Bytes of a mapping that are held back go into the file before anything else happens to it.
+    pub(crate) fn settle_pages(&self, handle: &Handle) {
+        if handle.state == IoState::Direct && handle.node.locked.load(Relaxed) {
+            self.pages.settle(handle.node.id);
+        }
     }
 
     fn read_bytes(handle: &Handle, buffer: &mut [u8], offset: u64) -> Result<usize> {
@@ -249,6 +254,7 @@ impl Native {
     /// # Errors
     /// ENOSPC, EDQUOT, EFBIG, EIO from the backing file system.
     pub(crate) fn write(&self, handle: &Handle, data: &[u8], offset: u64) -> Result<usize> {
+        self.settle_pages(handle);
         self.write_through(&handle.file, handle, data, offset)
     }
 
@@ -270,8 +276,10 @@ impl Native {
             return self.write(handle, data, offset);
         }
         for (at, bytes) in self.pages.changed(handle, offset, data) {
-            if self.write(handle, &bytes, at)? < bytes.len() {
-                return Err(Errno::NOSPC);
+            let wrote = self.write_through(&handle.file, handle, &bytes, at);
+            if wrote.is_ok_and(|wrote| wrote < bytes.len()) || wrote.is_err() {
+                self.pages.failed(handle.node.id, at);
+                return wrote.and(Err(Errno::NOSPC));
             }
         }
         Ok(data.len())

@@ -107,7 +107,18 @@ impl Pages {
             // with pages of any file that the disk refuses later.
             if let Err(error) = rustix::io::pwrite(&handle.file, &bytes, at) {
                 log::error!("a page of a mapping could not be written: {error}");
+                twins.was.remove(&0);
             }
+            if let Some(packed) = handle.node.packed.get() {
+                packed.wrote();
+            }
+        }
+    }
+
+    /// A page could not be written: next time it goes down whole.
+    pub(crate) fn failed(&self, node: u64, at: u64) {
+        if let Some(twins) = self.0.lock().get_mut(&node) {
+            twins.was.remove(&(at / PAGE as u64));
         }
     }
 

@@ -18,10 +18,18 @@ pub(crate) fn make_own(own: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
-    match File::create_new(own.join(".gitignore")) {
-        Ok(mut file) => file.write_all(b"*\n"),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error),
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = openat(CWD, own, flags, Mode::empty())?;
+    if rustix::fs::fstat(&folder)?.st_uid != rustix::process::geteuid().as_raw() {
+        // Somebody else's, for whoever locks it to find out.
+        return Ok(());
+    }
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
+    match openat(&folder, ".gitignore", flags, mode) {
+        Ok(file) => File::from(file).write_all(b"*\n"),
+        Err(Errno::EXIST) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -64,7 +72,12 @@ pub(super) fn lock(own: &Path, mut patience: Duration) -> io::Result<Locked> {
             Err(error) => return Err(error.into()),
         };
         let opened = rustix::fs::fstat(&file)?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        let locked = flock(&file, FlockOperation::NonBlockingLockExclusive);
+        if let Err(error) = locked {
+            if error != Errno::WOULDBLOCK {
+                // A storage without locks (Lustre without `-o flock`): nobody is kept out there.
+                return Err(error.into());
+            }
             if patience.is_zero() {
                 return Ok(Locked::Busy);
             }
