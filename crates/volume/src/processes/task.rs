@@ -31,8 +31,8 @@ impl Processes {
     fn parent_soon(&self, known: &Arc<Known>, steps: &mut u32) -> Option<ProcessId> {
         loop {
             match known.parent.get() {
-                Some(parent) => return Some(*parent),
-                None if known.parent_pid == self.front || *steps >= STEPS_MAX => return None,
+                Some(parent) => return *parent,
+                None if *steps >= STEPS_MAX => return None,
                 None => std::thread::sleep(STEP),
             }
             *steps += 1;
