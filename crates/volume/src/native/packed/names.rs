@@ -140,6 +140,7 @@ impl Native {
         if pack.attr(packed.ino)?.1 == 0 {
             return Err(Errno::NOENT);
         }
+        self.sync_before_naming_packed(packed.ino)?;
         self.settle_now(node)?;
         let now = pack.now();
         pack.link(packed.ino, key, || self.path_of(&dir), name.to_bytes(), now)?;
