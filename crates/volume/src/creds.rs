@@ -79,6 +79,16 @@ impl Wardrobe {
     pub(crate) fn undress(self) {
         self.wear(Caller { pid: 0, uid: 0, gid: 0 }, || Arc::from([]));
     }
+
+    /// Does something as the daemon itself, and goes on as whoever this thread acted as.
+    pub(crate) fn undressed<T>(self, what: impl FnOnce() -> T) -> T {
+        let (uid, gid) = worn();
+        let groups = WORN.with_borrow(|worn| worn.groups.clone());
+        self.undress();
+        let done = what();
+        self.wear(Caller { pid: 0, uid, gid }, || groups.unwrap_or_else(|| Arc::from([])));
+        done
+    }
 }
 
 impl Default for Wardrobe {

@@ -129,6 +129,8 @@ pub struct Native {
     expelling: Mutex<()>,
     /// Workers that wait until closes are told (`native::copies`).
     waiting: AtomicU32,
+    /// What an earlier run made of packed files is safe in place; or could not be made so.
+    landed_safe: OnceLock<bool>,
     /// Where rules send files.
     tiers: Option<Arc<Tiers>>,
     /// Tells the task of a caller.
@@ -178,6 +180,7 @@ impl Native {
             my_groups,
             expelling: Mutex::new(()),
             waiting: AtomicU32::new(0),
+            landed_safe: OnceLock::new(),
             tiers: None,
             tasks: None,
         })

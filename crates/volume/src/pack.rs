@@ -38,6 +38,7 @@ use disk::{Disk, Folder, Ground};
 pub(crate) use index::FIRST;
 use index::Index;
 use log::{Damage, Log};
+use name::Marks;
 use record::Record;
 pub(crate) use record::{Attr, DirKey, Time};
 pub(crate) use works::Work;
@@ -70,6 +71,8 @@ pub(crate) struct Found {
     pub(crate) over: Option<DirKey>,
     /// The name is gone if this file in place has it.
     pub(crate) yields: Option<DirKey>,
+    /// The same; but that file was made of this one, and may not be safe yet.
+    pub(crate) lands: Option<DirKey>,
 }
 
 /// A directory in place that has packed files.
@@ -137,12 +140,20 @@ struct State {
     old: FxHashMap<u64, Arc<dyn Disk>>,
     /// A sync failed: nothing written so far can be called safe any more.
     broken: bool,
+    /// The log does not say yet that this life of the machine began: there was no room for it.
+    begin_due: bool,
     /// The log is written anew when it is longer than this, in bytes.
     long: u64,
 }
 
 impl State {
     fn write(&mut self, record: &Record<'_>, data: &[u8]) -> Result<()> {
+        if self.begin_due {
+            // Else what follows would be taken for an earlier life's, and its open files dropped.
+            let begin = Record::Begin { boot: self.index.boot };
+            self.log.write(&mut self.index, &begin, &[])?;
+            self.begin_due = false;
+        }
         self.log.write(&mut self.index, record, data)
     }
 
@@ -202,6 +213,7 @@ impl Pack {
             newest: Time::default(),
             old: FxHashMap::default(),
             broken: false,
+            begin_due: false,
         };
         let (state, syncing, doomed) = (Mutex::new(state), Mutex::new(()), Mutex::default());
         Pack { state, syncing, ground, works, doomed, world }
@@ -213,9 +225,8 @@ impl Pack {
         let name = state.index.name(dir, name)?;
         let inode = state.index.inodes.get(name.ino)?;
         let (ino, attr, links) = (name.ino, inode.attr, inode.links);
-        let marks = name.marks();
-        let yields = marks.yields.or(marks.lands);
-        Some(Found { ino, attr, links, over: marks.over, yields })
+        let Marks { over, yields, lands } = name.marks();
+        Some(Found { ino, attr, links, over, yields, lands })
     }
 
     /// Attributes of a file, and how many names it has.

@@ -39,7 +39,8 @@ struct Known {
     id: ProcessId,
     pid: u32,
     started_us: u64,
-    parent: OnceLock<ProcessId>,
+    /// Once it was looked for: there may be none in the run.
+    parent: OnceLock<Option<ProcessId>>,
     /// The thread that it was forked by, until the parent is found.
     parent_pid: u32,
     checked: AtomicU64,
@@ -255,7 +256,7 @@ impl Processes {
         self.recorder.tell(Fact::Process(Process {
             id: known.id,
             pid: known.pid,
-            parent: known.parent.get().copied(),
+            parent: known.parent.get().copied().flatten(),
             started: Micros(known.started_us.saturating_sub(self.start_us)),
             argv,
             exe: proc.exe(known.pid).ok(),
@@ -280,11 +281,14 @@ impl Processes {
         }
         let parent = self.parent_at_hand(&stat);
         let forked = parent.as_ref().is_some_and(|parent| parent.program.lock().argv == argv);
+        let parent = parent.map(|parent| parent.id);
+        // Below the front there is nobody to look for.
+        let is_known = parent.is_some() || stat.parent == self.front;
         let known = Arc::new(Known {
             id: ProcessId(self.next.fetch_add(1, Relaxed)),
             pid,
             started_us: stat.started_us,
-            parent: parent.map(|parent| parent.id).map_or_else(OnceLock::new, OnceLock::from),
+            parent: if is_known { OnceLock::from(parent) } else { OnceLock::new() },
             parent_pid: stat.parent,
             checked: AtomicU64::new(self.recorder.clock().nanos()),
             accounted: AtomicU64::new(0),
@@ -302,7 +306,7 @@ impl Processes {
         }
         self.tell(proc, &known, argv);
         self.await_end_of(&known);
-        if known.parent.get().is_none() && stat.parent != self.front {
+        if !is_known {
             let _ = self.later.send(Job::Parent(Arc::clone(&known)));
         }
         Some(known)
@@ -321,11 +325,10 @@ impl Processes {
     /// Meets the parent, and theirs, as far as they belong to the run.
     fn find_parent(&self, proc: &mut Proc, known: &Arc<Known>) {
         // Who is above the front, or came in by another way, is no part of the run.
-        if !self.descends(proc, known.parent_pid) {
-            return;
-        }
-        if let Some(parent) = self.meet(proc, known.parent_pid) {
-            let _ = known.parent.set(parent.id);
+        let is_ours = self.descends(proc, known.parent_pid);
+        let parent = if is_ours { self.meet(proc, known.parent_pid) } else { None };
+        let _ = known.parent.set(parent.as_ref().map(|parent| parent.id));
+        if let Some(parent) = parent {
             let argv = known.program.lock().argv.clone();
             known.forked.store(parent.program.lock().argv == argv, Relaxed);
             self.tell(proc, known, argv);

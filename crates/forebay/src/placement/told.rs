@@ -6,7 +6,8 @@ use forebay_volume::tiers::Underway;
 
 use crate::{say, underway};
 
-/// Says what became of the files that lay on tiers. True if all that belong in place are there.
+/// Says what became of the files that lay on tiers. True if all that belong in place are there,
+/// and none failed to be made safe.
 pub(crate) fn tell(told: &HomecomingTold) -> bool {
     let parts = [
         ("brought home", told.brought),
@@ -48,17 +49,17 @@ pub(crate) fn tell(told: &HomecomingTold) -> bool {
         say::error(&message, Some(&next));
     }
     if told.unsynced.0 > 0 {
-        say::note(&format!(
-            "{} could not be made safe from power failure while the run went on (first: {}): look \
-             at their tier's disk, and whether their bytes are right",
+        let message = format!(
+            "{} could not be made safe from power failure while the run went on (first: {})",
             count(told.unsynced.0),
             told.unsynced.1
-        ));
+        );
+        let next = "look at their tier's disk, and whether their bytes are right";
+        say::error(&message, Some(next));
     }
-    tell_unpublished(told) && told.left.0 == 0
+    tell_unpublished(told) && told.left.0 == 0 && told.unsynced.0 == 0
 }
 
-/// Says what was not published, and what to do. True if all is that was to be.
 /// Somebody did not wait: says what goes on, and what to do if it can't.
 pub(crate) fn tell_left(now: &Underway, daemon: u32) {
     let message = format!("left while {}; process {daemon} goes on with it", underway::so_far(now));
@@ -67,6 +68,7 @@ pub(crate) fn tell_left(now: &Underway, daemon: u32) {
     say::error(&message, Some(next));
 }
 
+/// Says what was not published, and what to do. True if all is that was to be.
 fn tell_unpublished(told: &HomecomingTold) -> bool {
     if told.withheld {
         say::note(

@@ -100,12 +100,21 @@ impl PackedNodes {
         if node.lookups.fetch_sub(count, Relaxed) != count {
             return None;
         }
+        self.let_go(node)
+    }
+
+    /// Takes out a node that has lost its last reference, unless it was looked up again since.
+    fn let_go(&self, node: Arc<Node>) -> Option<Arc<Node>> {
         let mut maps = self.maps.write();
-        // Looked up again in between: `take` holds a lock while it counts.
+        // `take` holds a lock while it counts.
         if node.lookups.load(Relaxed) != 0 {
             return None;
         }
-        maps.awake.remove(&id);
+        // Looked up and let go again since, and looked up once more: that is another node.
+        if !maps.awake.get(&node.id).is_some_and(|known| Arc::ptr_eq(known, &node)) {
+            return None;
+        }
+        maps.awake.remove(&node.id);
         Some(node)
     }
 
@@ -179,6 +188,17 @@ mod tests {
             assert!(table.forget(FIRST + number, 1).is_some(), "{number} is forgotten");
             assert!(table.get(FIRST + number).is_none());
         }
+    }
+
+    #[test]
+    fn who_comes_late_to_let_go_takes_no_other_with_it() {
+        let table = PackedNodes::on(7);
+        let late = table.take(Arc::new(Packed::new(FIRST)));
+        assert!(table.forget(FIRST, 1).is_some());
+        let new = table.take(Arc::new(Packed::new(FIRST)));
+        assert!(table.let_go(late).is_none(), "somebody else did");
+        let found = table.get(FIRST).expect("the kernel knows it");
+        assert!(Arc::ptr_eq(&found, &new));
     }
 
     #[test]

@@ -84,6 +84,10 @@ impl Native {
         let (from, to) = (from.fd, to.fd);
         if let Some(tiers) = &self.tiers {
             tiers.sync_before_naming(from, name)?;
+            if flags & RenameFlags::EXCHANGE.bits() != 0 {
+                // Both get a name.
+                tiers.sync_before_naming(to, new_name)?;
+            }
         }
         let moved = stat_of(from.as_fd(), name)
             .ok()

@@ -1,6 +1,7 @@
 //! fsync(2): at once, soon, or not at all, as the file's rule says.
 
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use forebay_model::Fsync;
@@ -55,13 +56,14 @@ impl Native {
         &self,
         tiers: &Tiers,
         handle: &Handle,
-        placed: &Placed,
+        placed: &Arc<Placed>,
         path: Vec<u8>,
     ) -> Result<()> {
         self.wardrobe.undress();
         let file = self.with_room(|| fcntl_dupfd_cloexec(&handle.file, 0))?;
         let mut dirs = Vec::new();
-        if !placed.named.swap(true, Relaxed) {
+        let with_names = !placed.named.load(Relaxed);
+        if with_names {
             dirs.push(self.with_room(|| fcntl_dupfd_cloexec(tiers.room(placed).root(), 0))?);
             if let Some((parent, _)) = handle.node.name() {
                 let dir = self.dir_fd(parent)?;
@@ -69,11 +71,14 @@ impl Native {
                 dirs.push(self.with_room(|| reopen(dir.as_fd(), how))?);
             }
         }
+        let named = Arc::clone(placed);
         let run = move || {
             rustix::fs::fsync(file)?;
-            dirs.into_iter().try_for_each(rustix::fs::fsync)
+            dirs.into_iter().try_for_each(rustix::fs::fsync)?;
+            named.named.store(true, Relaxed);
+            Ok(())
         };
         let which = WhichSync::Body(placed.room, placed.key.clone());
-        tiers.sync_soon(SyncJob { which, path, run: Box::new(run) })
+        tiers.sync_soon(SyncJob { which, with_names, path, run: Box::new(run) })
     }
 }

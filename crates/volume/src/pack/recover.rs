@@ -42,6 +42,7 @@ impl Pack {
         if state.write(&Record::Begin { boot: self.world.boot }, &[]).is_err() {
             // A full tier: what is there can still be read and brought home.
             state.index.boot = self.world.boot;
+            state.begin_due = true;
         }
         Ok(())
     }

@@ -74,6 +74,7 @@ impl Pack {
         }
         state.long = long(log.end);
         state.broken = false;
+        state.begin_due = false;
         state.safe = if named { log.end } else { 0 };
         state.generation += 1;
         state.log = log;

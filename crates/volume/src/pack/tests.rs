@@ -180,11 +180,35 @@ fn what_an_earlier_life_left_means_nothing_in_any_later_run() {
     pack.settle(ino, &work, true).expect("settled");
     pack.land_on(DIRS[0], b"a", DIRS[1]).expect("noted");
     drop((pack, work));
+    let (same, copy) = (Place::with(&place.image().bytes), works_of(works.path()));
+    let same = open(&same, copy.path(), 1).expect("opened");
+    let found = same.find(DIRS[0], b"a").expect("still packed");
+    assert_eq!((found.yields, found.lands), (None, Some(DIRS[1])), "only killed: it counts");
     for run in ["first", "second"] {
         let pack = open(&place, works.path(), 2).expect("opened");
         let found = pack.find(DIRS[0], b"a").expect("still packed");
-        assert_eq!((found.over, found.yields), (Some(DIRS[1]), None), "{run} run");
+        let marks = (found.over, found.yields, found.lands);
+        assert_eq!(marks, (Some(DIRS[1]), None, None), "{run} run");
         let found = shown(&pack);
         assert_eq!(found.files[&ino].0, b"first", "{run} run");
     }
+}
+
+/// A tier that is full when a pack is opened, and not later: what is done then is this life's.
+#[test]
+fn a_life_that_could_not_be_noted_at_first_is_noted_later() {
+    let works = tempfile::tempdir().expect("a directory");
+    let place = Place::default();
+    drop(open(&place, works.path(), 1).expect("opened"));
+    place.set_full(true);
+    let pack = open(&place, works.path(), 2).expect("it can be read");
+    let made = pack.make(DIRS[0], Vec::new, b"a", Attr::default());
+    assert_eq!(made.map(drop), Err(Errno::NOSPC), "nothing is written before the life is noted");
+    place.set_full(false);
+    let (ino, work) = pack.make(DIRS[0], Vec::new, b"a", Attr::default()).expect("made");
+    works_write(&work, b"open").expect("written");
+    // Killed with the file open.
+    drop((pack, work));
+    let pack = open(&place, works.path(), 2).expect("opened");
+    assert_eq!(shown(&pack).files[&ino].0, b"open");
 }

@@ -31,11 +31,40 @@ impl Processes {
     fn parent_soon(&self, known: &Arc<Known>, steps: &mut u32) -> Option<ProcessId> {
         loop {
             match known.parent.get() {
-                Some(parent) => return Some(*parent),
-                None if known.parent_pid == self.front || *steps >= STEPS_MAX => return None,
+                Some(parent) => return *parent,
+                None if *steps >= STEPS_MAX => return None,
                 None => std::thread::sleep(STEP),
             }
             *steps += 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! If these fail, programs wait again and again for what is known not to be there.
+    use super::*;
+    use crate::clock::SystemClock;
+    use crate::recorder::Recorder;
+
+    #[test]
+    fn who_has_no_parent_in_the_run_is_waited_for_once() {
+        let recorder = Arc::new(Recorder::silent(Arc::new(SystemClock::start())));
+        // No process has this number, so nobody descends from it.
+        let processes = Arc::new(Processes::new(recorder, 0, u32::MAX, Vec::new()));
+        processes.start().expect("a thread");
+        let me = std::process::id();
+        let id = processes.identify(me).expect("it lives");
+        let known = processes.by_id.read().get(id.0 as usize).cloned().expect("met");
+        for step in 0.. {
+            if known.parent.get().is_some() {
+                break;
+            }
+            assert!(step < 20_000, "nobody looked for a parent");
+            std::thread::sleep(STEP);
+        }
+        let mut steps = 0;
+        assert_eq!(processes.parent_soon(&known, &mut steps), None);
+        assert_eq!(steps, 0, "it is known that there is none");
     }
 }

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
+use rustc_hash::FxHashMap;
 use rustix::io::Errno;
 
 use super::Tiers;
@@ -22,12 +23,14 @@ use crate::native::stat_of;
 const WAITING_MAX: usize = 512;
 
 /// What is made durable.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Which {
     /// The body with this name in this room.
     Body(usize, CString),
-    /// The log, and what this packed file has beside it.
-    Packed(u64),
+    /// The bytes that this packed file has beside the log, and the log.
+    PackedBody(u64),
+    /// The log of all packed files, and the names in this directory.
+    PackedDir(u64),
     /// The log of all packed files.
     Log,
 }
@@ -35,6 +38,8 @@ pub(crate) enum Which {
 /// One sync.
 pub(crate) struct SyncJob {
     pub(crate) which: Which,
+    /// Names are made durable, too: one without them that waits does not do for it.
+    pub(crate) with_names: bool,
     /// For a message.
     pub(crate) path: Vec<u8>,
     pub(crate) run: Box<dyn FnOnce() -> Result<(), Errno> + Send>,
@@ -62,6 +67,48 @@ struct Queue {
     /// A failure that no program has been told yet.
     untold: Option<Errno>,
     failed: Vec<Left>,
+    /// What could not be made durable, and has not been since.
+    lost: FxHashMap<Which, Lost>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Lost {
+    error: Errno,
+    /// Syncs that had been taken by then: their success says nothing of what was lost.
+    taken: u64,
+}
+
+impl Queue {
+    /// One that waits does what this one would, for bytes that are written now, too.
+    fn does(&self, sync: &SyncJob) -> bool {
+        let does =
+            |other: &SyncJob| other.which == sync.which && (other.with_names || !sync.with_names);
+        // After a failure only one that was asked for later counts.
+        !self.lost.contains_key(&sync.which) && self.waiting.iter().any(does)
+    }
+
+    /// Notes what came of the one that was taken first of all that were not carried out.
+    fn note(&mut self, which: Which, path: Vec<u8>, done: Result<(), Errno>) {
+        match done {
+            Ok(()) => {
+                if self.lost.get(&which).is_some_and(|lost| lost.taken <= self.carried) {
+                    self.lost.remove(&which);
+                }
+            }
+            Err(error) => {
+                log::error!("making {} durable: {error}", String::from_utf8_lossy(&path));
+                let path = PathBuf::from(OsString::from_vec(path));
+                self.failed.push(Left { path, why: error.to_string() });
+                self.untold = Some(error);
+                self.lost.insert(which, Lost { error, taken: self.taken });
+            }
+        }
+        self.carried += 1;
+    }
+
+    fn tell(&mut self) -> Result<(), Errno> {
+        self.untold.take().map_or(Ok(()), Err)
+    }
 }
 
 impl std::fmt::Debug for Syncing {
@@ -82,20 +129,14 @@ impl Syncing {
     fn work(&self) {
         let mut queue = self.queue.lock();
         loop {
-            let Some(SyncJob { which, path, run }) = queue.waiting.pop_front() else {
+            let Some(SyncJob { which, path, run, .. }) = queue.waiting.pop_front() else {
                 self.woken.wait(&mut queue);
                 continue;
             };
-            queue.busy = Some(which);
+            queue.busy = Some(which.clone());
             let done = MutexGuard::unlocked(&mut queue, run);
             queue.busy = None;
-            queue.carried += 1;
-            if let Err(error) = done {
-                log::error!("making {} durable: {error}", String::from_utf8_lossy(&path));
-                let path = PathBuf::from(OsString::from_vec(path));
-                queue.failed.push(Left { path, why: error.to_string() });
-                queue.untold = Some(error);
-            }
+            queue.note(which, path, done);
             self.done.notify_all();
         }
     }
@@ -103,19 +144,15 @@ impl Syncing {
     /// Has a sync done soon, after all that were asked for before.
     ///
     /// # Errors
-    /// An earlier one failed, which nobody was told yet.
+    /// An earlier one failed, which nobody was told yet; this one is done all the same.
     pub(super) fn soon(&self, sync: SyncJob) -> Result<(), Errno> {
         let mut queue = self.queue.lock();
-        if let Some(error) = queue.untold.take() {
-            return Err(error);
-        }
         if !queue.running {
             drop(queue);
             return (sync.run)();
         }
-        // What has not begun yet does for bytes that are written now, too.
-        if queue.waiting.iter().any(|other| other.which == sync.which) {
-            return Ok(());
+        if queue.does(&sync) {
+            return queue.tell();
         }
         while queue.waiting.len() >= WAITING_MAX {
             self.done.wait(&mut queue);
@@ -123,13 +160,14 @@ impl Syncing {
         queue.waiting.push_back(sync);
         queue.taken += 1;
         self.woken.notify_one();
-        Ok(())
+        queue.tell()
     }
 
     /// Waits until the bytes of a file are durable for which that was asked.
     ///
     /// # Errors
-    /// They, or those of another file, could not be made so, which nobody was told yet.
+    /// They could not be made so, and have not been since; or those of another file could not, which
+    /// nobody was told yet.
     pub(super) fn wait_for(&self, which: &Which) -> Result<(), Errno> {
         let mut queue = self.queue.lock();
         while queue.busy.as_ref() == Some(which)
@@ -137,20 +175,21 @@ impl Syncing {
         {
             self.done.wait(&mut queue);
         }
-        queue.untold.take().map_or(Ok(()), Err)
+        let told = queue.tell();
+        queue.lost.get(which).map_or(told, |lost| Err(lost.error))
     }
 
     /// Waits until all is durable for which it was asked so far.
     ///
     /// # Errors
-    /// As `wait_for`.
+    /// Something could not be made so, which nobody was told yet.
     pub(super) fn wait_for_all(&self) -> Result<(), Errno> {
         let mut queue = self.queue.lock();
         let so_far = queue.taken;
         while queue.carried < so_far {
             self.done.wait(&mut queue);
         }
-        queue.untold.take().map_or(Ok(()), Err)
+        queue.tell()
     }
 
     /// Waits until all is done; tells what failed.
@@ -164,7 +203,10 @@ impl Syncing {
 
     fn is_idle(&self) -> bool {
         let queue = self.queue.lock();
-        queue.busy.is_none() && queue.waiting.is_empty() && queue.untold.is_none()
+        queue.busy.is_none()
+            && queue.waiting.is_empty()
+            && queue.untold.is_none()
+            && queue.lost.is_empty()
     }
 }
 
@@ -190,6 +232,17 @@ impl Tiers {
             Some(placed) => self.syncing.wait_for(&Which::Body(placed.room, placed.key)),
             None if is_dir(dir, name) => self.syncing.wait_for_all(),
             None => Ok(()),
+        }
+    }
+
+    /// The same for a packed file: what is not in the log, which has names and bytes in order.
+    ///
+    /// # Errors
+    /// They could not be made so.
+    pub(crate) fn sync_before_naming_packed(&self, ino: u64) -> Result<(), Errno> {
+        match self.syncing.is_idle() {
+            true => Ok(()),
+            false => self.syncing.wait_for(&Which::PackedBody(ino)),
         }
     }
 }

@@ -4,12 +4,14 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-use rustix::fs::{Access, AtFlags, CWD, Timestamps, accessat, unlinkat, utimensat};
+use rustix::fs::{Access, AtFlags, CWD, OFlags, Timestamps, accessat, unlinkat, utimensat};
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use super::Packed;
-use crate::native::{Entry, Identity, Native, Node, Result, Seen, proc_path, stat_of};
+use crate::native::{
+    Entry, Identity, Native, Node, ROOT, Result, Seen, proc_path, reopen, stat_of,
+};
 use crate::pack::{DirKey, Found, Pack};
 
 impl Native {
@@ -30,13 +32,36 @@ impl Native {
     ) -> Option<Found> {
         let (pack, key) = self.pack_of(dir)?;
         let found = pack.find(key, name.to_bytes())?;
-        if let Some(to) = found.yields
-            && stat_of(fd, name).is_ok_and(|stat| DirKey::of(&stat) == to)
-        {
-            let _ = pack.remove(key, name.to_bytes(), pack.now());
-            return None;
+        let marks = [found.yields, found.lands];
+        if marks == [None, None] {
+            return Some(found);
         }
-        Some(found)
+        let Ok(there) = stat_of(fd, name).map(|stat| Some(DirKey::of(&stat))) else {
+            return Some(found);
+        };
+        if !marks.contains(&there) {
+            return Some(found);
+        }
+        // A file that was packed goes from the pack when its bytes in place are safe, not before.
+        if found.lands != there || self.is_landed_safe() {
+            let _ = pack.remove(key, name.to_bytes(), pack.now());
+        }
+        None
+    }
+
+    /// Makes all safe that a homecoming, which was cut short, made of packed files. There is none
+    /// while names are looked up, so once does for all.
+    fn is_landed_safe(&self) -> bool {
+        *self.landed_safe.get_or_init(|| {
+            let sync = || {
+                let root = self.dir_fd(ROOT)?;
+                let root = reopen(root.as_fd(), OFlags::RDONLY | OFlags::DIRECTORY)?;
+                rustix::fs::syncfs(root)
+            };
+            // Who asks need not be allowed to read the directory.
+            let done = self.wardrobe.undressed(sync);
+            done.inspect_err(|error| log::error!("making files in place durable: {error}")).is_ok()
+        })
     }
 
     /// What a name leads to, packed or in place.
@@ -115,6 +140,7 @@ impl Native {
         if pack.attr(packed.ino)?.1 == 0 {
             return Err(Errno::NOENT);
         }
+        self.sync_before_naming_packed(packed.ino)?;
         self.settle_now(node)?;
         let now = pack.now();
         pack.link(packed.ino, key, || self.path_of(&dir), name.to_bytes(), now)?;

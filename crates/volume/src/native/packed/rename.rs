@@ -88,6 +88,7 @@ impl Native {
         }
         self.check_dir(from.fd)?;
         self.check_dir(to.fd)?;
+        self.sync_before_naming_packed(one.ino)?;
         if let Some(node) = &node {
             // A name is not to be safer than its bytes.
             self.settle_now(node)?;

@@ -22,6 +22,8 @@ impl Native {
         };
         self.check_dir(from.fd)?;
         self.check_dir(to.fd)?;
+        self.sync_before_naming_packed(one.ino)?;
+        self.sync_before_naming_packed(other.ino)?;
         let now = pack.now();
         pack.swap((dir, from.name.to_bytes()), (new, to.name.to_bytes()), now)?;
         let (one, other) = (self.packed_node(one), self.packed_node(other));

@@ -1,6 +1,7 @@
 //! Making packed files safe from power failure.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use forebay_model::Fsync;
@@ -42,9 +43,10 @@ impl Native {
         // Its directory is one in place.
         if let Some((parent, _)) = handle.node.name() {
             let dir = self.node(parent)?;
-            if !dir.named.swap(true, Relaxed) {
+            if !dir.named.load(Relaxed) {
                 let fd = self.dir_fd_of(&dir)?;
                 rustix::fs::fsync(reopen(fd.as_fd(), OFlags::RDONLY | OFlags::DIRECTORY)?)?;
+                dir.named.store(true, Relaxed);
             }
         }
         Ok(())
@@ -62,27 +64,47 @@ impl Native {
             return Err(Errno::STALE);
         };
         let dir = match handle.node.name() {
-            Some((parent, _)) => {
-                let dir = self.node(parent)?;
-                let fd = self.dir_fd_of(&dir)?;
-                let first = !dir.named.swap(true, Relaxed);
-                first.then(|| reopen(fd.as_fd(), OFlags::RDONLY | OFlags::DIRECTORY)).transpose()?
-            }
+            Some((parent, _)) => Some(self.node(parent)?).filter(|dir| !dir.named.load(Relaxed)),
             None => None,
         };
-        let which = match (&body, &dir) {
-            (None, None) => WhichSync::Log,
-            _ => WhichSync::Packed(packed.ino),
-        };
-        let run = move || {
-            if let Some(body) = body {
+        // Whoever is told of an earlier failure is so when both are taken.
+        let mut done = Ok(());
+        let is_apart = body.is_some();
+        if let Some(body) = body {
+            let (pack, path) = (Arc::clone(&pack), path.clone());
+            let run = move || {
                 rustix::fs::fsync(body)?;
                 pack.sync_works()?;
-            }
-            pack.sync()?;
-            dir.map_or(Ok(()), rustix::fs::fsync)
-        };
-        tiers.sync_soon(SyncJob { which, path, run: Box::new(run) })
+                pack.sync()
+            };
+            let which = WhichSync::PackedBody(packed.ino);
+            let run = Box::new(run);
+            done = tiers.sync_soon(SyncJob { which, with_names: false, path, run });
+        }
+        if let Some(dir) = dir {
+            let fd = self.dir_fd_of(&dir)?;
+            let how = OFlags::RDONLY | OFlags::DIRECTORY;
+            let fd = self.with_room(|| reopen(fd.as_fd(), how))?;
+            let which = WhichSync::PackedDir(dir.id);
+            let run = move || {
+                pack.sync()?;
+                rustix::fs::fsync(fd)?;
+                dir.named.store(true, Relaxed);
+                Ok(())
+            };
+            let run = Box::new(run);
+            done = done.and(tiers.sync_soon(SyncJob { which, with_names: false, path, run }));
+        } else if !is_apart {
+            let run = Box::new(move || pack.sync());
+            let which = WhichSync::Log;
+            done = tiers.sync_soon(SyncJob { which, with_names: false, path, run });
+        }
+        done
+    }
+
+    /// Before a packed file gets a name: its bytes that were asked to be safe are.
+    pub(super) fn sync_before_naming_packed(&self, ino: u64) -> Result<()> {
+        self.tiers().map_or(Ok(()), |tiers| tiers.sync_before_naming_packed(ino))
     }
 
     /// Makes the bytes of a large file safe.

@@ -67,9 +67,10 @@ impl<'p> Files<'p> {
         for name in names {
             let Some(found) = self.pack.find(key, &name) else { continue };
             let Ok(text) = CString::new(&*name) else { continue };
-            let has_yielded = found.yields.is_some_and(|to| {
-                stat_of(place.fd.as_fd(), &text).is_ok_and(|stat| DirKey::of(&stat) == to)
-            });
+            let marks = [found.yields, found.lands];
+            let has_yielded = marks != [None, None]
+                && stat_of(place.fd.as_fd(), &text)
+                    .is_ok_and(|stat| marks.contains(&Some(DirKey::of(&stat))));
             let name = Name { place: Arc::clone(place), name: text, found };
             if has_yielded {
                 // By a homecoming that was cut short, perhaps: its bytes are to be safe, too.

@@ -32,7 +32,8 @@ impl Disk {
             let _ = begin.send(number);
             ends.recv().expect("it is let")
         });
-        (SyncJob { which: body(number), path: vec![b'a' + number], run }, end)
+        let path = vec![b'a' + number];
+        (SyncJob { which: body(number), with_names: false, path, run }, end)
     }
 
     fn next(&self) -> u8 {
@@ -123,8 +124,57 @@ fn a_failure_is_told_to_the_next_who_asks_and_in_the_end() {
     let failed = syncing.finish();
     let paths: Vec<_> = failed.iter().map(|left| left.path.display().to_string()).collect();
     assert_eq!(paths, ["b", "c"]);
-    let (three, _end) = disk.sync(3);
+    let (three, end) = disk.sync(3);
     assert_eq!(syncing.soon(three), Err(Errno::NOSPC));
+    assert_eq!([disk.next(), disk.next(), disk.next()], [1, 2, 3], "done all the same");
+    end.send(Ok(())).expect("it waits");
+    assert!(syncing.finish().is_empty());
+}
+
+#[test]
+fn what_is_lost_gets_no_name_until_a_later_sync_succeeds() {
+    let (syncing, disk) = (started(), Disk::new());
+    let (one, end_one) = disk.sync(1);
+    syncing.soon(one).expect("taken");
+    assert_eq!(disk.next(), 1);
+    // Asked for before the failure: its success says nothing of what that took.
+    let (two, end_two) = disk.sync(1);
+    syncing.soon(two).expect("taken");
+    end_one.send(Err(Errno::IO)).expect("it waits");
+    end_two.send(Ok(())).expect("it waits");
+    assert_eq!(syncing.wait_for_all(), Err(Errno::IO));
+    for _ in 0..2 {
+        assert_eq!(syncing.wait_for(&body(1)), Err(Errno::IO), "told before, and still lost");
+    }
+    assert!(!syncing.is_idle(), "names are to ask");
+    syncing.wait_for(&body(2)).expect("nothing of it is lost");
+    let (three, end) = disk.sync(1);
+    syncing.soon(three).expect("taken");
+    end.send(Ok(())).expect("it waits");
+    syncing.wait_for(&body(1)).expect("written again, and durable");
+    assert!(syncing.is_idle());
+}
+
+#[test]
+fn who_brings_names_does_not_give_way_to_one_without() {
+    let (syncing, disk) = (started(), Disk::new());
+    let (zero, end) = disk.sync(0);
+    syncing.soon(zero).expect("taken");
+    assert_eq!(disk.next(), 0);
+    // Bytes; bytes and names; each once more.
+    let mut ends = Vec::new();
+    for with_names in [false, true, false, true] {
+        let (sync, end) = disk.sync(1);
+        syncing.soon(SyncJob { with_names, ..sync }).expect("taken");
+        ends.push(end);
+    }
+    let waiting: Vec<bool> =
+        syncing.queue.lock().waiting.iter().map(|sync| sync.with_names).collect();
+    assert_eq!(waiting, [false, true]);
+    for end in std::iter::once(&end).chain(&ends[..2]) {
+        end.send(Ok(())).expect("it waits");
+    }
+    assert!(syncing.finish().is_empty());
 }
 
 #[test]
