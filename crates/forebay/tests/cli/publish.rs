@@ -63,7 +63,8 @@ fn files_in_place_are_published_and_only_what_changed_again() {
     let script = "mkdir -p results/a/b; chmod 750 results/a; chmod 555 results/a/b
         chmod 700 results/a/b; echo vcf > results/a/b/x.vcf; chmod 640 results/a/b/x.vcf
         touch -d '2020-02-02 02:02:02.123456789 UTC' results/a/b/x.vcf; chmod 555 results/a/b
-        ln -s b/x.vcf results/a/link; mkfifo results/pipe; echo other > work; : > results/empty";
+        ln -s b/x.vcf results/a/link; mkfifo results/pipe; echo other > work; : > results/empty
+        : > results/.forebay.0.left";
     let end = here.run(RESULTS, script);
     end.code(0).says("forebay: 3 files (4 B) published\n");
     assert_eq!(here.names(), ["results/a/b/x.vcf", "results/a/link", "results/empty"]);
@@ -205,6 +206,104 @@ fn owners_and_awkward_paths_are_published_too() {
     if rustix::process::geteuid().is_root() {
         let meta = std::fs::metadata(here.path("results/.hidden")).expect("there");
         assert_eq!(meta.uid(), USER);
+    }
+    here.tiered.all_home();
+}
+
+const KEPT: &str = "[[rule]]\nmatch = \"kept/**\"\nhome = \"far\"\nafter = \"keep\"\n\
+    publish = \"shelf\"\n";
+
+#[test]
+fn a_tier_that_is_away_takes_no_published_file_along() {
+    let Some(here) = Published::with_fuse() else { return };
+    let end = here.run(KEPT, "mkdir kept; echo one > kept/a; echo two > kept/b; ln -s a kept/own");
+    end.code(0).says("3 files (8 B) published");
+    let whole = || {
+        assert_eq!((here.read("kept/a"), here.read("kept/b")), ("one\n".into(), "two\n".into()));
+        for name in ["kept/a", "kept/b"] {
+            assert!(std::fs::symlink_metadata(here.path(name)).expect("there").is_file(), "{name}");
+        }
+    };
+    whole();
+    // One body, then all that the tier had.
+    let body = std::fs::read_link(here.tiered.place.project.join("kept/a")).expect("a link");
+    std::fs::remove_file(body).expect("removed");
+    let end = here.run(KEPT, "true");
+    end.code(121).says("1 file could not be published (first: kept/a: its body is not there");
+    whole();
+    for room in std::fs::read_dir(here.tiered.far.path()).expect("there").flatten() {
+        std::fs::remove_dir_all(room.path()).expect("removed");
+    }
+    let end = here.run(KEPT, "true");
+    end.code(121).says("2 files could not be published").says("its tier is not there");
+    whole();
+}
+
+#[test]
+fn what_is_discarded_is_published_whatever_is_there() {
+    let Some(here) = Published::with_fuse() else { return };
+    let rules = "[[rule]]\nmatch = \"far/**\"\nhome = \"far\"\nafter = \"discard\"\n\
+        publish = \"shelf\"\n[[rule]]\nmatch = \"packed/**\"\nhome = \"near\"\n\
+        layout = \"packed\"\nafter = \"discard\"\npublish = \"shelf\"\n";
+    for text in ["one", "two"] {
+        let script = format!(
+            "mkdir -p far packed; for f in far/x packed/x; do echo {text} > $f
+             touch -d '2020-02-02 02:02:02 UTC' $f; done"
+        );
+        let end = here.run(rules, &script);
+        end.code(0).says("2 files (8 B) discarded, 2 files (8 B) published");
+        assert_eq!(here.read("far/x"), format!("{text}\n"));
+        assert_eq!(here.read("packed/x"), format!("{text}\n"));
+    }
+    here.tiered.all_home();
+}
+
+#[test]
+fn nothing_is_published_through_a_link_or_among_bodies() {
+    let Some(here) = Published::with_fuse() else { return };
+    here.run(RESULTS, "mkdir results; echo x > results/x").code(0).says("1 file (2 B) published");
+    // The same file behind a link is not the published one.
+    std::fs::rename(here.path("results"), here.path("moved")).expect("renamed");
+    std::os::unix::fs::symlink("moved", here.path("results")).expect("linked");
+    here.run(RESULTS, "true").code(121).says("1 file could not be published (first: results/x");
+    let all = "[[rule]]\nmatch = \"forebay-*/**\"\nhome = \"here\"\npublish = \"shelf\"\n";
+    let end = here.run(all, "mkdir forebay-7 forebay-x; echo > forebay-7/x; echo > forebay-x/x");
+    end.code(121).says("1 file could not be published (first: forebay-7/x: to tier shelf: on a");
+    assert_eq!(here.names(), ["forebay-x/x", "moved/x", "results"]);
+    here.tiered.all_home();
+}
+
+#[test]
+fn root_publishes_over_nothing_that_is_another_users() {
+    let Some(here) = Published::with_fuse() else { return };
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    for name in ["bin", "own"] {
+        std::fs::create_dir(here.path(name)).expect("made");
+        std::fs::write(here.path(name).join("tool"), "good").expect("written");
+    }
+    let rules = "[[rule]]\nmatch = \"**\"\nhome = \"here\"\npublish = \"shelf\"\n";
+    let script = format!(
+        "mkdir bin own theirs; for f in bin/tool bin/new own/tool theirs/x; do echo bad > $f; done
+         ln -s x theirs/link; ln -s y own/link; chown -hR {USER} bin theirs own/tool own/link"
+    );
+    let end = here.run(rules, &script);
+    end.code(121).says("3 files could not be published").says("belongs to another user");
+    let names = ["bin/tool", "own/link", "own/tool", "theirs/link", "theirs/x"];
+    assert_eq!(here.names(), names);
+    assert_eq!((here.read("bin/tool"), here.read("own/tool")), ("good".into(), "good".into()));
+    // Their own they may change.
+    let script = format!(
+        "rm -r bin own/tool; echo more >> theirs/x
+         for l in theirs/link own/link; do ln -sfn z $l; chown -h {USER} $l; done"
+    );
+    here.run(rules, &script).code(0).says("3 files (9 B) published");
+    assert_eq!(here.read("theirs/x"), "bad\nmore\n");
+    for name in ["theirs/link", "own/link"] {
+        let link = here.path(name);
+        assert_eq!(std::fs::read_link(&link).expect("a link"), Path::new("z"));
+        assert_eq!(std::fs::symlink_metadata(&link).expect("there").uid(), USER);
     }
     here.tiered.all_home();
 }

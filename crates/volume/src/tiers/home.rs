@@ -80,8 +80,14 @@ pub fn bring_home(
         progress,
     };
     let bare = work.root.try_clone();
-    if let (Which::Ruled { succeeded: true }, Ok(bare)) = (which, &bare) {
-        work.publisher = Publisher::of(tiers, bare, progress);
+    if which == (Which::Ruled { succeeded: true }) && tiers.publishes() {
+        match &bare {
+            Ok(bare) => work.publisher = Publisher::of(tiers, bare, progress),
+            // Without it, what is to be published stays where it is.
+            Err(error) => {
+                work.done.unpublished.push(Left { path: ".".into(), why: error.to_string() });
+            }
+        }
     }
     work.done.withheld = which == Which::Ruled { succeeded: false } && tiers.publishes();
     // What replaced them is safe before they go.

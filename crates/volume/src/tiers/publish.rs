@@ -5,6 +5,7 @@
 
 mod files;
 mod folders;
+mod owners;
 mod walk;
 
 use std::os::fd::{AsFd, OwnedFd};
@@ -87,6 +88,12 @@ pub(super) struct Publisher<'t> {
     progress: &'t Progress<'t>,
     /// Where the last file went.
     folder: Option<Folder>,
+    /// Where one was looked for last: which directory, and what came of opening it.
+    looked: Option<(usize, PathBuf, Result<OwnedFd, Errno>)>,
+    /// Whether root is root on each tier, as far as it had to be tried.
+    mighty: Vec<Option<bool>>,
+    /// Why the file is not published that is just being so, if it is not for the tier to say.
+    refusal: Option<&'static str>,
     /// Directories that get their modes when all is done.
     made: Vec<(usize, PathBuf, Mode)>,
     done: Published,
@@ -109,9 +116,19 @@ impl<'t> Publisher<'t> {
             (fd, identity) if identity == dir.identity => Ok(fd),
             _ => Err(Errno::STALE),
         };
-        let bases = tiers.publish_dirs.iter().map(base).collect();
-        let done = Published::default();
-        Some(Publisher { tiers, root, bases, mark, progress, folder: None, made: Vec::new(), done })
+        Some(Publisher {
+            tiers,
+            root,
+            bases: tiers.publish_dirs.iter().map(base).collect(),
+            mark,
+            progress,
+            folder: None,
+            looked: None,
+            mighty: vec![None; tiers.publish_dirs.len()],
+            refusal: None,
+            made: Vec::new(),
+            done: Published::default(),
+        })
     }
 
     /// The number of the directory to which a file of this path goes.
@@ -129,7 +146,10 @@ impl<'t> Publisher<'t> {
             }
             Err(error) => {
                 let tier = &self.tiers.publish_dirs[to].tier;
-                let why = format!("to tier {tier}: {error}");
+                let why = match self.refusal.take() {
+                    Some(refusal) => format!("to tier {tier}: {refusal}"),
+                    None => format!("to tier {tier}: {error}"),
+                };
                 self.done.failed.push(Left { path: path.to_owned(), why });
                 false
             }
@@ -154,7 +174,7 @@ impl Tiers {
         !self.publish_dirs.is_empty()
     }
 
-    fn published_to(&self, path: &Path) -> Option<usize> {
+    pub(super) fn published_to(&self, path: &Path) -> Option<usize> {
         use std::os::unix::ffi::OsStrExt;
         let Placement { publish, .. } = self.rule(path.as_os_str().as_bytes())?;
         let tier = publish.as_ref()?;

@@ -56,12 +56,12 @@ impl Work<'_> {
             let size = first.found.attr.size;
             match after {
                 After::Keep => {
-                    self.publish_packed(pack, &names);
+                    self.publish_packed(pack, &names, false);
                     self.done.kept.0 += 1;
                     self.done.kept.1 += size;
                 }
                 // Published is its only copy then; if that failed, it stays for the next run.
-                After::Discard if !self.publish_packed(pack, &names) => {}
+                After::Discard if !self.publish_packed(pack, &names, true) => {}
                 After::Discard => {
                     leave_pack(pack, &names);
                     self.done.discarded.0 += 1;

@@ -19,34 +19,41 @@ impl Work<'_> {
         from: &Source<'_>,
         stat: &Statx,
     ) -> bool {
-        self.publish_as(names, from, stat.stx_size, Time::of(&stat.stx_mtime))
+        self.publish_as(names, from, stat.stx_size, Time::of(&stat.stx_mtime), true)
     }
 
-    /// The same for a packed file, which may be about to stay as well.
-    pub(super) fn publish_packed(&mut self, pack: &Pack, names: &[Name]) -> bool {
+    /// The same for a packed file, which goes, or stays.
+    pub(super) fn publish_packed(&mut self, pack: &Pack, names: &[Name], goes: bool) -> bool {
         let Some(first) = names.first() else { return true };
         let (attr, from) = (first.found.attr, Source::Packed(pack, first.found.ino));
         let paths: Vec<_> = names.iter().map(Name::path).collect();
-        self.publish_as(paths.iter().map(|path| path.as_path()), &from, attr.size, attr.mtime)
+        let paths = paths.iter().map(|path| path.as_path());
+        self.publish_as(paths, &from, attr.size, attr.mtime, goes)
     }
 
     fn publish_as<'p>(
         &mut self,
-        names: impl Iterator<Item = &'p Path>,
+        mut names: impl Iterator<Item = &'p Path>,
         from: &Source<'_>,
         size: u64,
         mtime: Time,
+        goes: bool,
     ) -> bool {
-        let Some(publisher) = &mut self.publisher else { return true };
+        let tiers = self.tiers;
+        let Some(publisher) = &mut self.publisher else {
+            return names.all(|path| tiers.published_to(path).is_none());
+        };
         let mut all = true;
         for path in names {
             let Some(to) = publisher.wanted(path) else { continue };
-            if !publisher.has(to, path, size, mtime) {
+            // Another file may have the same size and time, and this is the last chance for its
+            // bytes.
+            if goes || !publisher.has(to, path, size, mtime) {
                 let done = publisher.file(to, path, from);
-                all &= publisher.came(path, to, done);
+                // A name that a power failure could take back would be of a file that is gone.
+                let safe = done.and_then(|bytes| publisher.leave_folder().map(|()| bytes));
+                all &= publisher.came(path, to, safe);
             }
-            // A name that a power failure could take back would be of a file that is gone.
-            all &= publisher.leave_folder().is_ok();
         }
         all
     }
@@ -57,6 +64,6 @@ impl Work<'_> {
         publisher.publish_all();
         let published = publisher.close();
         self.done.published = published.done;
-        self.done.unpublished = published.failed;
+        self.done.unpublished.extend(published.failed);
     }
 }

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use rustix::fs::{
-    AtFlags, Gid, Mode, OFlags, Timestamps, Uid, fchmod, fchown, fsync, futimens, openat,
+    AtFlags, Gid, Mode, OFlags, Timestamps, Uid, chownat, fchmod, fchown, fsync, futimens, openat,
     readlinkat, renameat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
@@ -15,7 +15,7 @@ use rustix::time::Timespec;
 use super::Publisher;
 use crate::native::stat_of;
 use crate::pack::{Attr, Pack, Time};
-use crate::tiers::home::{attributes, copy, packed_file};
+use crate::tiers::home::{attributes, below, copy, packed_file};
 use crate::tiers::{Placed, Tiers};
 
 /// Where the bytes of a file are.
@@ -40,10 +40,12 @@ impl Publisher<'_> {
         // One that a kill left behind.
         let _ = unlinkat(&dir, &passing, AtFlags::empty());
         let file = openat(&dir, &passing, flags, Mode::from_raw_mode(0o600))?;
-        let done = fill(from, &file, &|bytes| self.progress.copied(bytes)).and_then(|size| {
+        let progress = self.progress;
+        let done = fill(from, &file, &|bytes| progress.copied(bytes)).and_then(|source| {
             fsync(&file)?;
+            self.may_replace(to, &dir, &name, source.uid)?;
             renameat(&dir, &passing, &dir, &name)?;
-            Ok(size)
+            Ok(source.size)
         });
         if done.is_err() {
             let _ = unlinkat(&dir, &passing, AtFlags::empty());
@@ -55,12 +57,23 @@ impl Publisher<'_> {
     ///
     /// # Errors
     /// As `file`.
-    pub(super) fn link(&mut self, to: usize, path: &Path, target: &CStr) -> Result<u64, Errno> {
+    pub(super) fn link(
+        &mut self,
+        to: usize,
+        path: &Path,
+        target: &CStr,
+        (uid, gid): (u32, u32),
+    ) -> Result<u64, Errno> {
         let (dir, name) = self.target(to, path)?;
         let passing = self.passing(&name);
         let _ = unlinkat(&dir, &passing, AtFlags::empty());
         symlinkat(target, &dir, &passing)?;
-        let done = renameat(&dir, &passing, &dir, &name);
+        // Only root may.
+        let owner = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+        let _ = chownat(&dir, &passing, owner.0, owner.1, AtFlags::SYMLINK_NOFOLLOW);
+        let done = self
+            .may_replace(to, &dir, &name, uid)
+            .and_then(|()| renameat(&dir, &passing, &dir, &name));
         if done.is_err() {
             let _ = unlinkat(&dir, &passing, AtFlags::empty());
         }
@@ -69,10 +82,9 @@ impl Publisher<'_> {
 
     /// Whether the tier has this file already, as far as size and time tell. File systems cut
     /// times to what they can keep: microseconds, or seconds.
-    pub(crate) fn has(&self, to: usize, path: &Path, size: u64, mtime: Time) -> bool {
-        let Some(there) = self.base(to).ok().and_then(|base| lstat(base, path)) else {
-            return false;
-        };
+    pub(crate) fn has(&mut self, to: usize, path: &Path, size: u64, mtime: Time) -> bool {
+        let found = self.there(to, path).and_then(|(dir, name)| stat_of(dir.as_fd(), &name));
+        let Ok(there) = found else { return false };
         let time = Time::of(&there.stx_mtime);
         u32::from(there.stx_mode) & libc::S_IFMT == libc::S_IFREG
             && (there.stx_size, time.sec) == (size, mtime.sec)
@@ -80,9 +92,21 @@ impl Publisher<'_> {
     }
 
     /// Whether the tier has this symbolic link already.
-    pub(super) fn has_link(&self, to: usize, path: &Path, target: &CStr) -> bool {
-        let there = self.base(to).and_then(|base| readlinkat(base, path, Vec::new()));
-        there.is_ok_and(|there| there.as_c_str() == target)
+    pub(super) fn has_link(&mut self, to: usize, path: &Path, target: &CStr) -> bool {
+        let found = self.there(to, path).and_then(|(dir, name)| readlinkat(dir, &name, Vec::new()));
+        found.is_ok_and(|there| there.as_c_str() == target)
+    }
+
+    /// Where a path would be on the tier, reached as it is for writing: without following a link.
+    fn there(&mut self, to: usize, path: &Path) -> Result<(&OwnedFd, CString), Errno> {
+        let up = path.parent().unwrap_or(Path::new(""));
+        let known = self.looked.as_ref().is_some_and(|(tier, dir, _)| (*tier, &**dir) == (to, up));
+        if !known {
+            let dir = self.base(to).and_then(|base| below(base, up));
+            self.looked = Some((to, up.to_owned(), dir));
+        }
+        let (_, _, dir) = self.looked.as_ref().ok_or(Errno::NOENT)?;
+        Ok((dir.as_ref().map_err(|error| *error)?, last(path)?))
     }
 
     fn target(
@@ -90,13 +114,12 @@ impl Publisher<'_> {
         to: usize,
         path: &Path,
     ) -> Result<(std::sync::Arc<OwnedFd>, CString), Errno> {
-        let name = path.file_name().unwrap_or_default().as_bytes();
-        let name = CString::new(name).map_err(|_| Errno::INVAL)?;
-        Ok((self.folder(to, path.parent().unwrap_or(Path::new("")))?, name))
+        self.is_free(path)?;
+        Ok((self.folder(to, path.parent().unwrap_or(Path::new("")))?, last(path)?))
     }
 
     /// The name that a file has on its way.
-    fn passing(&self, name: &CStr) -> CString {
+    pub(super) fn passing(&self, name: &CStr) -> CString {
         let name = name.to_bytes();
         let mut passing = format!(".forebay.{}.", self.mark).into_bytes();
         passing.extend_from_slice(&name[..name.len().min(190)]);
@@ -104,13 +127,13 @@ impl Publisher<'_> {
     }
 }
 
-fn lstat(base: &OwnedFd, path: &Path) -> Option<rustix::fs::Statx> {
-    let path = CString::new(path.as_os_str().as_bytes()).ok()?;
-    stat_of(base.as_fd(), &path).ok()
+fn last(path: &Path) -> Result<CString, Errno> {
+    let name = path.file_name().unwrap_or_default();
+    CString::new(name.as_bytes()).map_err(|_| Errno::INVAL)
 }
 
-/// Bytes, attributes as far as the tier takes them, mode and times.
-fn fill(from: &Source<'_>, to: &OwnedFd, told: copy::Step<'_>) -> Result<u64, Errno> {
+/// Bytes, attributes as far as the tier takes them, mode and times; tells those of the source.
+fn fill(from: &Source<'_>, to: &OwnedFd, told: copy::Step<'_>) -> Result<Attr, Errno> {
     let attr = match from {
         Source::Here(dir, name) => {
             let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -134,7 +157,7 @@ fn fill(from: &Source<'_>, to: &OwnedFd, told: copy::Step<'_>) -> Result<u64, Er
     let time = |time: Time| Timespec { tv_sec: time.sec, tv_nsec: time.nsec as _ };
     let times = Timestamps { last_access: time(attr.atime), last_modification: time(attr.mtime) };
     futimens(to, &times)?;
-    Ok(attr.size)
+    Ok(attr)
 }
 
 /// A plain file's bytes. Its attributes are those before the first of them was read: if it is

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use rustix::fs::{Gid, Mode, OFlags, Uid, fchmod, fchown, fsync, mkdirat, openat};
 use rustix::io::Errno;
+use rustix::process::geteuid;
 
 use super::Publisher;
 use crate::native::stat_of;
@@ -39,12 +40,22 @@ impl Publisher<'_> {
             so_far.push(part);
             fd = match openat(&fd, part, INTO, Mode::empty()) {
                 Err(Errno::NOENT) => self.make(&fd, to, &so_far)?,
-                other => other?,
+                other => self.enter(other?, to, &so_far)?,
             };
         }
         let fd = Arc::new(fd);
         self.folder = Some(Folder { to, path: path.to_owned(), fd: Arc::clone(&fd) });
         Ok(fd)
+    }
+
+    /// Goes into a directory that is there, if it belongs to whom the one belongs that it stands for.
+    fn enter(&mut self, there: OwnedFd, to: usize, path: &Path) -> Result<OwnedFd, Errno> {
+        if geteuid().is_root() {
+            let like = stat_of(below(self.root, path)?.as_fd(), c"")?;
+            let owner = stat_of(there.as_fd(), c"")?.stx_uid;
+            self.same_owner(to, owner, like.stx_uid)?;
+        }
+        Ok(there)
     }
 
     /// Makes a directory as the one is that it stands for; its owner may write to it meanwhile.
@@ -53,7 +64,9 @@ impl Publisher<'_> {
         let name = path.file_name().unwrap_or_default().as_bytes();
         match mkdirat(up, name, Mode::RWXU) {
             // Somebody else publishes here, too.
-            Err(Errno::EXIST) => return openat(up, name, INTO, Mode::empty()),
+            Err(Errno::EXIST) => {
+                return self.enter(openat(up, name, INTO, Mode::empty())?, to, path);
+            }
             other => other?,
         }
         let fd = openat(up, name, INTO, Mode::empty())?;

@@ -20,6 +20,9 @@ use crate::tiers::{Placed, ours};
 const INTO: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
+/// How the names begin that files have on their way home, beside their own.
+const PASSING: &[u8] = b".forebay.";
+
 /// A file that is to be published.
 pub(super) struct Wanted {
     path: PathBuf,
@@ -33,8 +36,8 @@ enum What {
     Plain,
     /// A link of ours: the body.
     Body(Placed),
-    /// Somebody's link.
-    Link(CString),
+    /// Somebody's link, and whose.
+    Link(CString, (u32, u32)),
 }
 
 impl Publisher<'_> {
@@ -65,7 +68,7 @@ impl Publisher<'_> {
                 self.file(*to, path, &Source::Here(dir.as_fd(), &name))
             }
             What::Body(placed) => self.file(*to, path, &Source::Body(self.tiers, placed)),
-            What::Link(target) => self.link(*to, path, target),
+            What::Link(target, owner) => self.link(*to, path, target, *owner),
         }
     }
 
@@ -115,21 +118,50 @@ impl Publisher<'_> {
     }
 
     /// What is to be done with a name.
-    fn meet(&self, dir: &OwnedFd, name: &CStr, path: &Path) -> Option<Wanted> {
+    fn meet(&mut self, dir: &OwnedFd, name: &CStr, path: &Path) -> Option<Wanted> {
+        // A copy that a homecoming began which was killed.
+        if name.to_bytes().starts_with(PASSING) {
+            return None;
+        }
         let to = self.wanted(path)?;
         let stat = stat_of(dir.as_fd(), name).ok()?;
-        let wanted = |what, bytes| Some(Wanted { path: path.to_owned(), to, what, bytes });
-        let old = |stat: &Statx| self.has(to, path, stat.stx_size, Time::of(&stat.stx_mtime));
+        let (what, stat) = match self.behind(dir, name, stat) {
+            Ok(found) => found,
+            Err(why) => {
+                self.done.failed.push(Left { path: path.to_owned(), why });
+                return None;
+            }
+        };
+        let (old, bytes) = match &what {
+            What::Link(target, _) => (self.has_link(to, path, target), 0),
+            _ => (self.has(to, path, stat.stx_size, Time::of(&stat.stx_mtime)), stat.stx_size),
+        };
+        if old { None } else { Some(Wanted { path: path.to_owned(), to, what, bytes }) }
+    }
+
+    /// What a name stands for, and its attributes. A link to where bodies lie is never somebody's
+    /// own: published as it is, it would take the place of the file that it stood for before.
+    fn behind(&self, dir: &OwnedFd, name: &CStr, stat: Statx) -> Result<(What, Statx), String> {
         if u32::from(stat.stx_mode) & libc::S_IFMT != libc::S_IFLNK {
-            return if old(&stat) { None } else { wanted(What::Plain, stat.stx_size) };
+            return Ok((What::Plain, stat));
         }
-        if let Some(placed) = self.tiers.recognise(dir.as_fd(), name)
-            && let Ok(body) = self.tiers.stat(&placed)
-            && ours(&stat, &body)
-        {
-            return if old(&body) { None } else { wanted(What::Body(placed), body.stx_size) };
+        if let Some(placed) = self.tiers.recognise(dir.as_fd(), name) {
+            let body = self.tiers.stat(&placed);
+            let body = body.map_err(|error| format!("its body is not there: {error}"))?;
+            return match ours(&stat, &body) {
+                true => Ok((What::Body(placed), body)),
+                false => Err("it leads to a body that is another user's".to_owned()),
+            };
         }
-        let target = readlinkat(dir, name, Vec::new()).ok()?;
-        if self.has_link(to, path, &target) { None } else { wanted(What::Link(target), 0) }
+        let target = readlinkat(dir, name, Vec::new()).map_err(|error| error.to_string())?;
+        let path = Path::new(OsStr::from_bytes(target.to_bytes()));
+        if self.tiers.missing.iter().any(|entry| path.starts_with(&entry.path)) {
+            return Err("its tier is not there".to_owned());
+        }
+        if self.tiers.rooms.iter().any(|room| path.starts_with(&room.path)) {
+            return Err("it leads to where bodies lie, and to none".to_owned());
+        }
+        let owner = (stat.stx_uid, stat.stx_gid);
+        Ok((What::Link(target, owner), stat))
     }
 }
