@@ -1,8 +1,9 @@
 //! A lasting mount, from the front: the volume is shown to everybody who may see it, the daemon
 //! stays, and this process goes or waits.
 
+mod show;
+
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -123,7 +124,7 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
     };
     drop((mounts_in, daemon_side, tiers));
     let control = Channel::new(front_side);
-    let shown = show(&plan, &volume, wanted.access, &mounts_out, &control);
+    let shown = show::show(&plan, &volume, wanted.access, &mounts_out, &control);
     signals.restore();
     match shown {
         Ok(points) => Ok(Lasting { points, warnings, daemon, control }),
@@ -134,59 +135,6 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
             Err(failure)
         }
     }
-}
-
-/// Makes the mounts, and waits until they can be used.
-fn show(
-    plan: &cover::Plan,
-    volume: &std::path::Path,
-    access: Access,
-    mounts: &OwnedFd,
-    control: &Channel,
-) -> Result<Vec<PathBuf>, Failure> {
-    // It opens by paths what it needs, and a mount must not be in the way of that.
-    await_daemon(mounts, control)?;
-    let made = cover::Lasting::make(plan, volume, access, mounts.as_fd());
-    let made = made.map_err(|closed| Failure::Closed(closed.step, closed.error))?;
-    match serve(plan, mounts, control) {
-        Ok(()) => Ok(made.keep()),
-        Err(failure) => {
-            // Before the mounts go, which would be taken for the end of a mount that was used.
-            control.say(&ToDaemon::NotRun);
-            Err(failure)
-        }
-    }
-}
-
-fn serve(plan: &cover::Plan, mounts: &OwnedFd, control: &Channel) -> Result<(), Failure> {
-    await_daemon(mounts, control)?;
-    let mut device = None;
-    for target in &plan.targets {
-        // Until it was asked, the kernel takes the root of a mount for root's own.
-        let step = format!("reaching {}", target.point.display());
-        let stat = rustix::fs::stat(&target.point).map_err(system(&step))?;
-        device = device.or(Some((libc::major(stat.st_dev), libc::minor(stat.st_dev))));
-    }
-    let (major, minor) = device.unwrap_or_default();
-    control.say(&ToDaemon::Mounted { major, minor });
-    match control.hear::<ToFront>() {
-        Some(ToFront::Ready) => Ok(()),
-        Some(ToFront::Failed { why }) => Err(Failure::System(why, io::Error::other("failed"))),
-        _ => Err(Failure::System("waiting for the daemon".into(), io::Error::other("it is gone"))),
-    }
-}
-
-/// Waits for a sign of the daemon's.
-fn await_daemon(mounts: &OwnedFd, control: &Channel) -> Result<(), Failure> {
-    let mut sign = [0u8; 1];
-    if matches!(rustix::io::read(mounts, &mut sign), Ok(1)) {
-        return Ok(());
-    }
-    let error = io::Error::from_raw_os_error(libc::EPIPE);
-    Err(match control.hear::<ToFront>() {
-        Some(ToFront::Failed { why }) => Failure::System(why, error),
-        _ => Failure::System("waiting for the daemon".into(), error),
-    })
 }
 
 impl Lasting {

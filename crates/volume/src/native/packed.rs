@@ -4,6 +4,7 @@
 
 mod attr;
 mod closing;
+mod found;
 mod list;
 mod make;
 mod names;

@@ -4,9 +4,10 @@
 //!
 //! It knows no files: what a sync does is the business of whoever hands it in.
 
+mod naming;
+
 use std::collections::VecDeque;
-use std::ffi::{CStr, CString, OsString};
-use std::os::fd::BorrowedFd;
+use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,9 +16,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use rustc_hash::FxHashMap;
 use rustix::io::Errno;
 
-use super::Tiers;
 use super::home::Left;
-use crate::native::stat_of;
 
 /// Files that wait at most: each holds a descriptor. Who comes then waits for room.
 const WAITING_MAX: usize = 512;
@@ -208,48 +207,6 @@ impl Syncing {
             && queue.untold.is_none()
             && queue.lost.is_empty()
     }
-}
-
-impl Tiers {
-    /// Has a sync done soon, in order.
-    ///
-    /// # Errors
-    /// An earlier one failed.
-    pub(crate) fn sync_soon(&self, sync: SyncJob) -> Result<(), Errno> {
-        self.syncing.soon(sync)
-    }
-
-    /// A name is about to change: waits until bytes that were asked to be durable are, those of
-    /// the file, or of all if it is a directory.
-    ///
-    /// # Errors
-    /// They could not be made so.
-    pub(crate) fn sync_before_naming(&self, dir: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
-        if self.syncing.is_idle() {
-            return Ok(());
-        }
-        match self.recognise(dir, name) {
-            Some(placed) => self.syncing.wait_for(&Which::Body(placed.room, placed.key)),
-            None if is_dir(dir, name) => self.syncing.wait_for_all(),
-            None => Ok(()),
-        }
-    }
-
-    /// The same for a packed file: what is not in the log, which has names and bytes in order.
-    ///
-    /// # Errors
-    /// They could not be made so.
-    pub(crate) fn sync_before_naming_packed(&self, ino: u64) -> Result<(), Errno> {
-        match self.syncing.is_idle() {
-            true => Ok(()),
-            false => self.syncing.wait_for(&Which::PackedBody(ino)),
-        }
-    }
-}
-
-fn is_dir(dir: BorrowedFd<'_>, name: &CStr) -> bool {
-    let mode = stat_of(dir, name).map_or(0, |stat| u32::from(stat.stx_mode));
-    mode & libc::S_IFMT == libc::S_IFDIR
 }
 
 #[cfg(test)]

@@ -4,14 +4,12 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-use rustix::fs::{Access, AtFlags, CWD, OFlags, Timestamps, accessat, unlinkat, utimensat};
+use rustix::fs::{Access, AtFlags, CWD, Timestamps, accessat, unlinkat, utimensat};
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use super::Packed;
-use crate::native::{
-    Entry, Identity, Native, Node, ROOT, Result, Seen, proc_path, reopen, stat_of,
-};
+use crate::native::{Entry, Identity, Native, Node, Result, Seen, proc_path, stat_of};
 use crate::pack::{DirKey, Found, Pack};
 
 impl Native {
@@ -21,47 +19,6 @@ impl Native {
         let pack = self.pack()?;
         let Identity { device, inode, born } = dir.identity;
         (device == self.table.device()).then_some((pack, DirKey { inode, born }))
-    }
-
-    /// The packed file that a name leads to.
-    pub(in crate::native) fn packed_name(
-        &self,
-        dir: &Node,
-        fd: BorrowedFd<'_>,
-        name: &CStr,
-    ) -> Option<Found> {
-        let (pack, key) = self.pack_of(dir)?;
-        let found = pack.find(key, name.to_bytes())?;
-        let marks = [found.yields, found.lands];
-        if marks == [None, None] {
-            return Some(found);
-        }
-        let Ok(there) = stat_of(fd, name).map(|stat| Some(DirKey::of(&stat))) else {
-            return Some(found);
-        };
-        if !marks.contains(&there) {
-            return Some(found);
-        }
-        // A file that was packed goes from the pack when its bytes in place are safe, not before.
-        if found.lands != there || self.is_landed_safe() {
-            let _ = pack.remove(key, name.to_bytes(), pack.now());
-        }
-        None
-    }
-
-    /// Makes all safe that a homecoming, which was cut short, made of packed files. There is none
-    /// while names are looked up, so once does for all.
-    fn is_landed_safe(&self) -> bool {
-        *self.landed_safe.get_or_init(|| {
-            let sync = || {
-                let root = self.dir_fd(ROOT)?;
-                let root = reopen(root.as_fd(), OFlags::RDONLY | OFlags::DIRECTORY)?;
-                rustix::fs::syncfs(root)
-            };
-            // Who asks need not be allowed to read the directory.
-            let done = self.wardrobe.undressed(sync);
-            done.inspect_err(|error| log::error!("making files in place durable: {error}")).is_ok()
-        })
     }
 
     /// What a name leads to, packed or in place.

@@ -1,0 +1,62 @@
+//! From a daemon that is about to serve to a volume that can be used.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+
+use super::super::shared::{Failure, system};
+use super::super::{Channel, ToDaemon, ToFront};
+use crate::cover::{self, Access};
+
+/// Makes the mounts, and waits until they can be used.
+pub(super) fn show(
+    plan: &cover::Plan,
+    volume: &std::path::Path,
+    access: Access,
+    mounts: &OwnedFd,
+    control: &Channel,
+) -> Result<Vec<PathBuf>, Failure> {
+    // It opens by paths what it needs, and a mount must not be in the way of that.
+    await_daemon(mounts, control)?;
+    let made = cover::Lasting::make(plan, volume, access, mounts.as_fd());
+    let made = made.map_err(|closed| Failure::Closed(closed.step, closed.error))?;
+    match serve(plan, mounts, control) {
+        Ok(()) => Ok(made.keep()),
+        Err(failure) => {
+            // Before the mounts go, which would be taken for the end of a mount that was used.
+            control.say(&ToDaemon::NotRun);
+            Err(failure)
+        }
+    }
+}
+
+fn serve(plan: &cover::Plan, mounts: &OwnedFd, control: &Channel) -> Result<(), Failure> {
+    await_daemon(mounts, control)?;
+    let mut device = None;
+    for target in &plan.targets {
+        // Until it was asked, the kernel takes the root of a mount for root's own.
+        let step = format!("reaching {}", target.point.display());
+        let stat = rustix::fs::stat(&target.point).map_err(system(&step))?;
+        device = device.or(Some((libc::major(stat.st_dev), libc::minor(stat.st_dev))));
+    }
+    let (major, minor) = device.unwrap_or_default();
+    control.say(&ToDaemon::Mounted { major, minor });
+    match control.hear::<ToFront>() {
+        Some(ToFront::Ready) => Ok(()),
+        Some(ToFront::Failed { why }) => Err(Failure::System(why, io::Error::other("failed"))),
+        _ => Err(Failure::System("waiting for the daemon".into(), io::Error::other("it is gone"))),
+    }
+}
+
+/// Waits for a sign of the daemon's.
+fn await_daemon(mounts: &OwnedFd, control: &Channel) -> Result<(), Failure> {
+    let mut sign = [0u8; 1];
+    if matches!(rustix::io::read(mounts, &mut sign), Ok(1)) {
+        return Ok(());
+    }
+    let error = io::Error::from_raw_os_error(libc::EPIPE);
+    Err(match control.hear::<ToFront>() {
+        Some(ToFront::Failed { why }) => Failure::System(why, error),
+        _ => Failure::System("waiting for the daemon".into(), error),
+    })
+}

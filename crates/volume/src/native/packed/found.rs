@@ -1,0 +1,52 @@
+//! Which packed file a name leads to, and which not any more: a file in place has it now.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::fs::OFlags;
+
+use crate::native::{Native, Node, ROOT, reopen, stat_of};
+use crate::pack::{DirKey, Found};
+
+impl Native {
+    /// The packed file that a name leads to.
+    pub(in crate::native) fn packed_name(
+        &self,
+        dir: &Node,
+        fd: BorrowedFd<'_>,
+        name: &CStr,
+    ) -> Option<Found> {
+        let (pack, key) = self.pack_of(dir)?;
+        let found = pack.find(key, name.to_bytes())?;
+        let marks = [found.yields, found.lands];
+        if marks == [None, None] {
+            return Some(found);
+        }
+        let Ok(there) = stat_of(fd, name).map(|stat| Some(DirKey::of(&stat))) else {
+            return Some(found);
+        };
+        if !marks.contains(&there) {
+            return Some(found);
+        }
+        // A file that was packed goes from the pack when its bytes in place are safe, not before.
+        if found.lands != there || self.is_landed_safe() {
+            let _ = pack.remove(key, name.to_bytes(), pack.now());
+        }
+        None
+    }
+
+    /// Makes all safe that a homecoming, which was cut short, made of packed files. There is none
+    /// while names are looked up, so once does for all.
+    fn is_landed_safe(&self) -> bool {
+        *self.landed_safe.get_or_init(|| {
+            let sync = || {
+                let root = self.dir_fd(ROOT)?;
+                let root = reopen(root.as_fd(), OFlags::RDONLY | OFlags::DIRECTORY)?;
+                rustix::fs::syncfs(root)
+            };
+            // Who asks need not be allowed to read the directory.
+            let done = self.wardrobe.undressed(sync);
+            done.inspect_err(|error| log::error!("making files in place durable: {error}")).is_ok()
+        })
+    }
+}

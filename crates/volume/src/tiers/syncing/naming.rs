@@ -1,0 +1,52 @@
+//! What a name waits for.
+
+use std::ffi::CStr;
+use std::os::fd::BorrowedFd;
+
+use rustix::io::Errno;
+
+use super::{SyncJob, Which};
+use crate::native::stat_of;
+use crate::tiers::Tiers;
+
+impl Tiers {
+    /// Has a sync done soon, in order.
+    ///
+    /// # Errors
+    /// An earlier one failed.
+    pub(crate) fn sync_soon(&self, sync: SyncJob) -> Result<(), Errno> {
+        self.syncing.soon(sync)
+    }
+
+    /// A name is about to change: waits until bytes that were asked to be durable are, those of
+    /// the file, or of all if it is a directory.
+    ///
+    /// # Errors
+    /// They could not be made so.
+    pub(crate) fn sync_before_naming(&self, dir: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
+        if self.syncing.is_idle() {
+            return Ok(());
+        }
+        match self.recognise(dir, name) {
+            Some(placed) => self.syncing.wait_for(&Which::Body(placed.room, placed.key)),
+            None if is_dir(dir, name) => self.syncing.wait_for_all(),
+            None => Ok(()),
+        }
+    }
+
+    /// The same for a packed file: what is not in the log, which has names and bytes in order.
+    ///
+    /// # Errors
+    /// They could not be made so.
+    pub(crate) fn sync_before_naming_packed(&self, ino: u64) -> Result<(), Errno> {
+        match self.syncing.is_idle() {
+            true => Ok(()),
+            false => self.syncing.wait_for(&Which::PackedBody(ino)),
+        }
+    }
+}
+
+fn is_dir(dir: BorrowedFd<'_>, name: &CStr) -> bool {
+    let mode = stat_of(dir, name).map_or(0, |stat| u32::from(stat.stx_mode));
+    mode & libc::S_IFMT == libc::S_IFDIR
+}
