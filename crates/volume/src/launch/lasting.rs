@@ -107,7 +107,6 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
     let daemon = match unsafe { fork() }.map_err(system("starting the daemon"))? {
         None => {
             drop((mounts_out, front_side));
-            // The mounts are made from these; the daemon must serve them from its own.
             daemon::main(daemon::Parts {
                 plan,
                 tiers,

@@ -62,8 +62,8 @@ fn is_lasting(mount: &Mount) -> bool {
 }
 
 /// Unmounts what is mounted at `point`, and waits until its files are home; with `lazy`, not for
-/// those who still use it. `waiting` is called if nothing is heard for a while, `underway` as files come
-/// home.
+/// those who still use it. `waiting` is called if nothing is heard for a while, `underway` as files
+/// come home.
 ///
 /// # Errors
 /// NotFound when nothing of ours is mounted there; ResourceBusy, with those who use it; else the
