@@ -10,6 +10,7 @@ pub mod classes;
 pub mod error;
 pub mod event;
 pub mod privacy;
+pub mod profile;
 pub mod rules;
 #[allow(clippy::disallowed_methods)]
 // The run file: the one thing that this floor reads and writes.
@@ -19,6 +20,7 @@ pub mod summary;
 pub mod tasks;
 mod toml;
 pub mod units;
+pub mod workload;
 
 pub use self::toml::Flaw;
 pub use attached::{Attached, Attachment};
@@ -29,8 +31,10 @@ pub use event::{
     ProcessIo, Sample, SizeClass, Tree, TreeId,
 };
 pub use privacy::{Commands, Privacy, Salt};
+pub use profile::Profile;
 pub use rules::{After, Ahead, Cache, Fsync, Full, Home, Layout, Placement, Rules};
 pub use run::{Header, Origin, Run, RunWriter};
-pub use site::{Reach, Site, Tier, TierId};
+pub use site::{Nodes, Reach, Site, Tier, TierId};
 pub use summary::Summary;
-pub use units::{ByteCount, Micros, NotBytes};
+pub use units::{ByteCount, Micros, NotBytes, NotReal, Rate, Seconds, Usd};
+pub use workload::Workload;

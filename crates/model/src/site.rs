@@ -5,8 +5,8 @@
 
 mod path;
 
-use crate::ByteCount;
 use crate::toml::{Document, Entry, Flaw};
+use crate::{ByteCount, Profile};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -49,12 +49,13 @@ pub enum Reach {
 }
 
 /// A directory where files can live instead of their place, or a pool of one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Tier {
     /// The name by which rules call it.
     pub id: TierId,
-    /// The directory, absolute. A pool has that of its tier.
-    pub path: PathBuf,
+    /// The directory, absolute. A pool has that of its tier. `None`: a storage that is described,
+    /// for plans, and is not at hand.
+    pub path: Option<PathBuf>,
     /// Who can read it directly.
     pub reach: Reach,
     /// The hard bound of what Forebay keeps there; for a tier with pools, of what it keeps outside
@@ -62,12 +63,37 @@ pub struct Tier {
     pub capacity: Option<ByteCount>,
     /// The tier that this is a pool of.
     pub pool_of: Option<TierId>,
+    /// What its storage can do; `None`: nobody has said. A pool has that of its tier.
+    pub profile: Option<Profile>,
+}
+
+impl Tier {
+    /// The tier that this is a pool of, or its own name.
+    pub fn whole(&self) -> &TierId {
+        self.pool_of.as_ref().unwrap_or(&self.id)
+    }
+}
+
+/// The machines of a site, all alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nodes {
+    /// How many.
+    pub count: u32,
+    /// How many tasks one runs at a time, if their cores fit.
+    pub slots: u32,
+    /// Cores of one.
+    pub cores: u32,
+    /// Memory of one; `None`: enough.
+    pub memory: Option<ByteCount>,
+    /// What it is called in a price sheet, such as `ec2.m6id.8xlarge`.
+    pub instance: Option<String>,
 }
 
 /// The tiers of a machine or a cluster.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Site {
     tiers: BTreeMap<TierId, Tier>,
+    nodes: Option<Nodes>,
 }
 
 impl Site {
@@ -77,8 +103,9 @@ impl Site {
         let document = Document { source, text };
         let entries = document.parse()?;
         let root = document.root(&entries);
-        root.only(&["tier"])?;
-        let mut site = Self { tiers: BTreeMap::new() };
+        root.only(&["tier", "nodes"])?;
+        let nodes = root.get("nodes").map(nodes).transpose()?;
+        let mut site = Self { tiers: BTreeMap::new(), nodes };
         if let Some(tiers) = root.get("tier") {
             for tier in tiers.table()?.entries() {
                 site.read(tier, variable)?;
@@ -100,16 +127,29 @@ impl Site {
         self.tiers.values()
     }
 
+    /// Its machines; `None`: the file does not say.
+    pub fn nodes(&self) -> Option<&Nodes> {
+        self.nodes.as_ref()
+    }
+
     fn read(&mut self, entry: Entry<'_>, variable: Variables<'_>) -> Result<(), Flaw> {
         let id = TierId(name(entry)?.to_owned());
         let table = entry.table()?;
-        table.only(&["path", "reach", "capacity", "pools"])?;
+        table.only(&["path", "reach", "capacity", "pools", "profile"])?;
+        let profile =
+            table.get("profile").map(|entry| Profile::read(entry.table()?)).transpose()?;
+        let path = match table.get("path") {
+            Some(path) => Some(path::directory(path, variable)?),
+            None if profile.is_some() => None,
+            None => Some(path::directory(table.need("path")?, variable)?),
+        };
         let mut tier = Tier {
             id,
-            path: path::directory(table.need("path")?, variable)?,
+            path,
             reach: table.need("reach")?.word(&REACHES)?,
-            capacity: table.get("capacity").map(amount).transpose()?,
+            capacity: table.get("capacity").map(Entry::bytes).transpose()?,
             pool_of: None,
+            profile,
         };
         if let Some(pools) = table.get("pools") {
             self.split(&mut tier, pools)?;
@@ -128,7 +168,7 @@ impl Site {
         let mut taken = ByteCount::ZERO;
         for pool in table.entries() {
             let id = TierId(format!("{}.{}", tier.id, name(pool)?));
-            let capacity = amount(pool)?;
+            let capacity = pool.bytes()?;
             taken += capacity;
             let pool_of = Some(tier.id.clone());
             let pool = Tier { id, capacity: Some(capacity), pool_of, ..tier.clone() };
@@ -144,6 +184,19 @@ impl Site {
     }
 }
 
+fn nodes(entry: Entry<'_>) -> Result<Nodes, Flaw> {
+    let table = entry.table()?;
+    table.only(&["count", "slots", "cores", "memory", "instance"])?;
+    let cores = table.need("cores")?.whole(1, 1 << 16)?;
+    Ok(Nodes {
+        count: table.get("count").map_or(Ok(1), |entry| entry.whole(1, 1 << 20))?,
+        slots: table.get("slots").map_or(Ok(cores), |entry| entry.whole(1, 1 << 16))?,
+        cores,
+        memory: table.get("memory").map(Entry::bytes).transpose()?,
+        instance: table.get("instance").map(|entry| entry.text().map(str::to_owned)).transpose()?,
+    })
+}
+
 /// The key of a tier or a pool as its name.
 fn name(entry: Entry<'_>) -> Result<&str, Flaw> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-');
@@ -156,11 +209,6 @@ fn name(entry: Entry<'_>) -> Result<&str, Flaw> {
         return Err(entry.key_flaw(message));
     }
     Ok(name)
-}
-
-fn amount(entry: Entry<'_>) -> Result<ByteCount, Flaw> {
-    let text = entry.text().map_err(|_| entry.not("an amount in quotes, like \"200 GiB\""))?;
-    text.parse().map_err(|error: crate::NotBytes| entry.flaw(error.to_string()))
 }
 
 #[cfg(test)]

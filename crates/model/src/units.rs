@@ -1,8 +1,10 @@
 //! Amounts with their unit in the type: bytes and microseconds, printed for people.
 
 mod parse;
+mod real;
 
 pub use parse::NotBytes;
+pub use real::{NotReal, Rate, Seconds, Usd};
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

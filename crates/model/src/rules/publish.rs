@@ -29,9 +29,11 @@ pub(super) fn publish(table: Table<'_>, home: &Home, site: &Site) -> Result<Opti
             format!("{name} is a pool, and published files count in none: write {:?}", whole.0);
         return Err(entry.flaw(message));
     }
-    // Pools of a tier have its directory.
+    // Pools of a tier have its directory, and two tiers may have one.
     if let Home::Tier(id) = home
-        && site.tier(id).is_some_and(|home| home.path == tier.path)
+        && site.tier(id).is_some_and(|home| {
+            home.whole() == &tier.id || home.path.is_some() && home.path == tier.path
+        })
     {
         let message = format!("publish is for another tier: the files live on {name} already");
         return Err(entry.flaw(message));

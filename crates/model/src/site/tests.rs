@@ -36,7 +36,8 @@ fn the_example_is_read_with_its_pools() {
     assert_eq!(names, ["scratch", "scratch.cache", "scratch.temp"]);
     let tier = |name: &str, capacity, pool_of: Option<&str>| Tier {
         id: id(name),
-        path: "/home/ada/.cache/forebay/scratch".into(),
+        path: Some("/home/ada/.cache/forebay/scratch".into()),
+        profile: None,
         reach: Reach::Node,
         capacity,
         pool_of: pool_of.map(id),
@@ -88,7 +89,7 @@ fn paths_are_absolute_when_variables_have_their_values() {
         let site = parse(&format!("[tier.t]\npath = '{written}'\nreach = 'node'\n"));
         let site = site.unwrap_or_else(|flaw| panic!("{written}: {flaw}"));
         let tier = site.tier(&id("t")).expect("the tier");
-        assert_eq!(tier.path, Path::new(expected), "{written}");
+        assert_eq!(tier.path.as_deref(), Some(Path::new(expected)), "{written}");
     }
 }
 
@@ -126,7 +127,7 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
         ("tier = 3\n", "1:8: tier must be a table, but is a number"),
         ("[[tier]]\n", "1:1: tier must be a table, but is a list"),
         ("[teir.a]\n", r#"1:2: there is no key "teir"; did you mean "tier"?"#),
-        ("# x\n[storage]\n", r#"2:2: there is no key "storage"; it can be "tier""#),
+        ("# x\n[storage]\n", r#"2:2: there is no key "storage"; it can be "tier" or "nodes""#),
         ("[tier]\nscratch = '/x'\n", "2:11: scratch must be a table, but is a text"),
         ("[tier.a]\nreach = 'node'\n", r#"1:1: the key "path" is missing here"#),
         ("\n[tier.a]\npath = '/a'\n", r#"2:1: the key "reach" is missing here"#),

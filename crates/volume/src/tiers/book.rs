@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use rustix::fs::{FlockOperation, flock};
 
 use super::folder::{LOCK, Locked, check_mine, fresh_name, lock, make, make_own};
+use super::opening::directory as tier_directory;
 use super::pages;
 use super::{OWN, Purpose, Trouble};
 
@@ -89,7 +90,8 @@ impl Book {
     /// The tier's directory is missing or closed, lies below the covered directory, or holds
     /// somebody else's `forebay-UID`.
     pub(super) fn add(&self, directory: &Path, tier: &Tier) -> Result<Entry, Trouble> {
-        let base = tier.path.canonicalize().map_err(Trouble::at(&tier.path, "finding tier"))?;
+        let path = tier_directory(tier)?;
+        let base = path.canonicalize().map_err(Trouble::at(path, "finding tier"))?;
         if base.starts_with(directory) {
             let error = io::Error::other("it lies below the covered directory");
             return Err(Trouble::at(&base, "using tier")(error));

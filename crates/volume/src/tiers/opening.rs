@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
-use forebay_model::{Rules, Site};
+use forebay_model::{Rules, Site, Tier};
 use parking_lot::Mutex;
 
 use super::book::{Book, Opened};
@@ -49,6 +49,13 @@ impl Trouble {
     pub(super) fn at(path: &Path, step: &'static str) -> impl FnOnce(io::Error) -> Trouble {
         move |error| Trouble { path: path.to_owned(), step, error }
     }
+}
+
+/// The directory of a tier, as the site file says.
+pub(super) fn directory(tier: &Tier) -> Result<&Path, Trouble> {
+    let why = "its site file gives no path for it: it can be planned with, not run on";
+    let at = || Path::new("tier").join(tier.whole().as_str());
+    tier.path.as_deref().ok_or_else(|| Trouble::at(&at(), "using")(io::Error::other(why)))
 }
 
 impl std::fmt::Display for Trouble {

@@ -16,6 +16,7 @@ use rustix::fs::{Access, CWD, Mode, OFlags, access, openat};
 use rustix::io::Errno;
 
 use super::home::{Left, Progress};
+use super::opening::directory as tier_directory;
 use super::{Tiers, Trouble};
 use crate::native::{Identity, device_of, stat_of};
 pub(super) use files::Source;
@@ -42,7 +43,8 @@ pub(super) fn open(
 ) -> Result<Vec<PublishDir>, Trouble> {
     let tiers = rules.publishes().into_iter().filter_map(|id| site.tier(id));
     let open = |tier: &forebay_model::Tier| {
-        let path = tier.path.canonicalize().map_err(Trouble::at(&tier.path, "publishing to"))?;
+        let path = tier_directory(tier)?;
+        let path = path.canonicalize().map_err(Trouble::at(path, "publishing to"))?;
         let refuse = |why| Trouble::at(&path, "publishing to")(std::io::Error::other(why));
         if path.starts_with(directory) {
             return Err(refuse("it lies below the covered directory"));

@@ -1,0 +1,110 @@
+//! What a tier's storage can do: the price in time of each kind of operation, the rate of one
+//! stream, and limits that all who use it share.
+//!
+//! One set of numbers, four uses: it describes a tier in a site file, a simulator prices with it,
+//! an emulated tier obeys it, and probes and fits produce it. Operations come first, bytes second:
+//! of the published pipelines, volume over bandwidth explains a fifteenth to a thirtieth of the
+//! time (the figures of Genomon on Fugaku, `studies/`). What it is not: a clock, or a queue.
+
+mod read;
+
+use crate::event::{Op, OpKey};
+use crate::units::{ByteCount, Rate, Seconds};
+
+/// The numbers of one storage.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// Where the numbers come from: a probe, a data sheet, a paper, with its date.
+    pub source: String,
+    /// For each [`OpKey::index`], how long one operation takes with nobody else there, without the
+    /// time that its bytes take.
+    prices: Vec<Seconds>,
+    /// How fast bytes come.
+    pub read: Lane,
+    /// How fast bytes go.
+    pub write: Lane,
+    /// Operations on names and attributes a second that the whole storage answers; `None`: no
+    /// limit is known.
+    pub names_per_second: Option<f64>,
+    /// Reads and writes a second that the whole storage answers; `None`: no limit is known.
+    pub data_per_second: Option<f64>,
+    /// The disks or servers that hold it, and how files are spread over them.
+    pub stripes: Stripes,
+    /// How the limits shrink under use.
+    pub contention: Contention,
+}
+
+/// One direction of a storage.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Lane {
+    /// One file read or written from end to end by one program; `None`: as fast as the limits.
+    pub stream: Option<Rate>,
+    /// All streams of one node.
+    pub node: Option<Rate>,
+    /// All streams together, everywhere.
+    pub total: Option<Rate>,
+}
+
+/// Where the parts of a storage are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stripes {
+    /// How many disks or servers there are; each has its part of capacity and of `total`.
+    pub servers: u32,
+    /// Over how many of them one file is spread.
+    pub count: u32,
+    /// Bytes on one before the next one has its turn.
+    pub size: ByteCount,
+}
+
+impl Default for Stripes {
+    fn default() -> Self {
+        Self { servers: 1, count: 1, size: ByteCount(1 << 20) }
+    }
+}
+
+/// How much of the limits is left under use: the share `1 / (1 + fill * F + streams * S)`, where `F`
+/// is the used part of the capacity (0 to 1) and `S` counts streams beyond the first, as a part of
+/// the site's slots. Both are 0 where nobody calibrated them: one run alone does not show them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Contention {
+    /// Growth of costs from empty to full.
+    pub fill: f64,
+    /// Growth of costs from one stream to one in each slot.
+    pub streams: f64,
+}
+
+impl Profile {
+    /// A storage that costs nothing: no waits, no limits.
+    pub fn free(source: &str) -> Self {
+        Self {
+            source: source.to_owned(),
+            prices: vec![Seconds::ZERO; OpKey::COUNT],
+            read: Lane::default(),
+            write: Lane::default(),
+            names_per_second: None,
+            data_per_second: None,
+            stripes: Stripes::default(),
+            contention: Contention::default(),
+        }
+    }
+
+    /// How long one such operation takes, without its bytes.
+    pub fn price(&self, key: OpKey) -> Seconds {
+        self.prices[key.index()]
+    }
+
+    /// Sets the price of one kind, size and pattern.
+    pub fn set_price(&mut self, key: OpKey, price: Seconds) {
+        self.prices[key.index()] = price;
+    }
+
+    /// Sets the price of all sizes and patterns of one kind.
+    pub fn set_prices(&mut self, op: Op, price: Seconds) {
+        for key in (0..OpKey::COUNT).filter_map(OpKey::from_index).filter(|key| key.op() == op) {
+            self.set_price(key, price);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

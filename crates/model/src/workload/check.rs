@@ -1,0 +1,94 @@
+//! Whether a workload is one: every reference leads somewhere, nothing waits for itself, and no
+//! number is absurd.
+
+use super::{Access, Step, Until, Workload};
+use std::fmt;
+
+/// Why this can't be worked on, and where it is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotWorkload(String);
+
+impl fmt::Display for NotWorkload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotWorkload {}
+
+/// Longer than any computation: a hundred years.
+const SECONDS_MAX: f64 = 3.2e9;
+
+impl Workload {
+    /// Looks at all of it once; everything that works on a workload may rely on it afterwards.
+    ///
+    /// # Errors
+    /// The first flaw, named by task and step.
+    pub fn check(&self) -> Result<(), NotWorkload> {
+        if self.tasks.is_empty() {
+            return Err(NotWorkload(format!("workload {:?} has no task", self.name)));
+        }
+        for (number, set) in self.files.iter().enumerate() {
+            let freed_by = match set.until {
+                Until::End => None,
+                Until::Task(task) => Some(task.index()),
+            };
+            let bad = set.class.index() >= self.classes.len()
+                || freed_by.is_some_and(|task| task >= self.tasks.len())
+                || set.count == 0;
+            if bad {
+                let why = "has no class, no files, or is freed by a task that is not there";
+                return Err(NotWorkload(format!("file set {number} {why}")));
+            }
+        }
+        for number in 0..self.tasks.len() {
+            self.task(number)
+                .map_err(|why| NotWorkload(format!("{}: {why}", self.name_of(number))))?;
+        }
+        Ok(())
+    }
+
+    fn name_of(&self, number: usize) -> String {
+        let task = &self.tasks[number];
+        let kind = self.kinds.get(task.kind.index()).map_or("of no kind", |kind| &kind.name);
+        let key = task.key.as_deref().unwrap_or_default();
+        format!("task {number} ({kind} {key})").replace(" )", ")")
+    }
+
+    fn task(&self, number: usize) -> Result<(), String> {
+        let task = &self.tasks[number];
+        let Some(kind) = self.kinds.get(task.kind.index()) else {
+            return Err("its kind is not there".to_owned());
+        };
+        if let Some(later) = task.after.iter().find(|before| before.index() >= number) {
+            return Err(format!(
+                "it waits for task {}, which does not come before it: tasks that wait for each \
+                 other in a circle never start",
+                later.0
+            ));
+        }
+        if kind.cores == 0 && !task.steps.is_empty() {
+            return Err("it takes no core, so it can't do anything".to_owned());
+        }
+        task.steps.iter().try_for_each(|step| self.step(step))
+    }
+
+    fn step(&self, step: &Step) -> Result<(), String> {
+        let time = step.compute.get();
+        if !(0.0..=SECONDS_MAX).contains(&time) {
+            return Err(format!("step {:?} computes for {time} seconds", step.name));
+        }
+        let fits = |access: &Access| {
+            access.files.index() < self.files.len()
+                && access.ops.iter().all(|(_, count)| (0.0..1e15).contains(count))
+        };
+        match step.accesses.iter().position(|access| !fits(access)) {
+            None => Ok(()),
+            Some(at) => Err(format!(
+                "access {at} of step {:?} is to files that are not there, or counts absurdly many \
+                 operations",
+                step.name
+            )),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! What a plan decides: where each class of files lives, how many nodes, what runs when.
+
+use forebay_model::workload::{FileClass, TaskKindId};
+use forebay_model::{ByteCount, Placement, Rules, Seconds, TierId, Workload};
+use std::collections::BTreeMap;
+
+/// One way to run a workload on a site.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// For each class of the workload, where its files live.
+    pub placements: Vec<Placement>,
+    /// The tier that "in place" means: where the project's directory is.
+    pub project: TierId,
+    /// How capacities are split, where that differs from the site: pool and its bytes on each
+    /// node.
+    pub pools: BTreeMap<TierId, ByteCount>,
+    /// Nodes that are used, at most those of the site.
+    pub nodes: u32,
+    /// Tasks that one node runs at a time, at most those of the site.
+    pub slots: u32,
+    /// How many times the workload is run at once, each with its own files; inputs that no task
+    /// makes are shared.
+    pub pipelines: u32,
+    /// From the start of one pipeline to that of the next.
+    pub stagger: Seconds,
+    /// Which waiting task gets a free slot.
+    pub policy: PolicyId,
+    /// Kinds that the policy puts into its queue of low priority.
+    pub low: Vec<TaskKindId>,
+}
+
+/// The name of an entry of the table of policies, such as `fifo`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PolicyId(pub &'static str);
+
+/// What these rules say of each class: the same function decides here and in a volume. A rule that
+/// asks for a task is asked with none.
+pub fn placements(rules: &Rules, workload: &Workload) -> Vec<Placement> {
+    let place = |class: &FileClass| rules.place(&class.example, None).clone();
+    workload.classes.iter().map(place).collect()
+}

@@ -1,0 +1,54 @@
+//! What came of a simulated run, for people and for `--json`.
+
+use forebay_model::workload::TaskId;
+use forebay_model::{ByteCount, Seconds, TierId};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One simulated run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// From the start of the first pipeline to the end of the last task.
+    pub makespan: Seconds,
+    /// Each task of each pipeline, in the order in which they started.
+    pub tasks: Vec<TaskOutcome>,
+    /// What happened on each tier.
+    pub tiers: BTreeMap<TierId, TierOutcome>,
+    /// Slots that had a task, as a share of all that there were from start to end, 0 to 1.
+    pub utilisation: f64,
+}
+
+/// One task of one pipeline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TaskOutcome {
+    /// Which pipeline, from 0.
+    pub pipeline: u32,
+    /// Which task of the workload.
+    pub task: TaskId,
+    /// The node that it ran on.
+    pub node: u32,
+    /// When all that it waited for was done.
+    pub ready: Seconds,
+    /// When it got a slot.
+    pub started: Seconds,
+    /// When it was done.
+    pub ended: Seconds,
+    /// Of that time, how long it waited for storage.
+    pub waited: Seconds,
+}
+
+/// One tier over the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct TierOutcome {
+    /// Bytes that tasks read from it.
+    pub read_bytes: ByteCount,
+    /// Bytes that tasks wrote to it.
+    pub written_bytes: ByteCount,
+    /// Operations, bytes or not.
+    pub operations: f64,
+    /// The most that it held at one moment, on all nodes together.
+    pub peak_bytes: ByteCount,
+    /// The same by node: of the fullest one for a tier of one node's reach, of the average for
+    /// shared ones.
+    pub peak_bytes_per_node: f64,
+}
