@@ -65,6 +65,9 @@ pub struct Tier {
     pub pool_of: Option<TierId>,
     /// What its storage can do; `None`: nobody has said. A pool has that of its tier.
     pub profile: Option<Profile>,
+    /// What it is called in a price sheet, such as `efs.elastic`; `None`: it costs nothing. A pool
+    /// has that of its tier.
+    pub price: Option<String>,
 }
 
 impl Tier {
@@ -135,7 +138,7 @@ impl Site {
     fn read(&mut self, entry: Entry<'_>, variable: Variables<'_>) -> Result<(), Flaw> {
         let id = TierId(name(entry)?.to_owned());
         let table = entry.table()?;
-        table.only(&["path", "reach", "capacity", "pools", "profile"])?;
+        table.only(&["path", "reach", "capacity", "pools", "profile", "price"])?;
         let profile =
             table.get("profile").map(|entry| Profile::read(entry.table()?)).transpose()?;
         let path = match table.get("path") {
@@ -150,6 +153,7 @@ impl Site {
             capacity: table.get("capacity").map(Entry::bytes).transpose()?,
             pool_of: None,
             profile,
+            price: table.get("price").map(|entry| entry.text().map(str::to_owned)).transpose()?,
         };
         if let Some(pools) = table.get("pools") {
             self.split(&mut tier, pools)?;
