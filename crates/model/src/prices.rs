@@ -122,7 +122,10 @@ impl Prices {
     }
 
     /// All that is charged for a storage: the entries whose names go on from `storage` by one word.
-    pub fn of_storage<'s>(&'s self, storage: &'s str) -> impl Iterator<Item = (&'s str, &'s Price)> {
+    pub fn of_storage<'s>(
+        &'s self,
+        storage: &'s str,
+    ) -> impl Iterator<Item = (&'s str, &'s Price)> {
         let word = move |item: &str| {
             let rest = item.strip_prefix(storage)?.strip_prefix('.')?;
             (!rest.contains('.')).then_some(())

@@ -7,11 +7,8 @@ use std::collections::BTreeMap;
 
 /// The only one there has been.
 const SCHEMA: u32 = 1;
-const STATUSES: [(&str, Status); 3] = [
-    ("seen", Status::Seen),
-    ("seen-2nd", Status::SecondHand),
-    ("unverified", Status::Unverified),
-];
+const STATUSES: [(&str, Status); 3] =
+    [("seen", Status::Seen), ("seen-2nd", Status::SecondHand), ("unverified", Status::Unverified)];
 
 impl Prices {
     /// Reads the text of a sheet; `source` is its name in flaws.

@@ -43,7 +43,7 @@ fn flaws_are_told_with_their_place() {
         ("a = { usd = -1, status = \"unverified\" }", "usd must be from 0 to"),
         (
             "a = { usd = 1, per = \"GB\", status = \"unverified\" }",
-            "prices.toml:6:24: per must be \"hour\"",
+            "prices.toml:6:22: per must be \"hour\"",
         ),
         ("a = { usd = 1, pre = \"hour\" }", "did you mean \"per\"?"),
         ("a = { usd = 1, status = \"seen\" }", "the key \"source\" is missing"),
