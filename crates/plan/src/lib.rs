@@ -7,6 +7,13 @@
 
 pub mod choice;
 pub mod outcome;
+pub mod policies;
+pub mod scene;
+mod share;
+pub mod simulate;
 
-pub use choice::{Choice, PolicyId};
+pub use choice::{Choice, PolicyId, Spot};
 pub use outcome::{Outcome, TaskOutcome, TierOutcome};
+pub use policies::{POLICIES, Policy};
+pub use scene::{NotPossible, Scene};
+pub use simulate::{simulate, simulate_watched};
