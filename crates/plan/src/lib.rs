@@ -6,7 +6,11 @@
 //! prints nothing and moves nothing; the roof writes what it decides, and the volume obeys.
 
 pub mod choice;
+pub mod fit;
+pub mod learn;
 pub mod outcome;
 
 pub use choice::{Choice, PolicyId};
+pub use fit::Storage;
+pub use learn::{Learnt, learn};
 pub use outcome::{Outcome, TaskOutcome, TierOutcome};

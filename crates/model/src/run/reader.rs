@@ -337,6 +337,14 @@ impl Run {
         Ok(samples)
     }
 
+    /// How long each process waited for its operations, in nanoseconds, by process.
+    pub fn waited(&self) -> Result<Vec<(ProcessId, u64)>> {
+        self.rows(
+            "SELECT process, sum(time_ns) FROM process_ops WHERE process NOT NULL GROUP BY process",
+            |r| Ok((ProcessId(r.get(0)?), number(r, 1)?.unwrap_or(0))),
+        )
+    }
+
     /// Files seen open outside the covered trees.
     pub fn outside(&self) -> Result<Vec<Outside>> {
         self.rows("SELECT process, directory, bytes, write FROM outside", |r| {
