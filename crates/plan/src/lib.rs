@@ -6,6 +6,8 @@
 //! prints nothing and moves nothing; the roof writes what it decides, and the volume obeys.
 
 pub mod choice;
+pub mod fit;
+pub mod learn;
 pub mod outcome;
 pub mod policies;
 pub mod scene;
@@ -13,6 +15,8 @@ mod share;
 pub mod simulate;
 
 pub use choice::{Choice, PolicyId, Spot};
+pub use fit::Storage;
+pub use learn::{Learnt, learn};
 pub use outcome::{Outcome, TaskOutcome, TierOutcome};
 pub use policies::{POLICIES, Policy};
 pub use scene::{NotPossible, Scene};
