@@ -6,7 +6,9 @@
 //! prints nothing and moves nothing; the roof writes what it decides, and the volume obeys.
 
 pub mod choice;
+pub mod cost;
 pub mod outcome;
 
 pub use choice::{Choice, PolicyId};
+pub use cost::{Cost, Pricer, Terms};
 pub use outcome::{Outcome, TaskOutcome, TierOutcome};
