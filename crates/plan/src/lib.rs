@@ -5,9 +5,12 @@
 //! bit, on every machine. It opens no file, has no thread and knows no clock. What it is not: it
 //! prints nothing and moves nothing; the roof writes what it decides, and the volume obeys.
 
+pub mod bound;
 pub mod choice;
 pub mod cost;
 pub mod outcome;
+pub mod search;
+pub mod space;
 
 pub use choice::{Choice, PolicyId};
 pub use cost::{Cost, Pricer, Terms};
