@@ -8,6 +8,7 @@
 pub mod bound;
 pub mod choice;
 pub mod cost;
+pub mod emit;
 pub mod outcome;
 pub mod search;
 pub mod space;
