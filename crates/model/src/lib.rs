@@ -33,4 +33,4 @@ pub use rules::{After, Ahead, Cache, Fsync, Full, Home, Layout, Placement, Rules
 pub use run::{Header, Origin, Run, RunWriter};
 pub use site::{Reach, Site, Tier, TierId};
 pub use summary::Summary;
-pub use units::{ByteCount, Micros, NotBytes};
+pub use units::{ByteCount, Micros, NotBytes, NotTime};
