@@ -6,11 +6,11 @@
 //! kept. Names are only added, so that a name that is there is never taken for absent; a listing
 //! begins anew.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::hash::{BuildHasher, BuildHasherDefault};
 
 use parking_lot::Mutex;
-use rustc_hash::{FxHashSet, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use rustix::fs::Statx;
 
 use crate::pack::Time;
@@ -54,6 +54,9 @@ struct Inner {
     /// The names in place, and when they were listed. Only hashes: two names that share one are
     /// both taken for there.
     names: Option<(Moment, FxHashSet<u64>)>,
+    /// Directories that were found here: when, and the number of each. mkdir(2) of what is there
+    /// makes the kernel ask for it again, however long it may believe what it knows.
+    dirs: FxHashMap<CString, (Moment, u64)>,
     /// Names that came while they were listed.
     coming: Option<Vec<u64>>,
     misses: u32,
@@ -78,6 +81,9 @@ impl Folder {
         let mut inner = self.0.lock();
         inner.changes += 1;
         inner.stat = None;
+        if let Some(name) = name {
+            inner.dirs.remove(name);
+        }
         match name.map(|name| hash(name.to_bytes())) {
             Some(name) => {
                 if let Some((_, names)) = &mut inner.names {
@@ -131,6 +137,21 @@ impl Folder {
                 inner.misses += 1;
                 if inner.misses < MISSES { Known::Open } else { Known::List }
             }
+        }
+    }
+
+    /// The number of the directory that has this name.
+    pub(super) fn dir(&self, name: &CStr, now: Moment, trust: u64) -> Option<u64> {
+        let inner = self.0.lock();
+        let (seen, id) = inner.dirs.get(name)?;
+        is_fresh(*seen, now, trust).then_some(*id)
+    }
+
+    /// Keeps that a directory has this name, unless we changed something meanwhile.
+    pub(super) fn keep_dir(&self, changes: u64, seen: Moment, name: &CStr, id: u64) {
+        let mut inner = self.0.lock();
+        if inner.changes == changes {
+            inner.dirs.insert(name.to_owned(), (seen, id));
         }
     }
 
@@ -319,6 +340,20 @@ mod tests {
         folder.end();
         folder.keep(during, 0, stat(1));
         assert!(folder.stat(50, TRUST).is_none(), "asked while it was made");
+    }
+
+    #[test]
+    fn a_directory_has_its_name_until_we_change_it() {
+        let folder = Folder::default();
+        let before = folder.changes();
+        folder.keep_dir(before, 0, c"a", 7);
+        folder.keep_dir(before, 0, c"b", 8);
+        assert_eq!((folder.dir(c"a", 99, TRUST), folder.dir(c"a", 100, TRUST)), (Some(7), None));
+        folder.begin(Some(c"a"));
+        folder.end();
+        assert_eq!((folder.dir(c"a", 1, TRUST), folder.dir(c"b", 1, TRUST)), (None, Some(8)));
+        folder.keep_dir(before, 0, c"a", 7);
+        assert_eq!(folder.dir(c"a", 1, TRUST), None, "found before it was changed");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use super::folder::{Folder, Known, Right};
-use super::{Native, Node, Result, TRUST, proc_path, stat_of};
+use super::{Identity, Native, Node, Result, Seen, TRUST, proc_path, stat_of};
 use crate::pack::Time;
 
 /// A directory with more names than this is not listed: it would take longer than what it saves.
@@ -137,6 +137,28 @@ impl Native {
         };
         // Who may not search it is to hear that.
         known == Known::Absent && self.check(dir, fd, Right::Search).is_ok()
+    }
+
+    /// What a name in place leads to, from what is known of directories.
+    pub(super) fn look_known(&self, dir: &Node, fd: BorrowedFd<'_>, name: &CStr) -> Result<Seen> {
+        if self.is_absent(dir, fd, name) {
+            return Err(Errno::NOENT);
+        }
+        let Some(trust) = self.trust_in(dir, name).map(nanos) else { return self.look(fd, name) };
+        let (folder, now) = (dir.folder(), super::boot_nanos());
+        let known = folder.dir(name, now, trust).and_then(|id| self.node(id).ok());
+        if let Some(node) = known
+            && self.check(dir, fd, Right::Search).is_ok()
+            && let Ok(fd) = self.dir_fd_of(&node)
+        {
+            return self.stat_dir(&node, fd.as_fd()).map(Seen::plain);
+        }
+        let changes = folder.changes();
+        let seen = self.look(fd, name)?;
+        if let Some(node) = self.table.find(Identity::of(&seen.stat)).filter(|node| node.is_dir()) {
+            folder.keep_dir(changes, now, name, node.id);
+        }
+        Ok(seen)
     }
 
     fn list_names(&self, folder: &Folder, fd: BorrowedFd<'_>) {

@@ -24,7 +24,7 @@ impl Native {
     /// What a name leads to, packed or in place.
     pub(crate) fn look_in(&self, dir: &Node, fd: BorrowedFd<'_>, name: &CStr) -> Result<Seen> {
         if self.pack().is_none() {
-            return self.look(fd, name);
+            return self.look_known(dir, fd, name);
         }
         match self.packed_name(dir, fd, name) {
             Some(found) => {
@@ -32,10 +32,7 @@ impl Native {
                 self.seen_packed(&found)
             }
             None => {
-                if self.is_absent(dir, fd, name) {
-                    return Err(Errno::NOENT);
-                }
-                let seen = self.look(fd, name)?;
+                let seen = self.look_known(dir, fd, name)?;
                 if let Some(pack) = self.pack() {
                     pack.seen(crate::pack::Time::of(&seen.stat.stx_mtime));
                 }

@@ -157,6 +157,8 @@ fn by_many_hands<T: Sync>(
     let next = AtomicUsize::new(0);
     let answers: Vec<_> = all.iter().map(|_| OnceLock::new()).collect();
     let work = || {
+        // Each is to have the mode that it is made with.
+        crate::creds::set_umask(0);
         while let Some((one, answer)) = {
             let at = next.fetch_add(1, Relaxed);
             all.get(at).zip(answers.get(at))
