@@ -10,6 +10,7 @@ mod home;
 mod pack;
 mod publish;
 mod task;
+mod trust;
 
 use crate::site::{Site, TierId};
 use crate::toml::{Document, Flaw, Table};
@@ -124,6 +125,7 @@ pub struct Rules {
     tasks: Vec<Option<GlobSet>>,
     /// Some rule is for some tasks only.
     by_task: bool,
+    trust: trust::Trust,
 }
 
 impl Rules {
@@ -135,6 +137,7 @@ impl Rules {
             placements: Vec::new(),
             tasks: Vec::new(),
             by_task: false,
+            trust: trust::Trust::default(),
         }
     }
 
@@ -144,8 +147,9 @@ impl Rules {
         let document = Document { source, text };
         let entries = document.parse()?;
         let root = document.root(&entries);
-        root.only(&["rule"])?;
-        let Some(rules) = root.get("rule") else { return Ok(Self::none()) };
+        root.only(&["rule", "trust"])?;
+        let trust = trust::Trust::read(root)?;
+        let Some(rules) = root.get("rule") else { return Ok(Self { trust, ..Self::none() }) };
         let items = rules.items().ok_or_else(|| rules.not("a list of tables, [[rule]]"))?;
         let (mut globs, mut rule_of, mut placements) = (Vec::new(), Vec::new(), Vec::new());
         let mut tasks = Vec::new();
@@ -162,7 +166,7 @@ impl Rules {
         // Each is right by itself; together they may still be too large for one automaton.
         let globs = GlobSet::new(globs).map_err(|error| root.flaw(error.to_string()))?;
         let by_task = tasks.iter().any(Option::is_some);
-        Ok(Self { globs, rule_of, placements, tasks, by_task })
+        Ok(Self { globs, rule_of, placements, tasks, by_task, trust })
     }
 
     /// Whether some rule has this to say of fsync.

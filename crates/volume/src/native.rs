@@ -7,6 +7,7 @@ mod attr;
 mod copies;
 mod create;
 mod dir;
+mod folder;
 mod handle;
 mod iostate;
 mod locks;
@@ -25,6 +26,7 @@ mod sync;
 mod table;
 #[cfg(test)]
 mod tests;
+mod trusted;
 mod xattr;
 
 use std::ffi::{CStr, CString};
@@ -49,6 +51,7 @@ pub use locks::{Lock, LockWait, LockWaiting};
 pub(crate) use node::{Identity, Node, ROOT, device_of};
 pub use open::Opened;
 pub(crate) use placed::Seen;
+use placed::boot_nanos;
 
 use crate::creds::{Caller, Groups, Wardrobe};
 use crate::fuse::Device;
@@ -131,6 +134,8 @@ pub struct Native {
     waiting: AtomicU32,
     /// What an earlier run made of packed files is safe in place; or could not be made so.
     landed_safe: OnceLock<bool>,
+    /// Directories whose packed names changed since their times in place were set.
+    touched: Mutex<Vec<Arc<Node>>>,
     /// Where rules send files.
     tiers: Option<Arc<Tiers>>,
     /// Tells the task of a caller.
@@ -181,6 +186,7 @@ impl Native {
             expelling: Mutex::new(()),
             waiting: AtomicU32::new(0),
             landed_safe: OnceLock::new(),
+            touched: Mutex::default(),
             tiers: None,
             tasks: None,
         })
@@ -279,7 +285,10 @@ impl Native {
         }
         let pin = node.place.lock().pin.clone();
         if let Some(fd) = pin {
-            return Ok(self.shown(node, stat_of(fd.as_fd(), c"")?));
+            return match node.is_dir() {
+                true => self.stat_dir(node, fd.as_fd()),
+                false => Ok(self.shown(node, stat_of(fd.as_fd(), c"")?)),
+            };
         }
         let handle = node.open.lock().handles.last().cloned();
         if let Some(handle) = handle {

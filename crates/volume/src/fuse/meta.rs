@@ -224,7 +224,7 @@ impl Session {
             }
             let entry = match (dots, native.look_in(&handle.node, dir, &found.name)) {
                 (false, Ok(seen)) => {
-                    let (entry, _) = native.entry(handle.node.id, &found.name, seen, watched);
+                    let (entry, _) = native.entry(&handle.node, &found.name, seen, watched);
                     self.entry_out(&entry)
                 }
                 // A number of 0 tells the kernel to look it up when it needs to.

@@ -10,6 +10,7 @@ use forebay_model::FileId;
 use parking_lot::Mutex;
 use rustix::fs::Statx;
 
+use super::folder::Folder;
 use super::iostate::OpenFile;
 use super::packed::Packed;
 use crate::recorder::Known;
@@ -69,6 +70,10 @@ pub(crate) struct Node {
     pub(crate) placed: OnceLock<Arc<Placed>>,
     /// It is packed.
     pub(crate) packed: OnceLock<Arc<Packed>>,
+    /// What is known of a directory that a rule lets us believe for a while.
+    pub(super) folder: OnceLock<Box<Folder>>,
+    /// What the kernel was told of a file in place (`native::trusted`).
+    pub(super) told: AtomicU64,
     /// The names in this directory have been made safe once, by the first fsync of a packed file.
     pub(crate) named: AtomicBool,
 }
@@ -113,8 +118,14 @@ impl Node {
             locked: AtomicBool::new(false),
             placed: OnceLock::new(),
             packed: OnceLock::new(),
+            folder: OnceLock::new(),
+            told: AtomicU64::new(0),
             named: AtomicBool::new(false),
         }
+    }
+
+    pub(super) fn folder(&self) -> &Folder {
+        self.folder.get_or_init(Box::default)
     }
 
     pub(crate) fn is_dir(&self) -> bool {

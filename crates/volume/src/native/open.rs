@@ -52,13 +52,18 @@ impl Native {
     pub(crate) fn open(&self, id: u64, flags: u32) -> Result<(Opened, Arc<Node>)> {
         let node = self.node(id)?;
         if let Some(packed) = node.packed.get() {
-            return Ok((self.open_packed(&node, packed, flags)?, node));
+            let opened = self.open_packed(&node, packed, flags)?;
+            if writes(flags) {
+                self.opened_anew(&node, None);
+            }
+            return Ok((opened, node));
         }
         let file = self.open_backing(&node, backing_flags(flags))?;
         let stat = stat_of(file.as_fd(), c"")?;
         let in_the_way = |copy: &Lent| writes(flags) || !copy.is_held() && !copy.is_of(&stat);
         self.await_closes(&node, in_the_way);
         let opened = self.opened(&node, file, flags, &stat)?;
+        self.opened_anew(&node, Some(&stat).filter(|_| !writes(flags)));
         Ok((opened, node))
     }
 

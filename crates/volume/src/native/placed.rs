@@ -206,7 +206,7 @@ impl Native {
     }
 }
 
-fn boot_nanos() -> u64 {
+pub(super) fn boot_nanos() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

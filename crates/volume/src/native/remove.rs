@@ -41,6 +41,7 @@ impl Native {
         }
         let node = self.pin_before_loss(dir.as_fd(), name);
         let body = self.placed_before_loss(dir.as_fd(), name, node.as_ref());
+        let _change = self.changing(&up, Some(name));
         unlinkat(dir.as_fd(), name, flags)?;
         if let Some(node) = node {
             node.gone_from(parent, name);
@@ -80,6 +81,8 @@ impl Native {
         to: At<'_>,
         flags: u32,
     ) -> Result<Option<Arc<Node>>> {
+        let _changes =
+            [self.changing(from.dir, Some(from.name)), self.changing(to.dir, Some(to.name))];
         let (parent, name, new_parent, new_name) = (from.dir.id, from.name, to.dir.id, to.name);
         let (from, to) = (from.fd, to.fd);
         if let Some(tiers) = &self.tiers {
@@ -121,6 +124,8 @@ impl Native {
             }
             node.seen_at(new_parent, new_name, stat.stx_nlink);
             if node.is_dir() {
+                // Its own time of change is another.
+                drop(self.changing(&node, None));
                 self.renames.fetch_add(1, Relaxed);
             }
             known = Some(node);
