@@ -29,7 +29,7 @@ pub use event::{
     ProcessIo, Sample, SizeClass, Tree, TreeId,
 };
 pub use privacy::{Commands, Privacy, Salt};
-pub use rules::{After, Ahead, Cache, Fsync, Full, Home, Layout, Placement, Rules};
+pub use rules::{After, Ahead, Cache, Drain, Fsync, Full, Home, Layout, Placement, Rules};
 pub use run::{Header, Origin, Run, RunWriter};
 pub use site::{Reach, Site, Tier, TierId};
 pub use summary::Summary;

@@ -66,6 +66,7 @@ impl Native {
         if let Some(packed) = node.packed.get() {
             return self.setattr_packed(&node, packed, change);
         }
+        self.disturb(&node);
         if let Some(size) = change.size {
             self.truncate(&node, size, change.handle)?;
         }

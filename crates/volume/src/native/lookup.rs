@@ -47,19 +47,19 @@ impl Native {
         seen: Seen,
         watched: bool,
     ) -> (Entry, Arc<Node>) {
-        let Seen { stat, placed, packed, body } = seen;
+        let Seen { mut stat, placed, packed, body } = seen;
         let mut node = match packed {
             Some(packed) => self.table.packed.take(packed),
             None => self.table.take(&stat),
         };
         if let Some(placed) = placed {
-            let mine = node.placed.get_or_init(|| Arc::clone(&placed));
+            let mine = node.placed.get_or_init(&placed);
             if mine.key != placed.key || mine.room != placed.room {
                 // The link's inode number was used again, and the file system tells no births.
                 self.table.part(&node);
                 self.table.forget(node.id, 1);
                 node = self.table.take(&stat);
-                let _ = node.placed.set(Arc::clone(&placed));
+                node.placed.set(Some(Arc::clone(&placed)));
             } else {
                 mine.links.store(placed.links.load(Relaxed), Relaxed);
             }
@@ -69,6 +69,7 @@ impl Native {
             node.foreign.store(true, Relaxed);
         }
         let name_trust = if watched { TRUST_WATCHED } else { TRUST };
+        node.number(&mut stat);
         let entry = Entry { node: node.id, name_trust, attr_trust: attr_trust(&node), stat };
         (entry, node)
     }

@@ -73,6 +73,17 @@ impl Native {
         }
     }
 
+    /// The rule of a file's new name is for whoever moves files, when nobody uses it.
+    fn renamed(&self, node: &Node) {
+        if node.is_dir() || self.tiers.is_none() {
+            return;
+        }
+        node.renamed.store(true, Relaxed);
+        if !node.open.lock().shared.is_open() {
+            self.may_belong_elsewhere(node);
+        }
+    }
+
     /// The same, where no packed name takes part.
     pub(super) fn rename_in_place(
         &self,
@@ -92,6 +103,9 @@ impl Native {
         let moved = stat_of(from.as_fd(), name)
             .ok()
             .and_then(|stat| self.table.find(super::Identity::of(&stat)).map(|node| (node, stat)));
+        if let Some((node, _)) = &moved {
+            self.disturb(node);
+        }
         let replaced = self.pin_before_loss(to.as_fd(), new_name);
         let exchanged = flags & RenameFlags::EXCHANGE.bits() != 0;
         let body = match exchanged {
@@ -111,6 +125,7 @@ impl Native {
             if exchanged {
                 node.seen_at(parent, name, 2);
                 node.rename_known();
+                self.renamed(node);
             }
         }
         let mut known = None;
@@ -123,6 +138,7 @@ impl Native {
             if node.is_dir() {
                 self.renames.fetch_add(1, Relaxed);
             }
+            self.renamed(&node);
             known = Some(node);
         }
         if replaced.is_some_and(|node| node.is_dir()) && exchanged {

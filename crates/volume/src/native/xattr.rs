@@ -79,6 +79,7 @@ impl Native {
     /// EEXIST, ENODATA, ENOSPC, EOPNOTSUPP as setxattr(2) says.
     pub fn setxattr(&self, id: u64, name: &CStr, value: &[u8], flags: u32) -> Result<()> {
         let held = self.hold_plain(id, Errno::OPNOTSUPP)?;
+        self.disturb(&*self.node(id)?);
         setxattr(proc_path(held.as_fd()), name, value, XattrFlags::from_bits_retain(flags))
     }
 
@@ -88,6 +89,7 @@ impl Native {
     /// ENODATA as removexattr(2) says.
     pub fn removexattr(&self, id: u64, name: &CStr) -> Result<()> {
         let held = self.hold_plain(id, Errno::NODATA)?;
+        self.disturb(&*self.node(id)?);
         removexattr(proc_path(held.as_fd()), name)
     }
 
