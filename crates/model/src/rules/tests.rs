@@ -204,8 +204,7 @@ fn files_come_home_when_their_rule_says() {
     assert_eq!(rules.place(b"a.sam", None).drain, Drain::End);
     assert!(rules.drains() && !Rules::none().drains());
     for rest in ["after = 'keep'", "after = 'discard'", "layout = 'packed'"] {
-        let text =
-            format!("[[rule]]\nmatch = 'a'\nhome = 'scratch'\ndrain = 'closed'\n{rest}\n");
+        let text = format!("[[rule]]\nmatch = 'a'\nhome = 'scratch'\ndrain = 'closed'\n{rest}\n");
         let flaw = parse(&text).expect_err("they contradict each other").to_string();
         assert!(flaw.starts_with("rules.toml:4:1: "), "{flaw}");
         parse(&text.replace("closed", "end")).expect("the end is the end");

@@ -10,6 +10,8 @@ use rustix::io::Errno;
 
 const SETLEASE: libc::c_int = libc::F_SETLEASE;
 const GETLEASE: libc::c_int = libc::F_GETLEASE;
+/// `F_SETSIG`, which not all C libraries name.
+const SETSIG: libc::c_int = 10;
 
 /// What came of asking for a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,15 +26,15 @@ pub(super) enum Leased {
 
 /// Asks to be told before anybody opens the file; refused if somebody has it open already.
 pub(super) fn alone(file: BorrowedFd<'_>) -> Leased {
-    let got = match set(file, libc::F_WRLCK) {
+    // A lease that breaks is looked for. Its signal is one that nobody minds: the usual one would end
+    // a process that knows nothing of it.
+    // SAFETY: plain numbers and a live descriptor.
+    unsafe { libc::fcntl(file.as_raw_fd(), SETSIG, libc::SIGURG) };
+    match set(file, libc::F_WRLCK) {
         Ok(()) => Leased::Alone,
         Err(Errno::AGAIN) => Leased::Busy,
         Err(_) => Leased::Unknown,
-    };
-    // No signal: a lease that breaks is looked for.
-    // SAFETY: plain numbers and a live descriptor.
-    unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETOWN, 0) };
-    got
+    }
 }
 
 /// Readers may come; writers wait for us, and are seen.

@@ -258,7 +258,6 @@ impl Native {
                 if let Ok(file) = reopen(kept, OFlags::WRONLY | OFlags::NONBLOCK) {
                     let _ = ftruncate(file, 0);
                 }
-                tiers.count_moved(moved.bytes);
             }
         }
     }
@@ -302,3 +301,6 @@ impl Moved {
         self.bytes
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -108,7 +108,11 @@ impl Native {
         }
         let replaced = self.pin_before_loss(to.as_fd(), new_name);
         let exchanged = flags & RenameFlags::EXCHANGE.bits() != 0;
-        let body = match exchanged {
+        // A name that is moved onto itself loses nothing. The kernel does not ask for that.
+        let itself = moved
+            .as_ref()
+            .is_some_and(|(node, _)| replaced.as_ref().is_some_and(|other| other.id == node.id));
+        let body = match exchanged || itself {
             true => None,
             false => self.placed_before_loss(to.as_fd(), new_name, replaced.as_ref()),
         };

@@ -93,9 +93,8 @@ impl Tiers {
             (Home::Tier(tier), Some(placed)) if self.room(placed).tier == *tier => return None,
             (Home::Tier(_), None) if !stays_on_its_tier(rule) => return None,
             (Home::Tier(tier), _) => {
-                let fits = |room: &super::Room| {
-                    room.tier == *tier && room.writable && !room.is_full()
-                };
+                let fits =
+                    |room: &super::Room| room.tier == *tier && room.writable && !room.is_full();
                 Goal::Room(self.rooms.iter().position(fits)?)
             }
         };
@@ -189,13 +188,7 @@ impl Tiers {
         }
     }
 
-    fn note(
-        &self,
-        passage: &Passage,
-        room: usize,
-        key: &CStr,
-        cargo: &Cargo,
-    ) -> Result<(), Errno> {
+    fn note(&self, passage: &Passage, room: usize, key: &CStr, cargo: &Cargo) -> Result<(), Errno> {
         let noted = passage.note(self.rooms[room].target(key).to_bytes(), &cargo.path);
         noted.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
     }
@@ -243,19 +236,17 @@ impl Tiers {
 
     /// A file has its name where it went, and that is safe: the body that it had goes.
     pub(crate) fn leave_behind(&self, from: &Placed, to: Option<&Placed>, bytes: u64) {
-        if let Some(to) = to {
-            self.pass_maker(from, to);
+        match to {
+            Some(to) => self.pass_maker(from, to),
+            None => {
+                self.moved.0.fetch_add(1, Relaxed);
+                self.moved.1.fetch_add(bytes, Relaxed);
+            }
         }
         self.remove(from);
-        self.count_moved(bytes);
     }
 
-    pub(crate) fn count_moved(&self, bytes: u64) {
-        self.moved.0.fetch_add(1, Relaxed);
-        self.moved.1.fetch_add(bytes, Relaxed);
-    }
-
-    /// Files that were moved so far, and their bytes.
+    /// Files that came home so far, and their bytes.
     pub(crate) fn moved(&self) -> (u64, u64) {
         (self.moved.0.load(Relaxed), self.moved.1.load(Relaxed))
     }

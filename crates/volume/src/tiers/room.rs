@@ -85,12 +85,13 @@ impl Room {
         self.capacity.is_some_and(|capacity| self.used.load(Relaxed) >= capacity)
     }
 
-    /// Half of it is taken, or three quarters of the file system where there is no bound.
+    /// Half of it is taken, or nearly all of the file system where there is no bound.
     pub(super) fn is_pressed(&self) -> bool {
         match self.capacity {
             Some(capacity) => self.used.load(Relaxed) >= capacity / 2,
-            None => rustix::fs::fstatvfs(&self.root)
-                .is_ok_and(|all| all.f_bavail < all.f_blocks / 4),
+            None => {
+                rustix::fs::fstatvfs(&self.root).is_ok_and(|all| all.f_bavail < all.f_blocks / 16)
+            }
         }
     }
 

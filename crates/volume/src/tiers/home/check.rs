@@ -71,7 +71,8 @@ pub fn check(directory: &Path, tiers: &Tiers) -> std::io::Result<Checked> {
     }
     for name in passage::on_the_way(root.as_fd()) {
         let path = Path::new(OWN).join("moving").join(OsStr::from_bytes(name.to_bytes()));
-        let next = "the next run with rules or `forebay restore` takes it away; the file itself is whole";
+        let next =
+            "the next run with rules or `forebay restore` takes it away; the file itself is whole";
         checked.find(&path, "a copy that was on its way when a run was killed", next);
     }
     checked.look_into_pack(&root, tiers);
