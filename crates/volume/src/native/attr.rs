@@ -69,6 +69,7 @@ impl Native {
         }
         self.set_times(&node);
         let _change = self.changing(&node, None);
+        self.disturb(&node);
         if let Some(size) = change.size {
             self.truncate(&node, size, change.handle)?;
         }

@@ -167,6 +167,7 @@ impl Native {
         if let Some(packed) = node.packed.get() {
             return self.link_packed(&node, packed, parent, name);
         }
+        self.disturb(&node);
         let dir = self.node(parent)?;
         let fd = self.dir_fd_of(&dir)?;
         if self.packed_name(&dir, fd.as_fd(), name).is_some() {
@@ -178,7 +179,7 @@ impl Native {
         match by_name {
             Some((up, old))
                 if stat_of(up.as_fd(), &old)
-                    .is_ok_and(|stat| super::Identity::of(&stat) == node.identity) =>
+                    .is_ok_and(|stat| super::Identity::of(&stat) == node.identity()) =>
             {
                 if let Some(tiers) = &self.tiers {
                     tiers.sync_before_naming(up.as_fd(), &old)?;

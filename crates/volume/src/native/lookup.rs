@@ -56,13 +56,13 @@ impl Native {
             None => self.table.take(&stat),
         };
         if let Some(placed) = placed {
-            let mine = node.placed.get_or_init(|| Arc::clone(&placed));
+            let mine = node.placed.get_or_init(&placed);
             if mine.key != placed.key || mine.room != placed.room {
                 // The link's inode number was used again, and the file system tells no births.
                 self.table.part(&node);
                 self.table.forget(node.id, 1);
                 node = self.table.take(&stat);
-                let _ = node.placed.set(Arc::clone(&placed));
+                node.placed.set(Some(Arc::clone(&placed)));
             } else {
                 mine.links.store(placed.links.load(Relaxed), Relaxed);
             }
@@ -80,6 +80,7 @@ impl Native {
             false if node.placed.get().is_some() => TRUST,
             false => self.trust_in(dir, name).map_or(TRUST, |trust| trust.max(TRUST)),
         };
+        node.number(&mut stat);
         self.told(&node, &stat);
         let entry = Entry { node: node.id, name_trust, attr_trust: self.attr_trust(&node), stat };
         (entry, node)

@@ -104,7 +104,7 @@ impl Native {
 }
 
 /// Whether new files in a directory get an access control list from it (acl(5)).
-fn inherits_list(dir: BorrowedFd<'_>) -> bool {
+pub(super) fn inherits_list(dir: BorrowedFd<'_>) -> bool {
     let path = proc_path(dir);
     // SAFETY: two strings that live across the call; no buffer, so nothing is written.
     let length = unsafe {

@@ -74,6 +74,17 @@ impl Native {
         }
     }
 
+    /// The rule of a file's new name is for whoever moves files, when nobody uses it.
+    fn renamed(&self, node: &Node) {
+        if node.is_dir() || self.tiers.is_none() {
+            return;
+        }
+        node.renamed.store(true, Relaxed);
+        if !node.open.lock().shared.is_open() {
+            self.may_belong_elsewhere(node);
+        }
+    }
+
     /// The same, where no packed name takes part.
     pub(super) fn rename_in_place(
         &self,
@@ -95,9 +106,16 @@ impl Native {
         let moved = stat_of(from.as_fd(), name)
             .ok()
             .and_then(|stat| self.table.find(super::Identity::of(&stat)).map(|node| (node, stat)));
+        if let Some((node, _)) = &moved {
+            self.disturb(node);
+        }
         let replaced = self.pin_before_loss(to.as_fd(), new_name);
         let exchanged = flags & RenameFlags::EXCHANGE.bits() != 0;
-        let body = match exchanged {
+        // A name that is moved onto itself loses nothing. The kernel does not ask for that.
+        let itself = moved
+            .as_ref()
+            .is_some_and(|(node, _)| replaced.as_ref().is_some_and(|other| other.id == node.id));
+        let body = match exchanged || itself {
             true => None,
             false => self.placed_before_loss(to.as_fd(), new_name, replaced.as_ref()),
         };
@@ -114,6 +132,7 @@ impl Native {
             if exchanged {
                 node.seen_at(parent, name, 2);
                 node.rename_known();
+                self.renamed(node);
             }
         }
         let mut known = None;
@@ -128,6 +147,7 @@ impl Native {
                 drop(self.changing(&node, None));
                 self.renames.fetch_add(1, Relaxed);
             }
+            self.renamed(&node);
             known = Some(node);
         }
         if replaced.is_some_and(|node| node.is_dir()) && exchanged {

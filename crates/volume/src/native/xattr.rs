@@ -81,6 +81,7 @@ impl Native {
         let held = self.hold_plain(id, Errno::OPNOTSUPP)?;
         let node = self.node(id)?;
         let _change = self.changing(&node, None);
+        self.disturb(&node);
         setxattr(proc_path(held.as_fd()), name, value, XattrFlags::from_bits_retain(flags))
     }
 
@@ -92,6 +93,7 @@ impl Native {
         let held = self.hold_plain(id, Errno::NODATA)?;
         let node = self.node(id)?;
         let _change = self.changing(&node, None);
+        self.disturb(&node);
         removexattr(proc_path(held.as_fd()), name)
     }
 

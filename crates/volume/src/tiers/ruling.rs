@@ -106,6 +106,16 @@ impl Tiers {
         }
     }
 
+    /// A file has another body, and was made by whom it was made.
+    pub(super) fn pass_maker(&self, from: &Placed, to: &Placed) {
+        if self.rules.as_ref().is_some_and(|rules| rules.ask_for_tasks()) {
+            let mut makers = self.makers.files.lock();
+            if let Some(task) = makers.get(&from.maker()).cloned() {
+                makers.insert(to.maker(), task);
+            }
+        }
+    }
+
     /// Takes in what a workflow engine wrote into one of its control files.
     pub(crate) fn engine_file(&self, path: &[u8], content: &[u8]) {
         if self.rules.as_ref().is_some_and(|rules| rules.ask_for_tasks())

@@ -17,7 +17,7 @@ impl Native {
     /// packed files.
     pub(super) fn pack_of(&self, dir: &Node) -> Option<(&Arc<Pack>, DirKey)> {
         let pack = self.pack()?;
-        let Identity { device, inode, born } = dir.identity;
+        let Identity { device, inode, born } = dir.identity();
         (device == self.table.device()).then_some((pack, DirKey { inode, born }))
     }
 

@@ -112,7 +112,7 @@ fn fill(pack: &Pack, of: &Name, file: &OwnedFd, new: &Statx) -> Result<(), Errno
 /// The bytes of a packed file, wherever they are.
 pub(in crate::tiers) fn bytes(pack: &Pack, ino: u64, to: &OwnedFd) -> Result<(), Errno> {
     match pack.apart(ino)? {
-        Some(work) => copy::bytes(&work.file, to, &|_| ()),
+        Some(work) => copy::bytes(&work.file, to, &|_| Ok(())),
         None => write_all(to, &pack.content(ino)?),
     }
 }
