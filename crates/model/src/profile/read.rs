@@ -108,10 +108,11 @@ fn stripes(table: Table<'_>) -> Result<Stripes, Flaw> {
 
 fn contention(entry: Entry<'_>) -> Result<Contention, Flaw> {
     let table = entry.table()?;
-    table.only(&["fill", "streams"])?;
+    table.only(&["fill", "moved", "streams"])?;
     let share = |key| table.get(key).map(|entry| entry.number(0.0, 1e3)).transpose();
     Ok(Contention {
         fill: share("fill")?.unwrap_or(0.0),
+        moved: share("moved")?.unwrap_or(0.0),
         streams: share("streams")?.unwrap_or(0.0),
     })
 }
