@@ -193,6 +193,11 @@ impl<'d> Entry<'d> {
         text.parse().map_err(|error: crate::NotReal| self.flaw(error.to_string()))
     }
 
+    /// Bytes a second.
+    pub(crate) fn rate(self) -> Result<crate::Rate, Flaw> {
+        self.text()?.parse().map_err(|error: crate::NotReal| self.flaw(error.to_string()))
+    }
+
     /// The key names a `what` that is not there.
     pub(crate) fn unknown_key(self, what: &str, known: &[&str]) -> Flaw {
         self.document.unknown(self.key_at, what, self.key, known)

@@ -9,7 +9,7 @@ mod stage;
 
 use super::{Access, Doubt, FileSetId, Step, Task, TaskId, TaskKind, TaskKindId, Workload};
 use crate::toml::{Document, Entry, Flaw, Table};
-use crate::units::Seconds;
+use crate::units::{Rate, Seconds};
 use files::Families;
 use stage::Stage;
 
@@ -25,7 +25,8 @@ impl Workload {
         let document = Document { source, text };
         let entries = document.parse()?;
         let root = document.root(&entries);
-        root.only(&["name", "source", "lengths", "files", "stage", "doubt"])?;
+        root.only(&["name", "source", "stream", "lengths", "files", "stage", "doubt"])?;
+        let stream = root.get("stream").map(Entry::rate).transpose()?;
         let named = lengths::named(root)?;
         let mut workload = Self { name: root.need("name")?.text()?.to_owned(), ..Self::default() };
         let mut families = Families::read(root, &mut workload)?;
@@ -42,7 +43,7 @@ impl Workload {
         }
         families.split(&all, &mut workload)?;
         for (number, stage) in all.iter().enumerate() {
-            workload.add(number, stage, &families)?;
+            workload.add(number, stage, &families, stream)?;
         }
         families.free(&mut workload)?;
         if let Some(doubts) = root.get("doubt") {
@@ -54,7 +55,13 @@ impl Workload {
     }
 
     /// Adds the jobs of a stage, and the task that joins them.
-    fn add(&mut self, number: usize, stage: &Stage<'_>, families: &Families) -> Result<(), Flaw> {
+    fn add(
+        &mut self,
+        number: usize,
+        stage: &Stage<'_>,
+        families: &Families<'_>,
+        stream: Option<Rate>,
+    ) -> Result<(), Flaw> {
         let kind = TaskKindId(self.kinds.len() as u32);
         let name = stage.name.to_owned();
         self.kinds.push(TaskKind { name, cores: stage.cores, memory: stage.memory });
@@ -78,7 +85,12 @@ impl Workload {
                         &mut accesses,
                     )?;
                 }
-                let compute = Seconds(step.compute.get() * scale);
+                let mut compute = Seconds(step.compute.get() * scale);
+                if let Some(stream) = stream.filter(|_| step.takes) {
+                    // Of the time that was measured, storage had its part.
+                    let moved = accesses.iter().map(|access| access.read + access.written).sum();
+                    compute = Seconds((compute - stream.time(moved)).get().max(0.0));
+                }
                 steps.push(Step { name: step.name.to_owned(), compute, accesses });
             }
             from = to;

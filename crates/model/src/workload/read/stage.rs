@@ -26,6 +26,8 @@ pub(super) struct Stage<'d> {
 pub(super) struct ReadStep<'d> {
     pub(super) name: &'d str,
     pub(super) compute: Seconds,
+    /// The time is one that was measured, storage included.
+    pub(super) takes: bool,
     /// The time is of the slowest job, not of the mean one.
     pub(super) slowest: bool,
     pub(super) accesses: Vec<Used<'d>>,
@@ -102,20 +104,22 @@ impl Stage<'_> {
 
 fn step(entry: Entry<'_>, slowest: bool) -> Result<ReadStep<'_>, Flaw> {
     let table = entry.table()?;
-    table.only(&["name", "compute", "files"])?;
+    table.only(&["name", "compute", "takes", "files"])?;
     let mut accesses = Vec::new();
     if let Some(files) = table.get("files") {
         for entry in files.table()?.entries() {
             accesses.push(used(entry)?);
         }
     }
-    let compute = table.get("compute").map(Entry::seconds).transpose()?;
-    Ok(ReadStep {
-        name: table.need("name")?.text()?,
-        compute: compute.unwrap_or_default(),
-        slowest,
-        accesses,
-    })
+    let (time, takes) = match (table.get("compute"), table.get("takes")) {
+        (Some(_), Some(entry)) => {
+            return Err(entry.key_flaw("compute says already how long it is"));
+        }
+        (Some(entry), None) => (entry.seconds()?, false),
+        (None, Some(entry)) => (entry.seconds()?, true),
+        (None, None) => (Seconds::ZERO, false),
+    };
+    Ok(ReadStep { name: table.need("name")?.text()?, compute: time, takes, slowest, accesses })
 }
 
 fn used(entry: Entry<'_>) -> Result<Used<'_>, Flaw> {
