@@ -7,6 +7,7 @@
 
 pub mod choice;
 pub mod fit;
+pub mod import;
 pub mod learn;
 pub mod outcome;
 

@@ -44,7 +44,8 @@ pub(super) fn doubts(rows: &Rows, line: &Timeline, found: &Found) -> Vec<Doubt> 
             ),
         );
     }
-    if let Some(share) = rows.outside_share {
+    // Less rounds to nothing, and reads like a joke.
+    if let Some(share) = rows.outside_share.filter(|share| *share >= 0.005) {
         let share_told = percent(share);
         add(
             share * found.idle,

@@ -328,6 +328,9 @@ fn bytes_that_nobody_saw_are_a_doubt_with_its_share() {
     assert_eq!(access.read, ByteCount(1 << 20));
     let read = OpKey::data(Op::Read, 128 << 10, Pattern::Sequential);
     assert!(access.ops.contains(&(read, 8.0)), "{:?}", access.ops);
+    // `/proc` says that it can't have been all of it.
+    story.rows.tasks[0].rchar_upper = Some(ByteCount(1 << 18));
+    assert_eq!(story.learnt().tasks[0].steps[0].accesses[0].read, ByteCount(1 << 18));
 }
 
 #[test]
