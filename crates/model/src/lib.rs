@@ -9,6 +9,7 @@ pub mod attached;
 pub mod classes;
 pub mod error;
 pub mod event;
+pub mod prices;
 pub mod privacy;
 pub mod profile;
 pub mod rules;
@@ -30,6 +31,7 @@ pub use event::{
     OpCount, OpGroup, OpKey, Open, Ops, Outside, Pattern, Pressure, Process, ProcessCounters,
     ProcessId, ProcessIo, Sample, SizeClass, Tree, TreeId,
 };
+pub use prices::{Per, Price, Prices};
 pub use privacy::{Commands, Privacy, Salt};
 pub use profile::Profile;
 pub use rules::{After, Ahead, Cache, Fsync, Full, Home, Layout, Placement, Rules};

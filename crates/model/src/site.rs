@@ -3,6 +3,7 @@
 //! It is read from a TOML file that people write (FORMATS.md). What it is not: it looks at no
 //! directory and at no environment; whether a path exists is for those to find out who use it.
 
+mod nodes;
 mod path;
 
 use crate::toml::{Document, Entry, Flaw};
@@ -10,6 +11,8 @@ use crate::{ByteCount, Profile};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
+
+pub use nodes::Nodes;
 
 /// What a rule says for "in place": no tier may be called so.
 pub(crate) const HERE: &str = "here";
@@ -65,6 +68,9 @@ pub struct Tier {
     pub pool_of: Option<TierId>,
     /// What its storage can do; `None`: nobody has said. A pool has that of its tier.
     pub profile: Option<Profile>,
+    /// What it is called in a price sheet, such as `efs.elastic`; `None`: it costs nothing. A pool
+    /// has that of its tier.
+    pub price: Option<String>,
 }
 
 impl Tier {
@@ -72,21 +78,6 @@ impl Tier {
     pub fn whole(&self) -> &TierId {
         self.pool_of.as_ref().unwrap_or(&self.id)
     }
-}
-
-/// The machines of a site, all alike.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Nodes {
-    /// How many.
-    pub count: u32,
-    /// How many tasks one runs at a time, if their cores fit.
-    pub slots: u32,
-    /// Cores of one.
-    pub cores: u32,
-    /// Memory of one; `None`: enough.
-    pub memory: Option<ByteCount>,
-    /// What it is called in a price sheet, such as `ec2.m6id.8xlarge`.
-    pub instance: Option<String>,
 }
 
 /// The tiers of a machine or a cluster.
@@ -104,7 +95,7 @@ impl Site {
         let entries = document.parse()?;
         let root = document.root(&entries);
         root.only(&["tier", "nodes"])?;
-        let nodes = root.get("nodes").map(nodes).transpose()?;
+        let nodes = root.get("nodes").map(Nodes::read).transpose()?;
         let mut site = Self { tiers: BTreeMap::new(), nodes };
         if let Some(tiers) = root.get("tier") {
             for tier in tiers.table()?.entries() {
@@ -135,7 +126,7 @@ impl Site {
     fn read(&mut self, entry: Entry<'_>, variable: Variables<'_>) -> Result<(), Flaw> {
         let id = TierId(name(entry)?.to_owned());
         let table = entry.table()?;
-        table.only(&["path", "reach", "capacity", "pools", "profile"])?;
+        table.only(&["path", "reach", "capacity", "pools", "profile", "price"])?;
         let profile =
             table.get("profile").map(|entry| Profile::read(entry.table()?)).transpose()?;
         let path = match table.get("path") {
@@ -150,6 +141,7 @@ impl Site {
             capacity: table.get("capacity").map(Entry::bytes).transpose()?,
             pool_of: None,
             profile,
+            price: table.get("price").map(|entry| entry.text().map(str::to_owned)).transpose()?,
         };
         if let Some(pools) = table.get("pools") {
             self.split(&mut tier, pools)?;
@@ -182,19 +174,6 @@ impl Site {
         tier.capacity = Some(whole - taken);
         Ok(())
     }
-}
-
-fn nodes(entry: Entry<'_>) -> Result<Nodes, Flaw> {
-    let table = entry.table()?;
-    table.only(&["count", "slots", "cores", "memory", "instance"])?;
-    let cores = table.need("cores")?.whole(1, 1 << 16)?;
-    Ok(Nodes {
-        count: table.get("count").map_or(Ok(1), |entry| entry.whole(1, 1 << 20))?,
-        slots: table.get("slots").map_or(Ok(cores), |entry| entry.whole(1, 1 << 16))?,
-        cores,
-        memory: table.get("memory").map(Entry::bytes).transpose()?,
-        instance: table.get("instance").map(|entry| entry.text().map(str::to_owned)).transpose()?,
-    })
 }
 
 /// The key of a tier or a pool as its name.

@@ -10,8 +10,15 @@ pub mod fit;
 pub mod import;
 pub mod learn;
 pub mod outcome;
+pub mod policies;
+pub mod scene;
+mod share;
+pub mod simulate;
 
-pub use choice::{Choice, PolicyId};
+pub use choice::{Choice, PolicyId, Spot};
 pub use fit::Storage;
 pub use learn::{Learnt, learn};
 pub use outcome::{Outcome, TaskOutcome, TierOutcome};
+pub use policies::{POLICIES, Policy};
+pub use scene::{NotPossible, Scene};
+pub use simulate::{simulate, simulate_watched};

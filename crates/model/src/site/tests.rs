@@ -38,6 +38,7 @@ fn the_example_is_read_with_its_pools() {
         id: id(name),
         path: Some("/home/ada/.cache/forebay/scratch".into()),
         profile: None,
+        price: None,
         reach: Reach::Node,
         capacity,
         pool_of: pool_of.map(id),
@@ -137,10 +138,7 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
         ),
         (
             "[tier.a]\ncolour = 1\n",
-            concat!(
-                r#"2:1: there is no key "colour"; it can be "path", "reach", "capacity", "#,
-                r#""pools" or "profile""#
-            ),
+            r#"2:1: there is no key "colour"; it can be "path", "reach", "capacity", "pools", "profile" or "price""#,
         ),
         ("[tier.a]\npath = 7\n", "2:8: path must be a text in quotes, but is a number"),
         (
@@ -205,4 +203,19 @@ fn pools_share_what_there_is() {
         let flawed = parse(&format!("{TIER}{rest}")).expect_err(rest);
         assert_eq!(flawed.to_string(), format!("site.toml:{flaw}"));
     }
+}
+
+/// What a person copies first must be right.
+#[test]
+fn the_sites_for_plans_are_read_and_their_prices_known() {
+    let prices = include_str!("../../../../prices/aws-us-east-1.toml");
+    let prices = crate::Prices::parse(prices, "prices.toml").expect("the sheet");
+    let site = Site::parse(include_str!("../../../../sites/aws.toml"), "aws.toml", &variable);
+    let site = site.expect("the site");
+    for tier in site.tiers() {
+        let price = tier.price.as_deref().expect("a price");
+        assert!(prices.of_storage(price).count() > 0, "{price}");
+        assert!(tier.profile.is_some(), "{}", tier.id);
+    }
+    assert!(site.nodes().is_some_and(|nodes| nodes.instance.is_some()));
 }
