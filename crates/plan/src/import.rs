@@ -92,10 +92,20 @@ impl Importer {
     /// Reads records and tells them as a run: its header (without the version of Forebay), and its
     /// facts in an order in which they can be written.
     ///
+    /// `size` tells the size of a file by the name that the records give it, where that is known:
+    /// not all records do.
+    ///
     /// # Errors
     /// The first flaw, with its file and line.
-    pub fn import(&self, sources: &[Source]) -> Result<(Header, Vec<Fact>), NotRead> {
-        let told = self.read(sources)?;
+    pub fn import(
+        &self,
+        sources: &[Source],
+        size: &dyn Fn(&str) -> Option<u64>,
+    ) -> Result<(Header, Vec<Fact>), NotRead> {
+        let mut told = self.read(sources)?;
+        for used in told.tasks.iter_mut().flat_map(|task| &mut task.files) {
+            used.size = used.size.or_else(|| size(&used.path));
+        }
         let first = sources.first().map_or(self.name, |source| source.path.as_str());
         let flaw = |why| NotRead { path: first.to_owned(), line: None, why };
         if told.tasks.is_empty() {
