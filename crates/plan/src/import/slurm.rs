@@ -1,6 +1,8 @@
 //! Slurm: what `sacct -P` prints, and the file of `jobcomp/filetxt`, in which there is a line for
 //! each job. Neither names files; which job waited for which is not in them.
 
+mod completed;
+
 use super::amounts::{bytes, days_and_clock, moment, whole};
 use super::table::{Line, Table};
 use super::{Importer, NotRead, Source, Told, ToldTask, text};
@@ -18,7 +20,7 @@ fn read(sources: &[Source]) -> Result<Told, NotRead> {
     for source in sources {
         let first = text(source)?.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         if first.starts_with("JobId=") {
-            completed(source, &mut told)?;
+            completed::read(source, &mut told)?;
         } else {
             accounted(source, &mut told)?;
         }
@@ -87,80 +89,4 @@ fn status(code: &str) -> Option<i64> {
         0 => whole(status),
         signal => signal.checked_add(128),
     }
-}
-
-/// Lines of `Key=value`; a value may have blanks, so only known keys end one.
-fn completed(source: &Source, told: &mut Told) -> Result<(), NotRead> {
-    const KEYS: [&str; 28] = [
-        "JobId",
-        "UserId",
-        "GroupId",
-        "Name",
-        "JobState",
-        "Partition",
-        "TimeLimit",
-        "StartTime",
-        "EndTime",
-        "NodeList",
-        "NodeCnt",
-        "ProcCnt",
-        "WorkDir",
-        "ReservationName",
-        "Tres",
-        "Account",
-        "QOS",
-        "WcKey",
-        "Cluster",
-        "SubmitTime",
-        "EligibleTime",
-        "ArrayJobId",
-        "ArrayTaskId",
-        "DerivedExitCode",
-        "ExitCode",
-        "HetJobId",
-        "HetJobOffset",
-        "Gres",
-    ];
-    for (at, line) in text(source)?.lines().enumerate() {
-        if line.trim().is_empty() {
-            continue;
-        }
-        let flaw = |why: String| NotRead::new(source, at + 1, why);
-        let mut values: BTreeMap<&str, String> = BTreeMap::new();
-        let mut last = None;
-        for word in line.split(' ') {
-            match word.split_once('=').filter(|(key, _)| KEYS.contains(key)) {
-                Some((key, value)) => {
-                    values.entry(key).or_insert_with(|| value.to_owned());
-                    last = Some(key);
-                }
-                None => {
-                    let value = last.and_then(|key| values.get_mut(key));
-                    let value = value.ok_or_else(|| flaw("it is no line of jobcomp".to_owned()))?;
-                    value.push(' ');
-                    value.push_str(word);
-                }
-            }
-        }
-        let value = |key: &str| values.get(key).map(|value| value.trim()).filter(|v| !v.is_empty());
-        let job = value("JobId").ok_or_else(|| flaw("it has no JobId".to_owned()))?;
-        let when = |key| match value(key) {
-            None | Some("Unknown" | "None" | "(null)") => Ok(None),
-            Some(text) => {
-                moment(text).map(Some).ok_or_else(|| flaw(format!("{key} is {text:?}: no time")))
-            }
-        };
-        let (Some(started), ended) = (when("StartTime")?, when("EndTime")?) else { continue };
-        let array = value("ArrayJobId").zip(value("ArrayTaskId"));
-        told.tasks.push(ToldTask {
-            name: value("Name").unwrap_or("job").to_owned(),
-            key: Some(array.map_or(job.to_owned(), |(job, task)| format!("{job}_{task}"))),
-            started: Some(started),
-            ended,
-            exit_status: value("ExitCode").and_then(status),
-            cores: value("ProcCnt").and_then(whole).and_then(|cores| u32::try_from(cores).ok()),
-            ..ToldTask::default()
-        });
-    }
-    Ok(())
 }

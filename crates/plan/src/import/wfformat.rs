@@ -2,13 +2,14 @@
 //! times in it include whatever storage took.
 
 mod old;
+mod schema;
 mod write;
 
 pub use write::write;
 
 use super::amounts::moment;
 use super::{Importer, NotRead, Source, Told, ToldTask, ToldUse};
-use serde::Deserialize;
+use schema::{Document, Executed, Specification, Version};
 use std::collections::BTreeMap;
 
 pub(super) const IMPORTER: Importer = Importer {
@@ -17,75 +18,6 @@ pub(super) const IMPORTER: Importer = Importer {
     wanted: |path| path.ends_with(b".json"),
     read,
 };
-
-#[derive(Debug, Deserialize)]
-struct Version {
-    #[serde(rename = "schemaVersion")]
-    schema: Option<String>,
-}
-
-/// A workflow of version 1.5, as far as it is used.
-#[derive(Debug, Deserialize)]
-struct Document {
-    #[serde(default)]
-    name: String,
-    workflow: Workflow,
-}
-
-#[derive(Debug, Deserialize)]
-struct Workflow {
-    specification: Specification,
-    #[serde(default)]
-    execution: Option<Execution>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Specification {
-    tasks: Vec<Task>,
-    #[serde(default)]
-    files: Vec<File>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Task {
-    #[serde(default)]
-    name: String,
-    id: String,
-    #[serde(default)]
-    parents: Vec<String>,
-    #[serde(default)]
-    input_files: Vec<String>,
-    #[serde(default)]
-    output_files: Vec<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct File {
-    id: String,
-    size_in_bytes: Option<f64>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Execution {
-    #[serde(default)]
-    tasks: Vec<Executed>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Executed {
-    id: String,
-    runtime_in_seconds: Option<f64>,
-    executed_at: Option<String>,
-    core_count: Option<f64>,
-    #[serde(rename = "avgCPU")]
-    avg_cpu: Option<f64>,
-    memory_in_bytes: Option<f64>,
-    read_bytes: Option<f64>,
-    written_bytes: Option<f64>,
-}
 
 fn read(sources: &[Source]) -> Result<Told, NotRead> {
     let mut told = Told::default();

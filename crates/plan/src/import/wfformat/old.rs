@@ -1,6 +1,6 @@
 //! WfFormat before 1.5: one list of tasks, in which files, run times and links stand together.
 
-use super::{Document, Executed, Execution, File, Specification, Task, Workflow};
+use super::schema::{Document, Executed, Execution, File, Specification, Task, Workflow};
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
