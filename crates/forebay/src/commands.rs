@@ -3,6 +3,7 @@
 mod attach;
 mod check;
 mod doctor;
+mod import;
 mod mount;
 mod restore;
 mod run;
@@ -18,6 +19,8 @@ pub(crate) enum Command {
     Run(run::Args),
     /// Print the summary of a run again
     Summary(summary::Args),
+    /// Make a run file of the records that another tool kept of a run
+    Import(import::Args),
     /// Bring files that rules sent to other tiers back in place
     Restore(restore::Args),
     /// Look whether all files on other tiers are there and whole
@@ -40,6 +43,7 @@ impl Command {
         match self {
             Command::Run(args) => run::run(args),
             Command::Summary(args) => summary::run(&args),
+            Command::Import(args) => import::run(&args),
             Command::Restore(args) => restore::run(&args),
             Command::Check(args) => check::run(&args),
             Command::Mount(args) => mount::run(args),

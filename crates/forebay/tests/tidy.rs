@@ -32,6 +32,7 @@ const TABLES: &[(&str, &str, &str, &str)] = &[
         "look",
     ),
     ("crates/model/src/tasks.rs", "crates/model/src/tasks", "const ENGINE:", "ENGINE"),
+    ("crates/plan/src/import.rs", "crates/plan/src/import", "const IMPORTER:", "IMPORTER"),
     ("crates/model/src/advice.rs", "crates/model/src/advice", "fn judge(", "judge"),
 ];
 const TARGETS: &[&str] =

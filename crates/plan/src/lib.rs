@@ -10,6 +10,7 @@ pub mod choice;
 pub mod cost;
 pub mod emit;
 pub mod fit;
+pub mod import;
 pub mod learn;
 pub mod outcome;
 pub mod policies;

@@ -193,6 +193,15 @@ impl Node {
         !place.names.is_empty()
     }
 
+    /// Its number in the record, if it was ever open.
+    pub(crate) fn file(&self) -> Option<FileId> {
+        match &*self.known.lock() {
+            Recorded::As(_, known) => known.file(),
+            Recorded::Once(_, file) => Some(*file),
+            Recorded::Not => None,
+        }
+    }
+
     /// The newest name, if any is known.
     pub(crate) fn name(&self) -> Option<(u64, CString)> {
         self.place.lock().names.first().cloned()
