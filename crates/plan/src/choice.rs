@@ -1,7 +1,9 @@
 //! What a plan decides: where each class of files lives, how many nodes, what runs when.
 
 use forebay_model::workload::{FileClass, TaskKindId};
-use forebay_model::{ByteCount, Placement, Rules, Seconds, TierId, Workload};
+use forebay_model::{
+    After, ByteCount, Fsync, Full, Home, Layout, Placement, Rules, Seconds, TierId, Workload,
+};
 use std::collections::BTreeMap;
 
 /// One way to run a workload on a site.
@@ -38,4 +40,18 @@ pub struct PolicyId(pub &'static str);
 pub fn placements(rules: &Rules, workload: &Workload) -> Vec<Placement> {
     let place = |class: &FileClass| rules.place(&class.example, None).clone();
     workload.classes.iter().map(place).collect()
+}
+
+/// What happens to files that no rule is for.
+pub fn in_place() -> Placement {
+    Placement {
+        home: Home::Here,
+        layout: Layout::Plain,
+        full: Full::Spill,
+        fsync: Fsync::Durable,
+        after: After::Restore,
+        publish: None,
+        cache: None,
+        rule: None,
+    }
 }

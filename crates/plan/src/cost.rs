@@ -107,7 +107,7 @@ impl<'a> Pricer<'a> {
                 continue;
             }
             let Some(name) = &tier.price else {
-                cost.unpriced.push(tier.id.clone());
+                cost.unpriced.push(tier.id.0.clone());
                 continue;
             };
             let months = paid / self.prices.month;

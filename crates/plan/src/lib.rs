@@ -5,6 +5,7 @@
 //! bit, on every machine. It opens no file, has no thread and knows no clock. What it is not: it
 //! prints nothing and moves nothing; the roof writes what it decides, and the volume obeys.
 
+pub mod advise;
 pub mod bound;
 pub mod choice;
 pub mod cost;
@@ -12,6 +13,7 @@ pub mod emit;
 pub mod outcome;
 pub mod search;
 pub mod space;
+pub mod told;
 
 pub use choice::{Choice, PolicyId};
 pub use cost::{Cost, Pricer, Terms};

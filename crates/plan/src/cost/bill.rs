@@ -1,11 +1,11 @@
 //! A cost, line by line.
 
 use forebay_model::prices::{Price, Prices, Spot, Status};
-use forebay_model::{Seconds, TierId, Usd};
-use serde::Serialize;
+use forebay_model::{Seconds, Usd};
+use serde::{Deserialize, Serialize};
 
 /// What a run costs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// The price sheet and when it was put together.
     pub sheet: String,
@@ -29,14 +29,13 @@ pub struct Cost {
     /// Prices in it that stood on somebody else's page only.
     pub second_hand: Vec<String>,
     /// Tiers that were used and have no price: they are counted as free.
-    #[serde(serialize_with = "names")]
-    pub unpriced: Vec<TierId>,
-    #[serde(skip)]
-    pipelines: u32,
+    pub unpriced: Vec<String>,
+    /// Between how many pipelines it is divided.
+    pub pipelines: u32,
 }
 
 /// One thing that is paid for.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     /// What, in words.
     pub what: String,
@@ -101,8 +100,4 @@ impl Cost {
             list.push(item.to_owned());
         }
     }
-}
-
-fn names<S: serde::Serializer>(tiers: &[TierId], out: S) -> Result<S::Ok, S::Error> {
-    out.collect_seq(tiers.iter().map(TierId::as_str))
 }
