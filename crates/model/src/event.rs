@@ -43,6 +43,8 @@ pub enum Fact {
     Process(Process),
     /// What a process and its waited-for children have used so far: the latest wins.
     ProcessCounters(ProcessCounters),
+    /// A task that nobody has to recognise among processes.
+    Task(GivenTask),
     /// A process was seen to be gone.
     ProcessEnded {
         /// Which.
@@ -59,6 +61,13 @@ pub enum Fact {
     },
     /// A file got its name (again after a rename: the latest wins).
     File(File),
+    /// The last name of a file was removed.
+    Gone {
+        /// Which.
+        id: FileId,
+        /// When.
+        at: Micros,
+    },
     /// An open file was closed, or is still open at the end of the run.
     Open(Open),
     /// Operations that were answered since the last such fact: summed.
@@ -139,6 +148,45 @@ pub struct ProcessIo {
     pub read_bytes: ByteCount,
     /// Bytes sent to storage on its behalf.
     pub write_bytes: ByteCount,
+}
+
+/// A task as a simulator or another tool's records tell it, in a run whose [`Origin`](crate::Origin)
+/// says so: no others are looked for there.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GivenTask {
+    /// The process that stands for all of it: its opens and operations name it. Its number is the
+    /// task's, too.
+    pub process: ProcessId,
+    /// Process, rule or program.
+    pub name: String,
+    /// The engine that ran it, or the policy that a simulator had.
+    pub engine: String,
+    /// What tells it from others of its name.
+    pub key: Option<String>,
+    /// It only starts others.
+    pub driver: bool,
+    /// Tasks that it is told to have waited for.
+    pub after: Vec<ProcessId>,
+    /// Start.
+    pub started: Option<Micros>,
+    /// End.
+    pub ended: Option<Micros>,
+    /// Status.
+    pub exit_status: Option<i64>,
+    /// CPU in programs.
+    pub cpu_user: Option<Micros>,
+    /// CPU in the kernel.
+    pub cpu_system: Option<Micros>,
+    /// Bytes read at most.
+    pub rchar: Option<ByteCount>,
+    /// Bytes written at most.
+    pub wchar: Option<ByteCount>,
+    /// How long it waited for storage, where no operations are told.
+    pub waited: Option<Micros>,
+    /// Cores that it was given.
+    pub cores: Option<u32>,
+    /// The most memory that it took.
+    pub memory: Option<ByteCount>,
 }
 
 /// A file by name.

@@ -7,6 +7,7 @@
 mod check;
 mod copy;
 mod fold;
+mod given;
 mod header;
 mod reader;
 mod seal;
@@ -21,7 +22,7 @@ pub use writer::RunWriter;
 pub const APPLICATION_ID: i32 = 0x4642_524E;
 
 /// `PRAGMA user_version` that this Forebay writes, and the newest that it reads.
-pub const SCHEMA_VERSION: i32 = 3;
+pub const SCHEMA_VERSION: i32 = 4;
 
 pub(crate) const SCHEMA: &str = include_str!("run/schema.sql");
 

@@ -30,7 +30,7 @@ pub struct Summary {
     pub tiers: Vec<TierSummary>,
     /// Time of all operations on covered files, summed over parallel tasks.
     pub waited_us: Micros,
-    /// Share of the tasks' wall time that they waited for storage, 0 to 1; `None` without tasks.
+    /// Share of the tasks' wall time that they waited for storage, 0 to 1; `None` if not known.
     pub waited_share: Option<f64>,
     /// Bytes went past Forebay, so that waits for them are not in `waited_us`.
     pub hidden: bool,

@@ -2,7 +2,7 @@
 
 use forebay_model::workload::{FileClass, TaskKindId};
 use forebay_model::{
-    After, ByteCount, Fsync, Full, Home, Layout, Placement, Rules, Seconds, TierId, Workload,
+    After, ByteCount, Fsync, Full, Home, Layout, Placement, Rules, Seconds, Site, TierId, Workload,
 };
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ pub struct Choice {
     pub placements: Vec<Placement>,
     /// The tier that "in place" means: where the project's directory is.
     pub project: TierId,
-    /// How capacities are split, where that differs from the site: pool and its bytes on each
-    /// node.
+    /// How capacities are split, where that differs from the site: a pool and its bytes, counted as
+    /// in the site file: on each node for a tier of one node's reach, of all for the others.
     pub pools: BTreeMap<TierId, ByteCount>,
     /// Nodes that are used, at most those of the site.
     pub nodes: u32,
@@ -29,6 +29,37 @@ pub struct Choice {
     pub policy: PolicyId,
     /// Kinds that the policy puts into its queue of low priority.
     pub low: Vec<TaskKindId>,
+    /// How often machines are taken away; `None`: never.
+    pub spot: Option<Spot>,
+}
+
+/// Machines that may be taken away while they work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spot {
+    /// How often that happens to one node in an hour.
+    pub per_hour: f64,
+    /// How long it takes until another node is in its place.
+    pub replaced: Seconds,
+}
+
+impl Choice {
+    /// The site as it is: everything in place, all nodes and slots, one pipeline, first come first
+    /// served. `None`: the site does not say what its nodes are.
+    pub fn plain(site: &Site, workload: &Workload, project: TierId) -> Option<Self> {
+        let nodes = site.nodes()?;
+        Some(Self {
+            placements: placements(&Rules::none(), workload),
+            project,
+            pools: BTreeMap::new(),
+            nodes: nodes.count,
+            slots: nodes.slots,
+            pipelines: 1,
+            stagger: Seconds::ZERO,
+            policy: PolicyId("fifo"),
+            low: Vec::new(),
+            spot: None,
+        })
+    }
 }
 
 /// The name of an entry of the table of policies, such as `fifo`.

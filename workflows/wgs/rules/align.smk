@@ -18,10 +18,11 @@ rule split:
     output:
         temp(expand("split/{{sample}}/{piece}_{mate}.fq", piece=PIECES, mate=MATES)),
     params:
-        folder="split/{sample}",
+        folder=lambda wildcards, output: os.path.dirname(output[0]),
         pieces=len(PIECES),
+        split=script("split_fastq"),
     shell:
-        "{PYTHON} {SCRIPTS}/split_fastq.py {input} --pieces {params.pieces} --out {params.folder}"
+        "{params.split} {input} --pieces {params.pieces} --out {params.folder}"
 
 
 rule map:
@@ -56,8 +57,10 @@ rule scatter:
         bai=expand("sort/{{sample}}/{piece}.bam.bai", piece=PIECES),
     output:
         temp(directory("scatter/{sample}")),
+    params:
+        scatter=script("scatter"),
     shell:
-        "{PYTHON} {SCRIPTS}/scatter.py {input.bam} --out {output}"
+        "{params.scatter} {input.bam} --out {output}"
 
 
 rule gather:
@@ -81,7 +84,7 @@ rule mark_duplicates:
         md5=temp("markdup/{sample}/{place}.bam.md5"),
         metrics=temp("markdup/{sample}/{place}.metrics"),
     params:
-        sorted="markdup/{sample}/{place}.sorted.bam",
+        sorted=lambda wildcards, output: output.bam.removesuffix(".bam") + ".sorted.bam",
     log:
         "log/mark_duplicates/{sample}.{place}.txt",
     shell:
@@ -110,7 +113,7 @@ rule sample_bam:
         samtools view --no-PG -H {input[0]} | grep -v -E '^@(PG|CO)' > {output.header}
         samtools cat --no-PG -h {output.header} -o {output.bam} {input}
         samtools index {output.bam} {output.bai}
-        (cd results && md5sum {wildcards.sample}.bam > {wildcards.sample}.bam.md5)
+        (cd $(dirname {output.bam}) && md5sum {wildcards.sample}.bam > {wildcards.sample}.bam.md5)
         """
 
 

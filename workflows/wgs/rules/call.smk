@@ -24,6 +24,8 @@ rule call:
     params:
         where=lambda wildcards: REGIONS[wildcards.region],
         limits=CALLING,
+        fisher_filter=script("fisher_filter"),
+        panel_filter=script("panel_filter"),
     log:
         "log/call/{region}.txt",
     shell:
@@ -31,13 +33,13 @@ rule call:
         samtools mpileup -B -q {params.limits[min_mapping_quality]} \
             -Q {params.limits[min_base_quality]} -f {input.ref} -r {params.where} \
             {input.bams} > {output.pileup} 2> {log}
-        {PYTHON} {SCRIPTS}/fisher_filter.py {output.pileup} {output.fisher} \
+        {params.fisher_filter} {output.pileup} {output.fisher} \
             --min-depth {params.limits[min_depth]} \
             --min-alt-reads {params.limits[min_alt_reads]} \
             --min-tumour-fraction {params.limits[min_tumour_fraction]} \
             --max-normal-fraction {params.limits[max_normal_fraction]} \
             --max-fisher-p {params.limits[max_fisher_p]}
-        {PYTHON} {SCRIPTS}/panel_filter.py {output.fisher} {output.vcf} --panel {input.panel} \
+        {params.panel_filter} {output.fisher} {output.vcf} --panel {input.panel} \
             --min-mapping-quality {params.limits[min_mapping_quality]} \
             --min-base-quality {params.limits[min_base_quality]} \
             --min-eb-score {params.limits[min_eb_score]}
@@ -76,9 +78,10 @@ rule report:
     output:
         "results/report.txt",
     params:
-        metrics=lambda wildcards, input: [f"{path.split('/')[1]}={path}" for path in input.metrics],
+        metrics=lambda wildcards, input: [f"{path.split('/')[-2]}={path}" for path in input.metrics],
+        report=script("report"),
     shell:
-        "{PYTHON} {SCRIPTS}/report.py --truth {input.truth} --calls {input.vcf} "
+        "{params.report} --truth {input.truth} --calls {input.vcf} "
         "--metrics {params.metrics} --out {output}"
 
 
@@ -92,4 +95,4 @@ rule checksums:
     output:
         "results/md5sums.txt",
     shell:
-        "(cd results && md5sum $(basename -a {input} | LC_ALL=C sort)) > {output}"
+        "(cd $(dirname {output}) && md5sum $(basename -a {input} | LC_ALL=C sort)) > {output}"

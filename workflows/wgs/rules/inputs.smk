@@ -14,6 +14,7 @@ rule inputs:
     output:
         INPUT_FILES,
     params:
+        simulate=script("make_inputs"),
         ready=config["inputs"] or "",     # "--config genome=" gives None, not ""
         seed=config["seed"],
         genome=config["genome"] or "",
@@ -25,7 +26,7 @@ rule inputs:
         if [ -n "{params.ready}" ]; then
             for file in {output}; do cp "{params.ready}/$(basename "$file")" "$file"; done
         else
-            {PYTHON} {input[0]} --out data --seed {params.seed} \
+            {params.simulate} --out $(dirname {output[0]}) --seed {params.seed} \
                 --genome "{params.genome}" --sequences {params.sequences} \
                 --depth {params.depth} --processes {threads}
         fi

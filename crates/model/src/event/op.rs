@@ -226,6 +226,18 @@ impl OpKey {
         Self { op, shape }
     }
 
+    /// The key with these names, as a run file has them; `None` for a kind that this Forebay does
+    /// not know.
+    pub fn from_names(op: &str, size: Option<&str>, pattern: Option<&str>) -> Option<Self> {
+        let op = Op::from_name(op)?;
+        if op.group() != OpGroup::Data {
+            return Some(Self::plain(op));
+        }
+        let size = SizeClass::ALL.into_iter().find(|class| Some(class.name()) == size)?;
+        let pattern = Pattern::ALL.into_iter().find(|p| Some(p.name()) == pattern)?;
+        Some(Self { op, shape: Some((size, pattern)) })
+    }
+
     /// The kind.
     pub const fn op(self) -> Op {
         self.op
@@ -283,7 +295,10 @@ mod tests {
     #[test]
     fn every_index_is_one_key_and_back() {
         for index in 0..OpKey::COUNT {
-            assert_eq!(OpKey::from_index(index).expect("below COUNT").index(), index);
+            let key = OpKey::from_index(index).expect("below COUNT");
+            assert_eq!(key.index(), index);
+            let (size, pattern) = (key.size().map(|s| s.name()), key.pattern().map(|p| p.name()));
+            assert_eq!(OpKey::from_names(key.op().name(), size, pattern), Some(key));
         }
         assert_eq!(OpKey::from_index(OpKey::COUNT), None);
         assert_eq!(OpKey::COUNT, Op::ALL.len() + 3 * 7);

@@ -1,5 +1,6 @@
 //! The end of a run: processes become tasks, and operations become rows for people.
 
+use super::given;
 use super::header::{self, key};
 use super::reader::read_processes;
 use super::sql::{bytes, int, uint};
@@ -13,13 +14,9 @@ use std::collections::HashMap;
 /// Folds a run. May be done again: what an earlier fold wrote is replaced.
 pub(super) fn fold(conn: &mut Connection) -> rusqlite::Result<()> {
     let tx = conn.transaction()?;
-    tx.execute_batch("DELETE FROM tasks; DELETE FROM ops; DELETE FROM not_seen;")?;
-    let seen = Seen::new(read_processes(&tx)?, read_wrote(&tx)?, read_notes(&tx)?);
-    let claims = crate::tasks::assign(&seen);
-    let last_seen = read_last_seen(&tx)?;
-    write_tasks(&tx, &seen, &claims, &last_seen, header::load_end(&tx)?)?;
-    for (program, count) in crate::tasks::not_seen(&seen) {
-        tx.execute("INSERT INTO not_seen VALUES (?1, ?2)", params![program, int(count)])?;
+    tx.execute_batch("DELETE FROM ops; DELETE FROM not_seen;")?;
+    if !given::has_tasks(&tx)? {
+        recognise(&tx)?;
     }
     tx.execute_batch(
         "INSERT INTO ops
@@ -33,6 +30,19 @@ pub(super) fn fold(conn: &mut Connection) -> rusqlite::Result<()> {
     )?;
     header::set(&tx, key::FOLDED, 1)?;
     tx.commit()
+}
+
+/// Finds the tasks among the processes.
+fn recognise(c: &Connection) -> rusqlite::Result<()> {
+    c.execute("DELETE FROM tasks", [])?;
+    let seen = Seen::new(read_processes(c)?, read_wrote(c)?, read_notes(c)?);
+    let claims = crate::tasks::assign(&seen);
+    let last_seen = read_last_seen(c)?;
+    write_tasks(c, &seen, &claims, &last_seen, header::load_end(c)?)?;
+    for (program, count) in crate::tasks::not_seen(&seen) {
+        c.execute("INSERT INTO not_seen VALUES (?1, ?2)", params![program, int(count)])?;
+    }
+    Ok(())
 }
 
 /// An absolute path from a tree's and one inside it.
@@ -141,7 +151,8 @@ fn write_tasks(
     }
     let commands_task = seen.command().and_then(|command| claims.of[command]);
     let mut insert = c.prepare(
-        "INSERT INTO tasks VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 0)",
+        "INSERT INTO tasks VALUES
+         (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 0, NULL, NULL)",
     )?;
     for (place, (task, sum)) in claims.tasks.iter().zip(&sums).enumerate() {
         let of_command = end.filter(|_| Some(place) == commands_task);

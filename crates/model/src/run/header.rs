@@ -15,6 +15,21 @@ pub enum Origin {
     Measured,
     /// It was computed by the simulator.
     Simulated,
+    /// It happened, and another tool's records tell it.
+    Imported,
+}
+
+impl Origin {
+    const ALL: [Self; 3] = [Self::Measured, Self::Simulated, Self::Imported];
+
+    /// The name in the run file.
+    pub const fn name(self) -> &'static str {
+        ["measured", "simulated", "imported"][self as usize]
+    }
+
+    fn from_name(name: &str) -> Self {
+        Self::ALL.into_iter().find(|origin| origin.name() == name).unwrap_or_default()
+    }
 }
 
 /// What is known when a run starts.
@@ -94,12 +109,8 @@ fn get_string(c: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
 impl Header {
     /// Writes all keys of a run that starts.
     pub(super) fn store(&self, c: &Connection) -> rusqlite::Result<()> {
-        let origin = match self.origin {
-            Origin::Measured => "measured",
-            Origin::Simulated => "simulated",
-        };
         set(c, "forebay", self.forebay.clone())?;
-        set(c, "origin", origin.to_owned())?;
+        set(c, "origin", self.origin.name().to_owned())?;
         set(c, "started_unix_us", int(self.started_unix.0))?;
         let words = crate::privacy::mask_words(&self.command);
         set(c, key::COMMAND, words_to_json(words.iter().map(|word| &**word)))?;
@@ -130,10 +141,7 @@ impl Header {
 
     /// Reads them back. The salt of an anonymised run is gone for good, so `privacy` is not told.
     pub(super) fn load(c: &Connection) -> rusqlite::Result<Self> {
-        let origin = match get_string(c, "origin")?.as_deref() {
-            Some("simulated") => Origin::Simulated,
-            _ => Origin::Measured,
-        };
+        let origin = get_string(c, "origin")?.unwrap_or_default();
         let number = |key| -> rusqlite::Result<Option<u64>> { Ok(get_int(c, key)?.map(uint)) };
         let command = get_string(c, key::COMMAND)?.unwrap_or_default();
         let mut more = Vec::new();
@@ -146,7 +154,7 @@ impl Header {
         }
         Ok(Self {
             forebay: get_string(c, "forebay")?.unwrap_or_default(),
-            origin,
+            origin: Origin::from_name(&origin),
             started_unix: Micros(number("started_unix_us")?.unwrap_or(0)),
             command: words_from_json(&command),
             directory: get_bytes(c, key::DIRECTORY)?.unwrap_or_default(),

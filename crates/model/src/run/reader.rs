@@ -48,8 +48,12 @@ pub struct TaskRow {
     pub rchar_upper: Option<ByteCount>,
     /// Bytes written at most, if known.
     pub wchar_upper: Option<ByteCount>,
-    /// Time of its operations, summed.
-    pub waited: Micros,
+    /// Time of its operations, summed, if known.
+    pub waited: Option<Micros>,
+    /// Cores that it was given, if told.
+    pub cores: Option<u32>,
+    /// The most memory that it took, if told.
+    pub memory: Option<ByteCount>,
 }
 
 /// A process with what was last known of it.
@@ -184,10 +188,14 @@ impl Run {
 
     /// Tasks, by number.
     pub fn tasks(&self) -> Result<Vec<TaskRow>> {
+        let (cores, memory) = (self.since(4, "cores"), self.since(4, "memory_bytes"));
         self.rows(
-            "SELECT task, name, engine, key, kind, started_us, ended_us, exit_status, processes,
-                    cpu_user_us, cpu_system_us, rchar_upper, wchar_upper, waited_us
-             FROM tasks ORDER BY task",
+            &format!(
+                "SELECT task, name, engine, key, kind, started_us, ended_us, exit_status, processes,
+                        cpu_user_us, cpu_system_us, rchar_upper, wchar_upper, waited_us,
+                        {cores}, {memory}
+                 FROM tasks ORDER BY task"
+            ),
             |r| {
                 Ok(TaskRow {
                     id: r.get(0)?,
@@ -203,10 +211,29 @@ impl Run {
                     cpu_system: micros(r, 10)?,
                     rchar_upper: count(r, 11)?,
                     wchar_upper: count(r, 12)?,
-                    waited: micros(r, 13)?.unwrap_or_default(),
+                    waited: micros(r, 13)?,
+                    cores: r.get(14)?,
+                    memory: count(r, 15)?,
                 })
             },
         )
+    }
+
+    /// What waited for what where it is told: a task, and one that had to be done before.
+    pub fn waits(&self) -> Result<Vec<(u32, u32)>> {
+        if self.format < 4 {
+            return Ok(Vec::new());
+        }
+        self.rows("SELECT task, after FROM waits ORDER BY task, after", |r| {
+            Ok((r.get(0)?, r.get(1)?))
+        })
+    }
+
+    /// When the last name of a file was removed, by the file's number.
+    pub fn gone(&self) -> Result<Vec<(FileId, Micros)>> {
+        let gone = self.since(4, "gone_us");
+        let query = format!("SELECT file, {gone} FROM files WHERE {gone} NOT NULL ORDER BY file");
+        self.rows(&query, |r| Ok((FileId(r.get(0)?), micros(r, 1)?.unwrap_or_default())))
     }
 
     /// Processes, by number.
@@ -308,6 +335,14 @@ impl Run {
             }
         }
         Ok(samples)
+    }
+
+    /// How long each process waited for its operations, in nanoseconds, by process.
+    pub fn waited(&self) -> Result<Vec<(ProcessId, u64)>> {
+        self.rows(
+            "SELECT process, sum(time_ns) FROM process_ops WHERE process NOT NULL GROUP BY process",
+            |r| Ok((ProcessId(r.get(0)?), number(r, 1)?.unwrap_or(0))),
+        )
     }
 
     /// Files seen open outside the covered trees.

@@ -1,6 +1,6 @@
--- The run file of Forebay, version 3: one SQLite file for one run.
+-- The run file of Forebay, version 4: one SQLite file for one run.
 --
--- PRAGMA application_id = 0x4642524E ("FBRN"); PRAGMA user_version = 3.
+-- PRAGMA application_id = 0x4642524E ("FBRN"); PRAGMA user_version = 4.
 --
 -- Conventions: NULL means "not seen" or "not known", never 0. Names end in their unit: _us are
 -- microseconds, _bytes are bytes. Times are counted from the start of the run (header.started_unix_us).
@@ -38,8 +38,17 @@ CREATE TABLE tasks (
   cpu_system_us INTEGER,
   rchar_upper   INTEGER,           -- bytes read at most, from /proc (pipes included); NULL: not known
   wchar_upper   INTEGER,           -- bytes written at most
-  waited_us     INTEGER NOT NULL   -- sum of the time of its operations on covered files
+  waited_us     INTEGER,           -- sum of the time of its operations on covered files; NULL: not known
+  cores         INTEGER,           -- cores that it was given; NULL: not told
+  memory_bytes  INTEGER            -- the most memory that it took; NULL: not told
 );
+
+-- What waited for what, where it is told and not to be seen from files.
+CREATE TABLE waits (
+  task  INTEGER NOT NULL,          -- tasks.task
+  after INTEGER NOT NULL,          -- tasks.task that had to be done before
+  PRIMARY KEY (task, after)
+) WITHOUT ROWID;
 
 -- Processes that touched covered files, and their ancestors inside the run.
 CREATE TABLE processes (
@@ -75,7 +84,8 @@ CREATE TABLE files (
   tree  INTEGER NOT NULL,          -- trees.tree
   path  NOT NULL,                  -- relative to the tree
   class INTEGER NOT NULL,          -- classes.class
-  home  INTEGER                    -- trees.tree of the tier that holds its bytes; NULL: in place
+  home  INTEGER,                   -- trees.tree of the tier that holds its bytes; NULL: in place
+  gone_us INTEGER                  -- its last name was removed; NULL: not, or not seen
 );
 
 -- One row for each open file from open to close.

@@ -195,7 +195,7 @@ fn processes_become_tasks_and_operations_theirs() {
         (tasks[1].cpu_user, tasks[1].rchar_upper),
         (Some(Micros(7_000)), Some(ByteCount(50)))
     );
-    assert_eq!(tasks[1].waited, Micros(4_000));
+    assert_eq!(tasks[1].waited, Some(Micros(4_000)));
     let ops = run.ops().expect("ops");
     let write = ops.iter().find(|o| o.op == "write").expect("writes");
     assert_eq!((write.task, write.count, write.bytes), (Some(2), 3, ByteCount(4106)));
@@ -372,10 +372,56 @@ fn a_run_of_an_older_format_is_read_and_what_it_lacks_was_not_seen() {
     };
     assert!(copies(&dest).contains(&Some(TreeId(1))));
     let conn = rusqlite::Connection::open(&dest).expect("opened");
-    let older = "ALTER TABLE opens DROP COLUMN copy; PRAGMA user_version = 2";
+    let older = "ALTER TABLE opens DROP COLUMN copy; DROP TABLE waits;
+                 ALTER TABLE tasks DROP COLUMN cores; ALTER TABLE tasks DROP COLUMN memory_bytes;
+                 ALTER TABLE files DROP COLUMN gone_us; PRAGMA user_version = 2";
     conn.execute_batch(older).expect("changed");
     drop(conn);
+    let run = Run::open(&dest).expect("it is readable");
+    assert_eq!(run.waits().expect("none").len() + run.gone().expect("none").len(), 0);
+    assert!(run.tasks().is_ok());
     assert!(!copies(&dest).is_empty() && copies(&dest).iter().all(Option::is_none));
+}
+
+#[test]
+fn told_tasks_stay_as_they_were_told_and_get_their_operations() {
+    let (_directory, state, dest) = place();
+    let header = Header { origin: Origin::Imported, ..header() };
+    let mut writer = RunWriter::create(&state, header.clone()).expect("a new run file");
+    let told = |number, after: &[u32]| GivenTask {
+        process: ProcessId(number),
+        name: "ALIGN".into(),
+        engine: "nextflow".into(),
+        key: Some("sample1".into()),
+        after: after.iter().copied().map(ProcessId).collect(),
+        ended: Some(Micros(70)),
+        rchar: Some(ByteCount(5)),
+        cores: Some(4),
+        ..GivenTask::default()
+    };
+    let operation = ops(Some(8), OpKey::plain(Op::Open), 1, 2_000, 0);
+    let facts = [told(7, &[]), told(8, &[7])].map(Fact::Task);
+    writer.write(&[&facts[..], &[operation]].concat()).expect("facts");
+    writer.finish().expect("folded");
+    writer.finish().expect("folded again, as after a kill");
+    writer.copy_to(&dest).expect("copied");
+    let run = Run::open(&dest).expect("readable");
+    assert_eq!(run.header().expect("header").origin, Origin::Imported);
+    let tasks = run.tasks().expect("tasks");
+    let told: Vec<_> = tasks.iter().map(|t| (t.id, t.cores, t.memory, t.waited)).collect();
+    assert_eq!(told, [(7, Some(4), None, None), (8, Some(4), None, Some(Micros(2)))]);
+    assert_eq!((tasks[0].started, tasks[0].rchar_upper), (None, Some(ByteCount(5))));
+    assert_eq!(run.waits().expect("waits"), [(8, 7)]);
+    assert_eq!(Summary::of(&run).expect("added up").tasks[0].count, 2);
+}
+
+#[test]
+fn a_file_that_lost_its_last_name_says_when() {
+    let (_directory, state, _) = place();
+    let mut writer = written(&state, Privacy::default());
+    writer.write(&[Fact::Gone { id: FileId(2), at: Micros(77) }]).expect("written");
+    let gone = Run::open(&state).and_then(|run| run.gone()).expect("readable");
+    assert_eq!(gone, [(FileId(2), Micros(77))]);
 }
 
 #[test]

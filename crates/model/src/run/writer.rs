@@ -2,7 +2,7 @@
 
 use super::header::{self, Header};
 use super::sql::{Text, error, int, words_to_json};
-use super::{APPLICATION_ID, SCHEMA, SCHEMA_VERSION, copy, fold};
+use super::{APPLICATION_ID, SCHEMA, SCHEMA_VERSION, copy, fold, given};
 use crate::event::{
     EngineFile, Fact, File, Op, OpKey, Open, Ops, Outside, Process, ProcessCounters, Sample, Tree,
 };
@@ -132,6 +132,7 @@ fn write_one(c: &Connection, fact: &Fact) -> rusqlite::Result<()> {
         Fact::Tree(tree) => write_tree(c, tree),
         Fact::Process(process) => write_process(c, process),
         Fact::ProcessCounters(counters) => write_counters(c, counters),
+        Fact::Task(task) => given::write_task(c, task),
         Fact::ProcessEnded { id, at } => run(
             c,
             "INSERT INTO processes (process, ended_us) VALUES (?1, ?2)
@@ -142,6 +143,9 @@ fn write_one(c: &Connection, fact: &Fact) -> rusqlite::Result<()> {
             run(c, "INSERT OR REPLACE INTO classes VALUES (?1, ?2)", params![id.0, pattern])
         }
         Fact::File(file) => write_file(c, file),
+        Fact::Gone { id, at } => {
+            run(c, "UPDATE files SET gone_us = ?2 WHERE file = ?1", params![id.0, int(at.0)])
+        }
         Fact::Open(open) => write_open(c, open),
         Fact::Ops(ops) => write_ops(c, ops),
         Fact::Sample(sample) => write_sample(c, sample),
@@ -151,7 +155,11 @@ fn write_one(c: &Connection, fact: &Fact) -> rusqlite::Result<()> {
     }
 }
 
-fn run(c: &Connection, sql: &str, values: impl rusqlite::Params) -> rusqlite::Result<()> {
+pub(super) fn run(
+    c: &Connection,
+    sql: &str,
+    values: impl rusqlite::Params,
+) -> rusqlite::Result<()> {
     c.prepare_cached(sql)?.execute(values).map(drop)
 }
 
@@ -218,7 +226,7 @@ fn write_counters(c: &Connection, p: &ProcessCounters) -> rusqlite::Result<()> {
 fn write_file(c: &Connection, f: &File) -> rusqlite::Result<()> {
     run(
         c,
-        "INSERT OR REPLACE INTO files VALUES (?1, ?2, ?3, ?4, ?5)",
+        "INSERT OR REPLACE INTO files (file, tree, path, class, home) VALUES (?1, ?2, ?3, ?4, ?5)",
         params![f.id.0, f.tree.0, Text(&f.path), f.class.0, f.home.map(|home| home.0)],
     )
 }

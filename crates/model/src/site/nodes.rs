@@ -4,7 +4,7 @@ use crate::ByteCount;
 use crate::toml::{Entry, Flaw};
 
 /// The machines of a site, all alike.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Nodes {
     /// How many.
     pub count: u32,
@@ -16,22 +16,30 @@ pub struct Nodes {
     pub memory: Option<ByteCount>,
     /// What it is called in a price sheet, such as `ec2.m6id.8xlarge`.
     pub instance: Option<String>,
+    /// Slots of the first one that the workflow engine itself takes.
+    pub reserved: u32,
+    /// How fast a core computes, against one of those on which a workload was timed.
+    pub speed: f64,
 }
 
 impl Nodes {
     pub(super) fn read(entry: Entry<'_>) -> Result<Self, Flaw> {
         let table = entry.table()?;
-        table.only(&["count", "slots", "cores", "memory", "instance"])?;
+        table.only(&["count", "slots", "cores", "memory", "instance", "reserved", "speed"])?;
         let cores = table.need("cores")?.whole(1, 1 << 16)?;
+        let count = table.get("count").map_or(Ok(1), |entry| entry.whole(1, 1 << 20))?;
+        let slots = table.get("slots").map_or(Ok(cores), |entry| entry.whole(1, 1 << 16))?;
+        // With one node, one slot must be left for tasks.
+        let most = if count == 1 { slots - 1 } else { slots };
+        let instance = table.get("instance").map(|entry| entry.text().map(str::to_owned));
         Ok(Self {
-            count: table.get("count").map_or(Ok(1), |entry| entry.whole(1, 1 << 20))?,
-            slots: table.get("slots").map_or(Ok(cores), |entry| entry.whole(1, 1 << 16))?,
+            count,
+            slots,
+            reserved: table.get("reserved").map_or(Ok(0), |entry| entry.whole(0, most))?,
+            speed: table.get("speed").map_or(Ok(1.0), |entry| entry.number(1e-3, 1e3))?,
             cores,
             memory: table.get("memory").map(Entry::bytes).transpose()?,
-            instance: table
-                .get("instance")
-                .map(|entry| entry.text().map(str::to_owned))
-                .transpose()?,
+            instance: instance.transpose()?,
         })
     }
 }

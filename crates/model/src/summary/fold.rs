@@ -24,6 +24,7 @@ pub(super) fn summary(run: &Run) -> Result<Summary> {
     let tasks = tasks::by_name(&rows, &ops, &opened);
     let busy: Micros = tasks.iter().filter(|t| !t.driver).filter_map(|t| t.wall_us).sum();
     let waited_by_tasks: Micros = tasks.iter().filter(|t| !t.driver).map(|t| t.waited_us).sum();
+    let waits_known = rows.iter().any(|task| task.waited.is_some());
     let cpu = ended.and_then(|end| Some(end.cpu_user? + end.cpu_system?));
     let attributed: Micros = tasks.iter().filter_map(|t| t.cpu_us).sum();
     let mut summary = Summary {
@@ -37,7 +38,7 @@ pub(super) fn summary(run: &Run) -> Result<Summary> {
         complete: run.complete()?,
         tiers: tasks::tiers(&trees, &ops, &opened),
         waited_us: ops.iter().map(|row| row.time).sum(),
-        waited_share: (busy > Micros::ZERO).then(|| ratio(waited_by_tasks, busy)),
+        waited_share: (busy > Micros::ZERO && waits_known).then(|| ratio(waited_by_tasks, busy)),
         hidden: opened.hidden,
         pressure_share: pressure(&samples, wall),
         classes: costliest_classes(&ops, &classes, &opened),

@@ -33,7 +33,7 @@ pub(super) fn by_name(tasks: &[TaskRow], ops: &[OpRow], opened: &Opened) -> Vec<
                 wall_us: (!walls.is_empty()).then(|| walls.iter().copied().sum()),
                 wall_median_us: median(&walls),
                 cpu_us: total(group.iter().map(|t| Some(t.cpu_user? + t.cpu_system?))),
-                waited_us: group.iter().map(|t| t.waited).sum(),
+                waited_us: group.iter().filter_map(|t| t.waited).sum(),
                 read: Amount { at_most: bytes(&group, |t| t.rchar_upper), ..io.read },
                 written: Amount { at_most: bytes(&group, |t| t.wchar_upper), ..io.written },
                 files: io.files,

@@ -30,6 +30,11 @@ fn claim(seen: &Seen, claims: &mut Claims) {
             continue;
         }
         let row = &seen.processes[process];
+        if row.argv.is_empty() && row.exe.is_none() && parents_task.is_some() {
+            // Gone before anybody could look: its parent between fork and exec, mostly.
+            claims.of[process] = parents_task;
+            continue;
+        }
         let name = name(row);
         let task = if Some(process) == command || is_driver(row) {
             *drivers.entry(name).or_insert_with_key(|name| {

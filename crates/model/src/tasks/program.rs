@@ -14,8 +14,8 @@ const DRIVERS: &[&str] = &[
     "taskset", "numactl", "chrt", "strace", "unshare", "setpriv", "tini", "catchsegv", "script",
     "conda", "mamba", "micromamba", "singularity", "apptainer", "starter", "forebay",
     "jspawnhelper",
-    // workflow engines
-    "snakemake", "nextflow", "nextflow.cli.Launcher", "Trinity", "cwltool", "toil", "miniwdl",
+    // workflow engines, and the solver that one asks what to start next
+    "cbc", "snakemake", "nextflow", "nextflow.cli.Launcher", "Trinity", "cwltool", "toil", "miniwdl",
 ];
 
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh"];

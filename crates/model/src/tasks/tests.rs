@@ -121,3 +121,13 @@ fn strange_trees_end() {
     assert!(claims.of.iter().all(Option::is_some));
     assert!(assigned(&[]).of.is_empty());
 }
+
+#[test]
+fn a_process_that_was_gone_too_soon_is_part_of_its_parent() {
+    let mut nameless = process(2, Some(1), "");
+    nameless.argv.clear();
+    let rows = vec![process(1, None, "snakemake"), nameless, process(3, Some(1), "cbc in.mps")];
+    let claims = assign(&Seen::new(rows, vec![], vec![]));
+    assert_eq!(claims.of, [Some(0), Some(0), Some(1)]);
+    assert!(claims.tasks.iter().all(|task| task.driver), "the solver is the engine's");
+}

@@ -53,6 +53,7 @@ fn advice(ended: f64, utilisation: f64) -> Vec<Advice> {
         stagger: Seconds::ZERO,
         policy: PolicyId("fifo"),
         low: vec![],
+        spot: None,
     };
     let task = TaskOutcome {
         pipeline: 0,

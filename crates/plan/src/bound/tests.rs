@@ -4,7 +4,7 @@ use crate::PolicyId;
 use crate::space::Frames;
 use forebay_model::event::{Op, OpKey};
 use forebay_model::workload::*;
-use forebay_model::{ByteCount, Seconds, TierId};
+use forebay_model::{ByteCount, Seconds, Site, TierId};
 
 const SITE: &str = r#"
 [nodes]
@@ -60,8 +60,8 @@ fn bounds(count: u32, chain: bool) -> (Bounds, Space) {
         split_pools: false,
     };
     let space = Space::new(&site, &workload, &project, &frames);
-    let floor = Profiles::new(&site, &project, false);
-    (Bounds::new(&site, &workload, &space, &floor), space)
+    let scene = Scene::new(&site, &workload).expect("a scene");
+    (Bounds::new(&scene, &space), space)
 }
 
 #[track_caller]

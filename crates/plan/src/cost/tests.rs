@@ -96,6 +96,7 @@ fn choice(home: Home) -> Choice {
         stagger: Seconds::ZERO,
         policy: PolicyId("fifo"),
         low: vec![],
+        spot: None,
     }
 }
 

@@ -1,0 +1,52 @@
+//! Tasks that are told, not recognised: of a simulated run, or by another tool's records.
+
+use super::header;
+use super::sql::int;
+use super::writer::run;
+use crate::event::GivenTask;
+use crate::{Micros, Origin};
+use rusqlite::{Connection, params};
+
+/// Are the tasks of this run told? Then there is nothing to recognise, and what was told stays.
+pub(super) fn has_tasks(c: &Connection) -> rusqlite::Result<bool> {
+    Ok(header::Header::load(c)?.origin != Origin::Measured)
+}
+
+/// Writes a task, and the process that stands for it. Told again, the latest wins.
+pub(super) fn write_task(c: &Connection, task: &GivenTask) -> rusqlite::Result<()> {
+    let (id, time) = (task.process.0, |at: Option<Micros>| at.map(|at| int(at.0)));
+    run(
+        c,
+        "INSERT INTO processes (process, task, started_us, ended_us) VALUES (?1, ?1, ?2, ?3)
+         ON CONFLICT (process) DO UPDATE SET task = excluded.task,
+           started_us = excluded.started_us, ended_us = excluded.ended_us",
+        params![id, time(task.started), time(task.ended)],
+    )?;
+    run(
+        c,
+        "INSERT OR REPLACE INTO tasks
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+        params![
+            id,
+            task.name,
+            task.engine,
+            task.key,
+            if task.driver { "driver" } else { "task" },
+            time(task.started),
+            time(task.ended),
+            task.exit_status,
+            time(task.cpu_user),
+            time(task.cpu_system),
+            task.rchar.map(|bytes| int(bytes.0)),
+            task.wchar.map(|bytes| int(bytes.0)),
+            time(task.waited),
+            task.cores,
+            task.memory.map(|bytes| int(bytes.0)),
+        ],
+    )?;
+    run(c, "DELETE FROM waits WHERE task = ?1", [id])?;
+    for before in &task.after {
+        run(c, "INSERT OR IGNORE INTO waits VALUES (?1, ?2)", params![id, before.0])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! Least squares for `seconds = price of its group x count + seconds for each byte x bytes`, with
+//! no negative number.
+
+/// What was measured together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Point {
+    pub(super) count: f64,
+    pub(super) bytes: f64,
+    pub(super) secs: f64,
+}
+
+/// A price for each group, and what a byte costs in all of them.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Fitted {
+    pub(super) prices: Vec<f64>,
+    pub(super) secs_per_byte: f64,
+}
+
+/// Points weigh `1 / count`, for the spread of a sum grows with what is summed. For a given cost of
+/// bytes the best prices are plain quotients, so only that one number is searched; the error is
+/// convex in it.
+pub(super) fn fit(groups: &[Vec<Point>]) -> Fitted {
+    let total = |of: fn(&Point) -> f64| groups.iter().flatten().map(of).sum::<f64>();
+    let (secs, bytes) = (total(|point| point.secs), total(|point| point.bytes));
+    let mut secs_per_byte = 0.0;
+    if bytes > 0.0 && secs > 0.0 {
+        // More than all of the time can't be due to bytes.
+        let (mut low, mut high) = (0.0, secs / bytes);
+        for _ in 0..100 {
+            let (left, right) = (low + (high - low) / 3.0, high - (high - low) / 3.0);
+            if error(groups, left) <= error(groups, right) { high = right } else { low = left }
+        }
+        secs_per_byte = (low + high) / 2.0;
+        // Where bytes say nothing, the error is flat and the search ends anywhere.
+        if error(groups, 0.0) <= error(groups, secs_per_byte) * (1.0 + 1e-9) {
+            secs_per_byte = 0.0;
+        }
+    }
+    let prices = groups.iter().map(|group| price(group, secs_per_byte)).collect();
+    Fitted { prices, secs_per_byte }
+}
+
+fn price(group: &[Point], secs_per_byte: f64) -> f64 {
+    let count: f64 = group.iter().map(|point| point.count).sum();
+    let left: f64 = group.iter().map(|point| point.secs - secs_per_byte * point.bytes).sum();
+    if count > 0.0 { (left / count).max(0.0) } else { 0.0 }
+}
+
+fn error(groups: &[Vec<Point>], secs_per_byte: f64) -> f64 {
+    let of_group = |group: &Vec<Point>| {
+        let price = price(group, secs_per_byte);
+        let miss = |point: &Point| {
+            let miss = point.secs - price * point.count - secs_per_byte * point.bytes;
+            miss * miss / point.count
+        };
+        group.iter().map(miss).sum::<f64>()
+    };
+    groups.iter().map(of_group).sum()
+}

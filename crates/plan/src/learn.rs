@@ -1,0 +1,184 @@
+//! From one run to its workload: what there was to do, apart from where it ran.
+//!
+//! Who wrote and who read a file says what waits for what; wall time without waits for storage is
+//! computing; operations and bytes come as they were counted. What one run can't show is a
+//! [`Doubt`](forebay_model::workload::Doubt), never a guess without a word. What it is not: a
+//! judgement of the storage that the run had; that is [`fit`](crate::fit).
+
+mod blocked;
+mod doubts;
+mod edges;
+mod engine;
+mod files;
+mod operations;
+pub(crate) mod rows;
+mod sets;
+mod timeline;
+
+use doubts::Found;
+use edges::Edges;
+use engine::Engine;
+use files::Who;
+use forebay_model::workload::{NotWorkload, Step, Task, TaskId, TaskKind, TaskKindId};
+use forebay_model::{Run, Seconds, Workload};
+use operations::Operations;
+use rows::Rows;
+use sets::Sets;
+use std::collections::BTreeMap;
+use std::fmt;
+use timeline::Timeline;
+
+/// What a run teaches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Learnt {
+    /// What there was to do.
+    pub workload: Workload,
+    /// The storages that it ran on, as they behaved.
+    pub storages: Vec<crate::fit::Storage>,
+    /// How it went, to compare a simulation with.
+    pub measured: Measured,
+}
+
+/// How the run went.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// From the start to the end of the command.
+    pub makespan: Seconds,
+    /// The most cores that its tasks took at once.
+    pub slots: u32,
+}
+
+/// Why nothing can be learnt from a run, with the run's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotLearnt(String);
+
+impl fmt::Display for NotLearnt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotLearnt {}
+
+/// Learns the workload of a run, measured, simulated or imported.
+///
+/// # Errors
+/// The run can't be read, has no task, or its tasks wait for each other in a circle; the message
+/// names the file and the place.
+pub fn learn(run: &Run) -> Result<Learnt, NotLearnt> {
+    let path = run.path().display();
+    let rows = Rows::read(run).map_err(|error| NotLearnt(error.to_string()))?;
+    from_rows(&rows).map_err(|why| NotLearnt(format!("cannot learn from run file {path}: {why}")))
+}
+
+fn from_rows(rows: &Rows) -> Result<Learnt, String> {
+    let line = Timeline::of(rows);
+    if line.ran.is_empty() {
+        return Err("it has no task".to_owned());
+    }
+    let files = files::used(rows, &line);
+    let edges = Edges::of(rows, &line, &files)?;
+    let gaps = line.gaps(&edges.ready(&line));
+    let operations = Operations::of(rows, &line);
+    // The engine's first task, if there is one, comes before all others.
+    let base = u32::from(line.first_start() > 0.0);
+    let mut place = vec![TaskId(0); line.ran.len()];
+    for (at, &task) in edges.order.iter().enumerate() {
+        place[task] = TaskId(base + at as u32);
+    }
+    let mut sets = Sets::of(rows, &line, &files, &place);
+    let engine = Engine::of(rows, &line, &gaps, &operations, &mut sets);
+    let mut work = Workload { name: name(rows), ..Workload::default() };
+    let mut kinds = Kinds::default();
+    if base == 1 {
+        work.tasks.push(kinds.join(&mut work.kinds, &engine, "start", vec![], &engine.start));
+    }
+    let blocked = blocked::blocked(rows, &line);
+    let (mut idle, mut walls) = (0.0, 0.0);
+    for &at in &edges.order {
+        let ran = &line.ran[at];
+        let row = &rows.tasks[ran.row];
+        let cpu = row.cpu_user.unwrap_or_default() + row.cpu_system.unwrap_or_default();
+        let (wall, busy) = (ran.end - ran.start, cpu.as_secs() / f64::from(ran.cores));
+        let blocked = blocked[at].min(wall - busy).max(0.0);
+        let waited = row.waited.map_or(0.0, |waited| waited.as_secs());
+        let factor = if waited > 0.0 { blocked / waited } else { 1.0 };
+        idle += (wall - blocked - busy).max(0.0);
+        walls += wall;
+        let step = Step {
+            name: row.name.clone(),
+            compute: Seconds(wall - blocked),
+            accesses: operations.accesses(Who::Task(at), factor, &mut sets, rows),
+        };
+        let mut after: Vec<TaskId> = edges.after[at].iter().map(|&before| place[before]).collect();
+        if after.is_empty() && base == 1 {
+            after.push(TaskId(0));
+        }
+        work.tasks.push(Task {
+            kind: kinds.of(&mut work.kinds, &row.name, ran.cores, row.memory),
+            key: row.key.clone(),
+            after,
+            steps: engine.each.iter().cloned().chain([step]).collect(),
+        });
+    }
+    if engine.end.is_some() {
+        let last = edges.last().iter().map(|&at| place[at]).collect();
+        work.tasks.push(kinds.join(&mut work.kinds, &engine, "end", last, &engine.end));
+    }
+    let found = Found {
+        bytes_guessed: sets.guessed(),
+        strange: operations.strange,
+        idle: if walls > 0.0 { idle / walls } else { 0.0 },
+    };
+    work.doubts = doubts::doubts(rows, &line, &found);
+    (work.classes, work.files) = (sets.classes, sets.files);
+    work.check().map_err(|flaw: NotWorkload| flaw.to_string())?;
+    let measured = Measured { makespan: Seconds(line.makespan), slots: line.slots };
+    Ok(Learnt { workload: work, storages: crate::fit::storages(rows), measured })
+}
+
+/// The command, as far as it is short.
+fn name(rows: &Rows) -> String {
+    const CHARACTERS_MAX: usize = 60;
+    let words = rows.header.command.iter().map(|word| String::from_utf8_lossy(word));
+    let line = words.collect::<Vec<_>>().join(" ");
+    if line.is_empty() { "run".to_owned() } else { line.chars().take(CHARACTERS_MAX).collect() }
+}
+
+/// Kinds by name.
+#[derive(Debug, Default)]
+struct Kinds(BTreeMap<String, TaskKindId>);
+
+impl Kinds {
+    fn of(
+        &mut self,
+        kinds: &mut Vec<TaskKind>,
+        name: &str,
+        cores: u32,
+        memory: Option<forebay_model::ByteCount>,
+    ) -> TaskKindId {
+        let id = *self.0.entry(name.to_owned()).or_insert_with(|| {
+            kinds.push(TaskKind { name: name.to_owned(), cores, memory: None });
+            TaskKindId(kinds.len() as u32 - 1)
+        });
+        let kind = &mut kinds[id.index()];
+        kind.memory = kind.memory.max(memory);
+        id
+    }
+
+    /// A task of the engine itself, alone between others.
+    fn join(
+        &mut self,
+        kinds: &mut Vec<TaskKind>,
+        engine: &Engine,
+        key: &str,
+        after: Vec<TaskId>,
+        step: &Option<Step>,
+    ) -> Task {
+        let kind = self.of(kinds, &format!("({})", engine.name), 1, None);
+        Task { kind, key: Some(key.to_owned()), after, steps: step.iter().cloned().collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! How long a task stood still for storage, when its processes ran beside each other.
+//!
+//! A process waits for its operations one after the other; of two in a pipe the one that waits
+//! more holds up both. So waits are spread over the time in which a process itself was at work
+//! (not its children), and at each moment the most held-up process counts.
+
+use super::rows::Rows;
+use super::timeline::Timeline;
+use forebay_model::ProcessId;
+use std::collections::BTreeMap;
+
+/// A piece of a process's life, and the part of it that was spent waiting, 0 to 1.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    from: f64,
+    to: f64,
+    waiting: f64,
+}
+
+/// Seconds that each task of the timeline was blocked.
+pub(super) fn blocked(rows: &Rows, line: &Timeline) -> Vec<f64> {
+    let mut lives: BTreeMap<usize, Vec<Life>> = BTreeMap::new();
+    for process in &rows.processes {
+        let Some(&task) = process.task.and_then(|task| line.place.get(&task)) else { continue };
+        let ran = &line.ran[task];
+        let from = process.started.map_or(ran.start, |at| at.as_secs());
+        let to = process.ended.map_or(ran.end, |at| at.as_secs()).max(from);
+        let waited = rows.waited.get(&process.id).map_or(0.0, |&nanos| nanos as f64 / 1e9);
+        let life = Life { id: process.id, parent: process.parent, from, to, waited };
+        lives.entry(task).or_default().push(life);
+    }
+    let of = |(at, ran): (usize, &super::timeline::Ran)| {
+        let wall = ran.end - ran.start;
+        let lives = lives.get(&at).map_or(&[][..], Vec::as_slice);
+        let seen: f64 = lives.iter().map(|life| life.waited).sum();
+        // Without processes there is one sum for the whole task.
+        let told = rows.tasks[ran.row].waited.map_or(0.0, |waited| waited.as_secs());
+        if seen > 0.0 { most_held_up(pieces(lives)).min(wall) } else { told.min(wall) }
+    };
+    line.ran.iter().enumerate().map(of).collect()
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Life {
+    id: ProcessId,
+    parent: Option<ProcessId>,
+    from: f64,
+    to: f64,
+    waited: f64,
+}
+
+/// Each process's life without the lives of its children, with its waits spread over it.
+fn pieces(lives: &[Life]) -> Vec<Piece> {
+    let mut children: BTreeMap<ProcessId, Vec<(f64, f64)>> = BTreeMap::new();
+    for life in lives {
+        if let Some(parent) = life.parent {
+            children.entry(parent).or_default().push((life.from, life.to));
+        }
+    }
+    let mut pieces = Vec::new();
+    for life in lives.iter().filter(|life| life.waited > 0.0) {
+        let mut own = Vec::new();
+        let mut at = life.from;
+        let mut others = children.remove(&life.id).unwrap_or_default();
+        others.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (from, to) in others {
+            if from.min(life.to) > at {
+                own.push((at, from.min(life.to)));
+            }
+            at = at.max(to);
+        }
+        if life.to > at {
+            own.push((at, life.to));
+        }
+        let mut length: f64 = own.iter().map(|(from, to)| to - from).sum();
+        if length < life.waited {
+            // It waited beside its children, or was met after its first wait.
+            own = vec![(life.from, life.to.max(life.from + life.waited))];
+            length = own[0].1 - own[0].0;
+        }
+        let waiting = (life.waited / length).min(1.0);
+        pieces.extend(own.into_iter().map(|(from, to)| Piece { from, to, waiting }));
+    }
+    pieces
+}
+
+/// The integral of the highest of all pieces.
+fn most_held_up(pieces: Vec<Piece>) -> f64 {
+    // Positive numbers are in the order of their bits, so these can be counted in a map.
+    let mut events: Vec<(f64, bool, u64)> = Vec::with_capacity(pieces.len() * 2);
+    for piece in pieces {
+        events.push((piece.from, true, piece.waiting.to_bits()));
+        events.push((piece.to, false, piece.waiting.to_bits()));
+    }
+    events.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut alive: BTreeMap<u64, u64> = BTreeMap::new();
+    let (mut blocked, mut last) = (0.0, 0.0);
+    for (at, begins, bits) in events {
+        let highest = alive.last_key_value().map_or(0.0, |(&bits, _)| f64::from_bits(bits));
+        blocked += highest * (at - last);
+        last = at;
+        let count = alive.entry(bits).or_default();
+        if begins {
+            *count += 1;
+        } else {
+            *count = count.saturating_sub(1);
+        }
+        if *count == 0 {
+            alive.remove(&bits);
+        }
+    }
+    blocked
+}
+
+#[cfg(test)]
+mod tests {
+    //! If these fail, a pipe's waits are counted twice, and a plan promises twice what it can save.
+    use super::*;
+
+    fn life(id: u32, parent: Option<u32>, from: f64, to: f64, waited: f64) -> Life {
+        Life { id: ProcessId(id), parent: parent.map(ProcessId), from, to, waited }
+    }
+
+    fn of(lives: &[Life]) -> f64 {
+        (most_held_up(pieces(lives)) * 1e6).round() / 1e6
+    }
+
+    #[test]
+    fn one_after_the_other_adds_up_and_side_by_side_the_slower_counts() {
+        let shell = life(1, None, 0.0, 10.0, 0.0);
+        let first = life(2, Some(1), 0.0, 5.0, 2.0);
+        assert_eq!(of(&[shell, first, life(3, Some(1), 5.0, 10.0, 1.0)]), 3.0);
+        assert_eq!(of(&[shell, first, life(3, Some(1), 0.0, 5.0, 1.0)]), 2.0);
+    }
+
+    #[test]
+    fn a_parent_waits_in_its_own_time() {
+        // Four seconds of its own, in which it waits all the time.
+        let shell = life(1, None, 0.0, 10.0, 4.0);
+        assert_eq!(of(&[shell, life(2, Some(1), 2.0, 8.0, 3.0)]), 7.0);
+    }
+
+    #[test]
+    fn threads_that_wait_at_once_never_block_longer_than_they_live() {
+        assert_eq!(of(&[life(1, None, 1.0, 3.0, 50.0)]), 50.0, "bounded by the task's wall time");
+        assert_eq!(of(&[]), 0.0);
+    }
+}

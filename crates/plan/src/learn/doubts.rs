@@ -1,0 +1,78 @@
+//! What a workload that was learnt from one run does not know for sure, and how much of the
+//! predicted time that may concern.
+
+use super::rows::Rows;
+use super::timeline::Timeline;
+use forebay_model::workload::Doubt;
+
+/// What was found on the way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Found {
+    /// Share of all bytes that nobody saw.
+    pub(super) bytes_guessed: f64,
+    /// Operations of kinds that this Forebay does not know.
+    pub(super) strange: u64,
+    /// Share of the tasks' time in which they neither computed nor were seen to wait.
+    pub(super) idle: f64,
+}
+
+pub(super) fn doubts(rows: &Rows, line: &Timeline, found: &Found) -> Vec<Doubt> {
+    let mut all = Vec::new();
+    let mut add = |share: f64, what: String| {
+        if share > 0.0 {
+            all.push(Doubt { what, share: share.min(1.0) });
+        }
+    };
+    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    if found.bytes_guessed > 0.0 {
+        let (bytes, idle) = (percent(found.bytes_guessed), percent(found.idle));
+        add(
+            found.idle.max(0.01),
+            format!(
+                "{bytes} of the bytes went past Forebay, so their operations are guessed and their \
+                 waits count as computing: at most {idle} of the tasks' time; a run with `--trace \
+                 every-read` tells operation prices"
+            ),
+        );
+    } else if rows.ops.is_empty() {
+        add(
+            found.idle.max(0.01),
+            format!(
+                "no operations were recorded, so waits for storage count as computing: at most {} \
+                 of the tasks' time; a run under `forebay run --trace every-read` tells them",
+                percent(found.idle)
+            ),
+        );
+    }
+    if let Some(share) = rows.outside_share {
+        let share_told = percent(share);
+        add(
+            share * found.idle,
+            format!("{share_told} of the bytes that were noticed moved outside of the directory"),
+        );
+    }
+    let count = line.ran.len().max(1) as f64;
+    add(
+        line.timeless as f64 / count,
+        format!("of {} of {} tasks the start or the end was not seen", line.timeless, count),
+    );
+    let failed = |row: usize| rows.tasks[row].exit_status.is_some_and(|status| status != 0);
+    let failed = line.ran.iter().filter(|ran| failed(ran.row)).count();
+    add(
+        failed as f64 / count,
+        format!("{failed} of {count} tasks failed; they may have stopped early"),
+    );
+    if !rows.not_seen.is_empty() {
+        let programs: Vec<&str> = rows.not_seen.iter().map(|(name, _)| name.as_str()).collect();
+        let share = found.idle.max(0.01);
+        add(share, format!("work went where Forebay did not look ({})", programs.join(", ")));
+    }
+    if !rows.complete && rows.ended.is_none() {
+        add(0.01, "the end of the run was not seen, so its last tasks may be missing".to_owned());
+    }
+    if found.strange > 0 {
+        let count = found.strange;
+        add(0.01, format!("{count} operations are of kinds that this Forebay does not know"));
+    }
+    all
+}

@@ -1,0 +1,149 @@
+//! What the workflow engine and its shells cost besides the tasks: before the first, for each, and
+//! after the last.
+
+use super::files::Who;
+use super::operations::Operations;
+use super::rows::Rows;
+use super::sets::Sets;
+use super::timeline::Timeline;
+use forebay_model::Seconds;
+use forebay_model::workload::{Access, FileClassId, Step};
+use std::collections::BTreeMap;
+
+/// The engine's part, as steps.
+#[derive(Clone, Debug)]
+pub(super) struct Engine {
+    pub(super) name: String,
+    /// Before the first task; `None`: no time worth a task.
+    pub(super) start: Option<Step>,
+    /// Of each task.
+    pub(super) each: Option<Step>,
+    /// After the last.
+    pub(super) end: Option<Step>,
+}
+
+/// Less is not worth a step.
+const WORTH_SECS: f64 = 1e-3;
+
+impl Engine {
+    pub(super) fn of(
+        rows: &Rows,
+        line: &Timeline,
+        gaps: &[f64],
+        operations: &Operations,
+        sets: &mut Sets,
+    ) -> Self {
+        let drivers = || rows.tasks.iter().filter(|task| task.driver);
+        let longest = drivers().max_by_key(|task| (task.ended, std::cmp::Reverse(task.id)));
+        let waited: f64 = drivers().filter_map(|task| task.waited).map(|w| w.as_secs()).sum();
+        let walls = [
+            line.first_start(),
+            typical(gaps) * gaps.len() as f64,
+            line.makespan - line.last_end(),
+        ];
+        let shares = shares(rows, line, walls);
+        // Whole accesses once: each phase has its part of them.
+        let accesses = operations.accesses(Who::Driver, 1.0, sets, rows);
+        let [start, each, end] = [0, 1, 2].map(|phase| {
+            let (wall, waited) = (walls[phase], waited * shares[phase]);
+            // What the engine did beside running tasks held up nobody.
+            let seen = waited.min(wall);
+            let part = if waited > 0.0 { shares[phase] * seen / waited } else { shares[phase] };
+            let parts = accesses.iter().map(|access| part_of(access, part)).collect();
+            Step { name: "engine".to_owned(), compute: Seconds(wall - seen), accesses: parts }
+        });
+        let worth = |step: Step| {
+            (step.compute.get() > WORTH_SECS || !step.accesses.is_empty()).then_some(step)
+        };
+        let tasks = line.ran.len().max(1);
+        let each = worth(each).map(|step| few(&step, tasks, sets));
+        let name = longest.map_or_else(|| "engine".to_owned(), |task| task.name.clone());
+        Self {
+            name,
+            start: worth(start).filter(|_| walls[0] > WORTH_SECS),
+            each: each.filter(|_| walls[1] > WORTH_SECS * tasks as f64),
+            end: worth(end).filter(|_| walls[2] > WORTH_SECS),
+        }
+    }
+}
+
+/// The mean, in which no gap counts for more than that of nine tasks in ten: a task that somebody
+/// held back is not what the engine takes.
+fn typical(gaps: &[f64]) -> f64 {
+    let mut sorted = gaps.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let Some(&most) = sorted.get(sorted.len() * 9 / 10) else { return 0.0 };
+    sorted.iter().map(|gap| gap.min(most)).sum::<f64>() / sorted.len() as f64
+}
+
+/// Which parts of the engine's operations belong before, between and after the tasks: as its opens
+/// did.
+fn shares(rows: &Rows, line: &Timeline, walls: [f64; 3]) -> [f64; 3] {
+    let mut opens = [0.0; 3];
+    for open in &rows.opens {
+        if open.task.is_some_and(|task| !line.place.contains_key(&task)) {
+            let at = open.at.as_secs();
+            opens[if at < line.first_start() {
+                0
+            } else {
+                1 + usize::from(at > line.last_end())
+            }] += 1.0;
+        }
+    }
+    let counted = if opens.iter().sum::<f64>() > 0.0 { opens } else { walls };
+    let all: f64 = counted.iter().sum();
+    if all > 0.0 { counted.map(|part| part / all) } else { [0.0, 1.0, 0.0] }
+}
+
+fn part_of(access: &Access, part: f64) -> Access {
+    let bytes = |bytes: forebay_model::ByteCount| ((bytes.get() as f64 * part) as u64).into();
+    Access {
+        files: access.files,
+        ops: access.ops.iter().map(|&(key, count)| (key, count * part)).collect(),
+        read: bytes(access.read),
+        written: bytes(access.written),
+    }
+}
+
+/// One task's part of what the engine did for all of them. It touches everything a little; of
+/// classes that it touches least, the operations are put down to the one that it touches most, so
+/// that many tasks stay small.
+fn few(step: &Step, tasks: usize, sets: &Sets) -> Step {
+    const ACCESSES_MAX: usize = 40_000;
+    let kept = (ACCESSES_MAX / tasks).clamp(1, 16);
+    let mut classes: BTreeMap<FileClassId, (f64, Access)> = BTreeMap::new();
+    for access in &step.accesses {
+        let part = part_of(access, 1.0 / tasks as f64);
+        let class = sets.files[access.files.index()].class;
+        let of_class = classes.entry(class);
+        let (count, sum) = of_class.or_insert_with(|| (0.0, part_of(&part, 0.0)));
+        *count += part.ops.iter().map(|(_, count)| count).sum::<f64>();
+        add(sum, &part);
+    }
+    let mut sorted: Vec<(f64, Access)> = classes.into_values().collect();
+    sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let rest = sorted.split_off(kept.min(sorted.len()));
+    if let Some((_, most)) = sorted.first_mut() {
+        rest.iter().for_each(|(_, access)| add(most, access));
+    }
+    Step {
+        name: step.name.clone(),
+        compute: step.compute * (1.0 / tasks as f64),
+        accesses: sorted.into_iter().map(|(_, access)| access).collect(),
+    }
+}
+
+fn add(to: &mut Access, more: &Access) {
+    to.read += more.read;
+    to.written += more.written;
+    let mut counts: BTreeMap<usize, f64> =
+        to.ops.iter().map(|&(key, count)| (key.index(), count)).collect();
+    for &(key, count) in &more.ops {
+        *counts.entry(key.index()).or_default() += count;
+    }
+    let keys = counts.into_iter();
+    to.ops = keys
+        .filter_map(|(index, count)| Some((forebay_model::OpKey::from_index(index)?, count)))
+        .filter(|(_, count)| *count > 0.0)
+        .collect();
+}

@@ -1,0 +1,139 @@
+//! Who did what to which file: opens, gathered by file and task.
+
+use super::rows::{Opened, Rows};
+use super::timeline::Timeline;
+use forebay_model::{ClassId, FileId, TreeId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A log that every task writes to, and many read: a reader waits for no more of its writers.
+const WRITERS_MAX: usize = 1_000;
+
+/// Who used a file: a place in the timeline, or the engine and its shells, all together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Who {
+    Task(usize),
+    Driver,
+}
+
+impl Who {
+    pub(super) fn task(&self) -> Option<usize> {
+        match self {
+            Self::Task(task) => Some(*task),
+            Self::Driver => None,
+        }
+    }
+}
+
+/// What one of them did to one file.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Use {
+    pub(super) opens: u64,
+    pub(super) reads: bool,
+    pub(super) writes: bool,
+    /// Bytes that were seen, and what is assumed where they were not.
+    pub(super) read: Bytes,
+    pub(super) written: Bytes,
+}
+
+/// Bytes, seen and guessed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Bytes {
+    pub(super) seen: u64,
+    /// Of reads that nobody saw: the size of the file.
+    pub(super) guessed: u64,
+}
+
+/// One file from the moment it was made. A name that is made anew is another file.
+#[derive(Clone, Debug)]
+pub(super) struct Used {
+    /// Its place in `rows.files`.
+    pub(super) row: usize,
+    pub(super) class: ClassId,
+    pub(super) bytes: u64,
+    pub(super) gone: Option<f64>,
+    pub(super) uses: BTreeMap<Who, Use>,
+    /// Who waited for whom: (reader, writer).
+    pub(super) waits: Vec<(usize, usize)>,
+    /// Tasks that have written to it so far, in the order of their first time.
+    writers: Vec<usize>,
+    writing: BTreeSet<usize>,
+    touched: bool,
+}
+
+/// All files that were opened.
+pub(super) fn used(rows: &Rows, line: &Timeline) -> Vec<Used> {
+    let numbers: BTreeMap<FileId, usize> =
+        rows.files.iter().enumerate().map(|(at, file)| (file.id, at)).collect();
+    let mut newest: BTreeMap<(TreeId, &[u8]), usize> = BTreeMap::new();
+    let mut all: Vec<Used> = Vec::new();
+    for open in &rows.opens {
+        // A file of a run that was cut short may have no name.
+        let Some(&row) = numbers.get(&open.file) else { continue };
+        let file = &rows.files[row];
+        let name = (file.tree, file.path.as_slice());
+        let known = newest.get(&name).copied();
+        let at = match known.filter(|&at| !(open.created && all[at].touched)) {
+            Some(at) => at,
+            None => {
+                all.push(Used::new(row, file.class));
+                newest.insert(name, all.len() - 1);
+                all.len() - 1
+            }
+        };
+        if let Some(gone) = rows.gone.get(&open.file) {
+            all[at].gone = Some(gone.as_secs());
+        }
+        all[at].add(open, line);
+    }
+    all
+}
+
+impl Used {
+    fn new(row: usize, class: ClassId) -> Self {
+        Self {
+            row,
+            class,
+            bytes: 0,
+            gone: None,
+            uses: BTreeMap::new(),
+            waits: Vec::new(),
+            writers: Vec::new(),
+            writing: BTreeSet::new(),
+            touched: false,
+        }
+    }
+
+    fn add(&mut self, open: &Opened, line: &Timeline) {
+        self.touched = true;
+        let task = open.task.and_then(|task| line.place.get(&task).copied());
+        let before = open.size_before.unwrap_or(0);
+        let after = open.size_after.unwrap_or(before);
+        self.bytes = self.bytes.max(before).max(after).max(open.read.unwrap_or(0));
+        // Nobody saw whether it read: one who opens a file only to read it does.
+        let reads = open.read.map_or(!open.write, |bytes| bytes > 0);
+        let writes = open.created || open.write && open.wrote != Some(0);
+        let used = self.uses.entry(task.map_or(Who::Driver, Who::Task)).or_default();
+        used.opens += 1;
+        used.reads |= reads;
+        used.writes |= writes;
+        match open.read {
+            Some(bytes) => used.read.seen += bytes,
+            None if reads => used.read.guessed += before,
+            None => {}
+        }
+        match open.wrote {
+            Some(bytes) => used.written.seen += bytes,
+            None if open.write => used.written.guessed += after.saturating_sub(before),
+            None => {}
+        }
+        let Some(task) = task else { return };
+        if reads {
+            let writers = self.writers.iter().rev().take(WRITERS_MAX);
+            let waits = writers.filter(|&&writer| line.before(writer, task));
+            self.waits.extend(waits.map(|&writer| (task, writer)));
+        }
+        if writes && self.writing.insert(task) {
+            self.writers.push(task);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Operations by task and class of files, dealt out to the sets of files that the task used.
+
+use super::files::Who;
+use super::rows::Rows;
+use super::sets::{Sets, Share};
+use super::timeline::Timeline;
+use forebay_model::workload::{Access, FileSetId};
+use forebay_model::{ByteCount, ClassId, Op, OpKey, Pattern};
+use std::collections::BTreeMap;
+
+/// Operations of every kind, by [`OpKey::index`].
+type Counts = BTreeMap<usize, f64>;
+
+/// Who asked for what on which class.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Operations {
+    by: BTreeMap<Who, BTreeMap<ClassId, Counts>>,
+    /// Operations of kinds that this Forebay does not know.
+    pub(super) strange: u64,
+}
+
+impl Operations {
+    pub(super) fn of(rows: &Rows, line: &Timeline) -> Self {
+        let mut all = Self::default();
+        for row in &rows.ops {
+            // Nobody waits for what the kernel does on its own account.
+            let Some(task) = row.task else { continue };
+            let who = line.place.get(&task).map_or(Who::Driver, |&task| Who::Task(task));
+            let names = (row.op.as_str(), row.size_class.as_deref(), row.pattern.as_deref());
+            match OpKey::from_names(names.0, names.1, names.2) {
+                None => all.strange += row.count,
+                Some(key) => {
+                    let counts = all.by.entry(who).or_default().entry(row.class).or_default();
+                    *counts.entry(key.index()).or_default() += row.count as f64;
+                }
+            }
+        }
+        all
+    }
+
+    /// What one of them did, set by set, with each count multiplied by `factor`: of operations that
+    /// run beside each other a task waits for a part.
+    pub(super) fn accesses(
+        &self,
+        who: Who,
+        factor: f64,
+        sets: &mut Sets,
+        rows: &Rows,
+    ) -> Vec<Access> {
+        let mut found: BTreeMap<FileSetId, (Share, Counts)> = BTreeMap::new();
+        let from = (who, ClassId(0))..=(who, ClassId(u32::MAX));
+        for (_, shares) in sets.uses.range(from) {
+            found.extend(shares.iter().map(|(&set, &share)| (set, (share, Counts::new()))));
+        }
+        let none = BTreeMap::new();
+        for (&class, counts) in self.by.get(&who).unwrap_or(&none) {
+            let shares: Vec<(FileSetId, Share)> = match sets.uses.get(&(who, class)) {
+                Some(shares) => shares.iter().map(|(&set, &share)| (set, share)).collect(),
+                None => vec![(sets.names(rows, class), Share { opens: 1, ..Share::default() })],
+            };
+            for (&key, &count) in counts {
+                for (set, part) in dealt(key, &shares) {
+                    let entry = found.entry(set).or_default();
+                    *entry.1.entry(key).or_default() += count * factor * part;
+                }
+            }
+        }
+        let unseen = !self.by.contains_key(&who);
+        let access = |(files, (share, counts)): (FileSetId, (Share, Counts))| Access {
+            files,
+            ops: with_guesses(counts, &share, unseen),
+            read: ByteCount(share.read),
+            written: ByteCount(share.written),
+        };
+        found.into_iter().map(access).collect()
+    }
+}
+
+/// Which part of the operations of one kind goes to which set: by bytes if they move bytes, else by
+/// opens.
+fn dealt(key: usize, shares: &[(FileSetId, Share)]) -> Vec<(FileSetId, f64)> {
+    let weight = |share: &Share| match OpKey::from_index(key).map(OpKey::op) {
+        Some(Op::Read) => share.read as f64,
+        Some(Op::Write | Op::CopyRange) => share.written as f64,
+        _ => share.opens as f64,
+    };
+    let mut all: f64 = shares.iter().map(|(_, share)| weight(share)).sum();
+    let even = all <= 0.0;
+    if even {
+        all = shares.len() as f64;
+    }
+    let part = |share: &Share| if even { 1.0 / all } else { weight(share) / all };
+    shares.iter().map(|(set, share)| (*set, part(share))).filter(|(_, part)| *part > 0.0).collect()
+}
+
+/// What the kernel asks for when it reads ahead, and the operations of one open, where nobody saw
+/// them.
+const UNSEEN_BYTES: u64 = 128 << 10;
+
+/// Adds operations for bytes that nobody saw, and, where nothing was seen (`unseen`), for opens.
+fn with_guesses(mut counts: Counts, share: &Share, unseen: bool) -> Vec<(OpKey, f64)> {
+    let mut add = |key: OpKey, count: f64| *counts.entry(key.index()).or_default() += count;
+    let calls = |bytes: u64| (bytes as f64 / UNSEEN_BYTES as f64).ceil();
+    if share.guessed > 0 || unseen {
+        let whole = (share.read + share.written).max(1) as f64;
+        let part = if unseen { 1.0 } else { share.guessed as f64 / whole };
+        for (op, bytes) in [(Op::Read, share.read), (Op::Write, share.written)] {
+            if bytes > 0 {
+                add(OpKey::data(op, UNSEEN_BYTES, Pattern::Sequential), calls(bytes) * part);
+            }
+        }
+    }
+    if unseen {
+        let opens = share.opens as f64;
+        for op in [Op::Lookup, if share.written > 0 { Op::Create } else { Op::Open }, Op::Flush] {
+            add(OpKey::plain(op), opens);
+        }
+    }
+    let key = |index| OpKey::from_index(index).expect("it came from a key");
+    counts.into_iter().map(|(index, count)| (key(index), count)).collect()
+}

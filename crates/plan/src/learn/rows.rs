@@ -1,0 +1,85 @@
+//! What a run file says, as far as a workload is learnt from it: read once, then only looked at.
+
+use forebay_model::run::{OpRow, ProcessRow, TaskRow};
+use forebay_model::{
+    ByteCount, Ended, File, FileId, Header, Micros, ProcessId, Run, Summary, Tree,
+};
+use std::collections::BTreeMap;
+
+/// One open file; smaller than the row of the file, for there are many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Opened {
+    /// `tasks.task`.
+    pub(crate) task: Option<u32>,
+    pub(crate) file: FileId,
+    pub(crate) write: bool,
+    pub(crate) created: bool,
+    pub(crate) at: Micros,
+    pub(crate) read: Option<u64>,
+    pub(crate) wrote: Option<u64>,
+    pub(crate) size_before: Option<u64>,
+    pub(crate) size_after: Option<u64>,
+}
+
+/// A run in memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rows {
+    pub(crate) header: Header,
+    pub(crate) ended: Option<Ended>,
+    pub(crate) complete: bool,
+    pub(crate) trees: Vec<Tree>,
+    pub(crate) tasks: Vec<TaskRow>,
+    pub(crate) waits: Vec<(u32, u32)>,
+    pub(crate) processes: Vec<ProcessRow>,
+    /// Nanoseconds that each process waited for its operations.
+    pub(crate) waited: BTreeMap<ProcessId, u64>,
+    pub(crate) classes: BTreeMap<u32, String>,
+    pub(crate) files: Vec<File>,
+    pub(crate) gone: BTreeMap<FileId, Micros>,
+    pub(crate) opens: Vec<Opened>,
+    pub(crate) ops: Vec<OpRow>,
+    /// The share of all bytes that were noticed outside of the covered trees.
+    pub(crate) outside_share: Option<f64>,
+    /// Programs that took work elsewhere.
+    pub(crate) not_seen: Vec<(String, u64)>,
+}
+
+impl Rows {
+    pub(crate) fn read(run: &Run) -> forebay_model::Result<Self> {
+        let mut opens = Vec::new();
+        run.each_open(|row| {
+            let open = row.open;
+            let size = |size: Option<ByteCount>| size.map(ByteCount::get);
+            opens.push(Opened {
+                task: row.task,
+                file: open.file,
+                write: open.write,
+                created: open.created,
+                at: open.opened,
+                read: open.read.map(|io| io.bytes.get()),
+                wrote: open.wrote.map(|io| io.bytes.get()),
+                size_before: size(open.size_at_open),
+                size_after: size(open.size_at_close),
+            });
+        })?;
+        // Rows come in the order of closing; what was there first matters here.
+        opens.sort_by_key(|open| (open.at, open.file));
+        Ok(Self {
+            header: run.header()?,
+            ended: run.ended()?,
+            complete: run.complete()?,
+            trees: run.trees()?,
+            tasks: run.tasks()?,
+            waits: run.waits()?,
+            processes: run.processes()?,
+            waited: run.waited()?.into_iter().collect(),
+            classes: run.classes()?.into_iter().map(|(id, pattern)| (id.0, pattern)).collect(),
+            files: run.files()?,
+            gone: run.gone()?.into_iter().collect(),
+            opens,
+            ops: run.ops()?,
+            outside_share: Summary::of(run)?.outside.share,
+            not_seen: run.not_seen()?,
+        })
+    }
+}

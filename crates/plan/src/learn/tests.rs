@@ -1,0 +1,350 @@
+//! If these fail, a plan is made for work that nobody does: edges, sizes or times are wrong.
+
+mod round_trip;
+
+use super::rows::Opened;
+use super::*;
+use forebay_model::run::{OpRow, ProcessRow, TaskRow};
+use forebay_model::workload::{FileSetId, Until};
+use forebay_model::{
+    ByteCount, ClassId, Ended, File, FileId, Micros, Op, OpKey, Pattern, ProcessId, Tree, TreeId,
+};
+
+pub(super) fn secs(seconds: f64) -> Micros {
+    Micros((seconds * 1e6).round() as u64)
+}
+
+pub(super) fn task(id: u32, name: &str, start: f64, end: f64) -> TaskRow {
+    TaskRow {
+        id,
+        name: name.to_owned(),
+        engine: "processes".to_owned(),
+        key: None,
+        driver: false,
+        started: Some(secs(start)),
+        ended: Some(secs(end)),
+        exit_status: Some(0),
+        processes: 1,
+        cpu_user: None,
+        cpu_system: None,
+        rchar_upper: None,
+        wchar_upper: None,
+        waited: Some(Micros::ZERO),
+        cores: None,
+        memory: None,
+    }
+}
+
+/// A run of one covered directory, whose files and classes are made by name.
+#[derive(Default)]
+struct Story {
+    rows: Rows,
+}
+
+impl Story {
+    fn new(tasks: Vec<TaskRow>) -> Self {
+        let tree = Tree {
+            id: TreeId(0),
+            path: b"/data".to_vec(),
+            fs_type: "ext4".to_owned(),
+            passthrough: false,
+            device: None,
+            tier: None,
+        };
+        let last = tasks.iter().filter_map(|task| task.ended).max().unwrap_or_default();
+        let ended =
+            Ended { at: last, exit: None, cpu_user: None, cpu_system: None, complete: true };
+        let rows = Rows {
+            tasks,
+            trees: vec![tree],
+            ended: Some(ended),
+            complete: true,
+            ..Rows::default()
+        };
+        Self { rows }
+    }
+
+    fn class(&mut self, path: &str) -> ClassId {
+        let pattern = forebay_model::classes::class_of(path.as_bytes());
+        let known = self.rows.classes.iter().find(|(_, name)| **name == pattern);
+        let id = known.map_or(self.rows.classes.len() as u32, |(id, _)| *id);
+        self.rows.classes.insert(id, pattern);
+        ClassId(id)
+    }
+
+    fn file(&mut self, path: &str) -> FileId {
+        if let Some(file) = self.rows.files.iter().rev().find(|f| f.path == path.as_bytes()) {
+            return file.id;
+        }
+        let id = FileId(self.rows.files.len() as u32);
+        let class = self.class(path);
+        let path = path.as_bytes().to_vec();
+        self.rows.files.push(File { id, tree: TreeId(0), path, class, home: None });
+        id
+    }
+
+    fn wrote(&mut self, task: u32, path: &str, at: f64, bytes: u64) -> &mut Self {
+        let file = self.file(path);
+        self.rows.opens.push(Opened {
+            task: Some(task),
+            file,
+            write: true,
+            created: true,
+            at: secs(at),
+            wrote: Some(bytes),
+            read: Some(0),
+            size_before: Some(0),
+            size_after: Some(bytes),
+        });
+        self
+    }
+
+    fn read(&mut self, task: u32, path: &str, at: f64, bytes: u64) -> &mut Self {
+        let file = self.file(path);
+        self.rows.opens.push(Opened {
+            task: Some(task),
+            file,
+            at: secs(at),
+            read: Some(bytes),
+            size_before: Some(bytes),
+            size_after: Some(bytes),
+            ..Opened::default()
+        });
+        self
+    }
+
+    fn ops(&mut self, task: u32, path: &str, key: OpKey, count: u64, time: f64) -> &mut Self {
+        let class = self.class(path);
+        self.rows.ops.push(OpRow {
+            task: Some(task),
+            tree: TreeId(0),
+            class,
+            op: key.op().name().to_owned(),
+            size_class: key.size().map(|size| size.name().to_owned()),
+            pattern: key.pattern().map(|pattern| pattern.name().to_owned()),
+            count,
+            failed: 0,
+            time: secs(time),
+            bytes: ByteCount::ZERO,
+        });
+        if let Some(row) = self.rows.tasks.iter_mut().find(|row| row.id == task) {
+            row.waited = Some(row.waited.unwrap_or_default() + secs(time));
+        }
+        self
+    }
+
+    fn learnt(&mut self) -> Workload {
+        self.rows.opens.sort_by_key(|open| (open.at, open.file));
+        from_rows(&self.rows).expect("it can be learnt").workload
+    }
+}
+
+fn after(work: &Workload, task: usize) -> Vec<u32> {
+    work.tasks[task].after.iter().map(|task| task.0).collect()
+}
+
+fn set_of<'a>(work: &'a Workload, pattern: &str) -> &'a forebay_model::workload::FileSet {
+    let of = |set: &&forebay_model::workload::FileSet| {
+        work.classes[set.class.index()].pattern == pattern && set.bytes > ByteCount::ZERO
+    };
+    work.files.iter().find(of).expect(pattern)
+}
+
+#[test]
+fn who_reads_waits_for_who_wrote_and_inputs_wait_for_nobody() {
+    let mut story = Story::new(vec![
+        task(1, "map", 0.0, 4.0),
+        task(2, "map", 0.0, 5.0),
+        task(3, "merge", 5.0, 9.0),
+    ]);
+    story.read(1, "in.fq", 0.1, 900).wrote(1, "map/1.bam", 0.2, 100);
+    story.read(2, "in.fq", 0.1, 900).wrote(2, "map/2.bam", 0.2, 200);
+    story.read(3, "map/1.bam", 5.1, 100).read(3, "map/2.bam", 5.2, 200);
+    story.wrote(3, "all.bam", 5.3, 300);
+    let work = story.learnt();
+    assert_eq!([after(&work, 0), after(&work, 1), after(&work, 2)], [vec![], vec![], vec![0, 1]]);
+    let names: Vec<_> = work.kinds.iter().map(|kind| kind.name.as_str()).collect();
+    assert_eq!(names, ["map", "merge"]);
+    let input = set_of(&work, "in.fq");
+    assert_eq!((input.count, input.bytes, input.until), (1, ByteCount(900), Until::End));
+    assert_eq!(work.classes[set_of(&work, "map/#.bam").class.index()].example, b"map/1.bam");
+    assert!(work.doubts.is_empty() || work.doubts[0].what.contains("no operations"));
+}
+
+#[test]
+fn tasks_that_ran_at_the_same_time_wait_for_nothing() {
+    let mut story = Story::new(vec![task(1, "bwa", 0.0, 9.0), task(2, "tee", 1.0, 9.5)]);
+    story.wrote(1, "pipe", 0.5, 10).read(2, "pipe", 2.0, 10);
+    assert_eq!(after(&story.learnt(), 1), Vec::<u32>::new());
+}
+
+#[test]
+fn a_name_that_is_made_anew_is_another_file() {
+    let mut story = Story::new(vec![
+        task(1, "one", 0.0, 1.0),
+        task(2, "use", 1.0, 2.0),
+        task(3, "two", 2.0, 3.0),
+        task(4, "use", 3.0, 4.0),
+    ]);
+    story.wrote(1, "tmp", 0.5, 5).read(2, "tmp", 1.5, 5);
+    story.wrote(3, "tmp", 2.5, 7).read(4, "tmp", 3.5, 7);
+    let work = story.learnt();
+    assert_eq!([after(&work, 1), after(&work, 2), after(&work, 3)], [vec![0], vec![], vec![2]]);
+    assert_eq!(work.files.len(), 2);
+}
+
+#[test]
+fn what_is_told_counts_too_and_a_circle_is_named() {
+    let mut story = Story::new(vec![task(1, "a", 0.0, 1.0), task(2, "b", 1.0, 2.0)]);
+    // The clocks of two machines: what is told to be first began later.
+    story.rows.waits = vec![(1, 2)];
+    let work = story.learnt();
+    assert_eq!(work.kinds[work.tasks[0].kind.index()].name, "b");
+    assert_eq!(after(&work, 1), [0]);
+    story.rows.waits.push((2, 1));
+    let flaw = from_rows(&story.rows).expect_err("a circle");
+    assert_eq!(
+        flaw,
+        "tasks wait for each other in a circle, so none of them can start: task 1 (a), task 2 (b)"
+    );
+}
+
+#[test]
+fn waits_for_storage_are_not_computing() {
+    let open = OpKey::plain(Op::Open);
+    let mut row = task(1, "sort", 0.0, 10.0);
+    row.cpu_user = Some(secs(5.0));
+    let mut story = Story::new(vec![row]);
+    story.read(1, "a.bam", 0.1, 50).ops(1, "a.bam", open, 300, 3.0);
+    let work = story.learnt();
+    assert!((work.tasks[0].steps[0].compute.get() - 7.0).abs() < 1e-6);
+    assert_eq!(work.tasks[0].steps[0].accesses[0].ops, [(open, 300.0)]);
+    // Threads that wait at once: the task can't have been blocked while it computed.
+    story.ops(1, "a.bam", open, 700, 7.0);
+    let work = story.learnt();
+    assert!((work.tasks[0].steps[0].compute.get() - 5.0).abs() < 1e-6);
+    let (_, count) = work.tasks[0].steps[0].accesses[0].ops[0];
+    assert!((count - 500.0).abs() < 1e-6, "half of them were waited for: {count}");
+}
+
+#[test]
+fn a_file_is_freed_by_its_last_user_or_with_its_class() {
+    let mut story = Story::new(vec![
+        task(1, "map", 0.0, 10.0),
+        task(2, "sort", 10.0, 20.0),
+        task(3, "map", 0.0, 10.0),
+        task(4, "sort", 20.0, 300.0),
+    ]);
+    story.wrote(1, "a/1.sam", 1.0, 5).read(2, "a/1.sam", 11.0, 5);
+    story.wrote(3, "a/2.sam", 1.0, 5).read(4, "a/2.sam", 21.0, 5);
+    story.wrote(1, "b.log", 1.0, 5).wrote(4, "c.out", 50.0, 5);
+    let times = [(0, 20.5), (1, 299.0), (2, 12.0)];
+    story.rows.gone = times.map(|(file, at)| (FileId(file), secs(at))).into();
+    let work = story.learnt();
+    let until: Vec<Until> = work.files.iter().map(|set| set.until).collect();
+    let name = |task: TaskId| work.kinds[work.tasks[task.index()].kind.index()].name.as_str();
+    let freed = |until: &Until| match until {
+        Until::Task(task) => name(*task),
+        Until::End => "end",
+    };
+    assert_eq!(until.iter().map(freed).collect::<Vec<_>>(), ["sort", "sort", "map", "end"]);
+    // Long after its last user: with the last of its class by then.
+    assert_eq!(work.files[0].until, Until::Task(TaskId(2)));
+    story.rows.gone.insert(FileId(0), secs(300.0));
+    let freed: Vec<Until> = story.learnt().files.iter().map(|set| set.until).collect();
+    assert_eq!(freed[0], Until::Task(TaskId(3)));
+}
+
+#[test]
+fn a_hundred_thousand_files_of_one_task_are_one_set() {
+    let mut story = Story::new(vec![task(1, "scatter", 0.0, 9.0), task(2, "gather", 9.0, 19.0)]);
+    let class = story.class("parts/1.txt");
+    for number in 0..100_000u32 {
+        let path = format!("parts/{number}.txt").into_bytes();
+        let id = FileId(number);
+        story.rows.files.push(File { id, tree: TreeId(0), path, class, home: None });
+        let open = Opened { file: id, size_after: Some(10), ..Opened::default() };
+        let at = secs(1.0 + f64::from(number) * 1e-5);
+        let (write, created, wrote) = (true, true, Some(10));
+        story.rows.opens.push(Opened { task: Some(1), write, created, wrote, at, ..open });
+        let at = secs(10.0 + f64::from(number) * 1e-5);
+        story.rows.opens.push(Opened { task: Some(2), read: Some(10), at, ..open });
+    }
+    let work = story.learnt();
+    assert_eq!(work.files.len(), 1);
+    assert_eq!((work.files[0].count, work.files[0].bytes), (100_000, ByteCount(1_000_000)));
+    assert_eq!(work.tasks[1].after, [TaskId(0)]);
+    assert_eq!(work.tasks[1].steps[0].accesses[0].files, FileSetId(0));
+}
+
+#[test]
+fn the_time_that_an_engine_takes_is_part_of_the_work() {
+    let mut driver = task(9, "snakemake", 0.0, 13.0);
+    driver.driver = true;
+    let mut story = Story::new(vec![
+        driver,
+        task(1, "a", 2.0, 5.0),
+        task(2, "b", 6.0, 8.0),
+        task(3, "c", 9.0, 12.0),
+    ]);
+    story.wrote(1, "x", 2.5, 5).read(2, "x", 6.5, 5).wrote(2, "y", 7.0, 5).read(3, "y", 9.5, 5);
+    story.read(9, "Snakefile", 0.5, 5);
+    story.ops(9, "Snakefile", OpKey::plain(Op::Getattr), 1_000, 0.5);
+    let learnt = from_rows(&story.rows).expect("it can be learnt");
+    let work = learnt.workload;
+    let total: f64 = work.tasks.iter().flat_map(|t| &t.steps).map(|step| step.compute.get()).sum();
+    let kinds: Vec<_> =
+        work.tasks.iter().map(|t| work.kinds[t.kind.index()].name.as_str()).collect();
+    assert_eq!(kinds, ["(snakemake)", "a", "b", "c", "(snakemake)"]);
+    // All of its opens were before the first task, so all of its waits are.
+    assert!((work.tasks[0].steps[0].compute.get() - 1.5).abs() < 1e-6);
+    assert!((total - 12.5).abs() < 1e-6, "{total}");
+    assert_eq!((after(&work, 1), after(&work, 4)), (vec![0], vec![3]));
+    assert_eq!((learnt.measured.makespan, learnt.measured.slots), (Seconds(13.0), 1));
+}
+
+#[test]
+fn bytes_that_nobody_saw_are_a_doubt_with_its_share() {
+    let mut row = task(1, "bwa", 0.0, 10.0);
+    row.cpu_user = Some(secs(6.0));
+    let mut story = Story::new(vec![row]);
+    let (file, at) = (story.file("ref.fa"), secs(1.0));
+    let size = Some(1 << 20);
+    let open = Opened {
+        task: Some(1),
+        file,
+        at,
+        size_before: size,
+        size_after: size,
+        ..Opened::default()
+    };
+    story.rows.opens.push(open);
+    story.ops(1, "ref.fa", OpKey::plain(Op::Open), 1, 0.0);
+    let work = story.learnt();
+    let doubt = &work.doubts[0];
+    assert!(doubt.what.contains("100 % of the bytes") && doubt.what.contains("every-read"));
+    assert!((doubt.share - 0.4).abs() < 1e-6, "{}", doubt.share);
+    let access = &work.tasks[0].steps[0].accesses[0];
+    assert_eq!(access.read, ByteCount(1 << 20));
+    let read = OpKey::data(Op::Read, 128 << 10, Pattern::Sequential);
+    assert!(access.ops.contains(&(read, 8.0)), "{:?}", access.ops);
+}
+
+#[test]
+fn processes_in_a_pipe_hold_up_their_task_once() {
+    let mut story = Story::new(vec![task(1, "map", 0.0, 10.0)]);
+    story.read(1, "a", 0.1, 5).ops(1, "a", OpKey::plain(Op::Open), 100, 6.0);
+    for (id, waited) in [(1u32, 4_000_000_000u64), (2, 2_000_000_000)] {
+        let process = ProcessRow {
+            id: ProcessId(id),
+            task: Some(1),
+            started: Some(secs(0.0)),
+            ended: Some(secs(10.0)),
+            ..ProcessRow::default()
+        };
+        story.rows.processes.push(process);
+        story.rows.waited.insert(ProcessId(id), waited);
+    }
+    let work = story.learnt();
+    assert!((work.tasks[0].steps[0].compute.get() - 6.0).abs() < 1e-6);
+}

@@ -1,0 +1,94 @@
+//! Policies: which waiting task gets a free slot. A table: one file and one line for each.
+//!
+//! What they are not: they start nothing. The simulation asks, for as long as there is an answer.
+
+mod backfill;
+mod capacity;
+mod fifo;
+mod low_priority;
+mod reserve;
+
+use crate::PolicyId;
+use std::fmt;
+
+/// Every policy, in the order in which help lists them.
+pub const POLICIES: &[Policy] =
+    &[fifo::POLICY, low_priority::POLICY, capacity::POLICY, reserve::POLICY, backfill::POLICY];
+
+/// The first of the waiting tasks of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The place of its kind in the workload.
+    pub kind: u32,
+    /// The pipeline that it belongs to.
+    pub pipeline: u32,
+    /// Those that became ready before have smaller numbers.
+    pub turn: u64,
+    /// It is in the queue of low priority.
+    pub low: bool,
+}
+
+/// Which of these heads is next; it may ask whether one could run now.
+pub type Pick = fn(heads: &[Head], could: &mut dyn FnMut(&Head) -> bool) -> Option<Head>;
+
+/// What must be free before a task starts, beside its slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// Nothing: files spill, or writers fail, when a tier is full.
+    Any,
+    /// Room for all that the task and those that run will write.
+    Peak,
+    /// Room for the most that its whole pipeline will hold at once, set apart when the pipeline
+    /// starts.
+    Pipeline,
+}
+
+/// One policy.
+#[derive(Clone, Copy)]
+pub struct Policy {
+    /// What it is called in a choice and on the command line.
+    pub name: &'static str,
+    /// What it does, in a few words.
+    pub about: &'static str,
+    /// What must be free.
+    pub admission: Admission,
+    /// Which is next.
+    pub pick: Pick,
+}
+
+impl fmt::Debug for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Policy").field(&self.name).finish()
+    }
+}
+
+impl Policy {
+    /// How a choice calls it.
+    pub const fn id(&self) -> PolicyId {
+        PolicyId(self.name)
+    }
+
+    /// The policy with this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        POLICIES.iter().find(|policy| policy.name == name)
+    }
+}
+
+/// The one that became ready first.
+fn first<'h>(heads: impl Iterator<Item = &'h Head>) -> Option<Head> {
+    heads.copied().min_by_key(|head| head.turn)
+}
+
+/// The one that became ready first of those that could run now.
+fn first_that_could<'h>(
+    heads: impl Iterator<Item = &'h Head>,
+    could: &mut dyn FnMut(&Head) -> bool,
+) -> Option<Head> {
+    let mut best: Option<Head> = None;
+    for head in heads {
+        if best.is_none_or(|best| head.turn < best.turn) && could(head) {
+            best = Some(*head);
+        }
+    }
+    best
+}

@@ -1,0 +1,15 @@
+//! First come, first served, but who does not fit is passed by those who do.
+
+use super::{Admission, Head, Policy, first_that_could};
+
+pub(super) const POLICY: Policy = Policy {
+    name: "backfill",
+    about: "first come, first served; who fits may pass who does not",
+    admission: Admission::Any,
+    pick: next,
+};
+
+pub(super) fn next(heads: &[Head], could: &mut dyn FnMut(&Head) -> bool) -> Option<Head> {
+    let normal = first_that_could(heads.iter().filter(|head| !head.low), could);
+    normal.or_else(|| first_that_could(heads.iter().filter(|head| head.low), could))
+}

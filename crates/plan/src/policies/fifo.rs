@@ -1,0 +1,14 @@
+//! First come, first served: a task that does not fit holds up all behind it.
+
+use super::{Admission, Head, Policy, first};
+
+pub(super) const POLICY: Policy = Policy {
+    name: "fifo",
+    about: "first come, first served",
+    admission: Admission::Any,
+    pick: next,
+};
+
+fn next(heads: &[Head], could: &mut dyn FnMut(&Head) -> bool) -> Option<Head> {
+    first(heads.iter()).filter(|head| could(head))
+}

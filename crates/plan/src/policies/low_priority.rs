@@ -1,0 +1,16 @@
+//! Two queues: tasks of the kinds that a choice calls low run only while no other task waits. With
+//! several pipelines side by side, those that are far advanced finish first and free their files.
+
+use super::{Admission, Head, Policy, first};
+
+pub(super) const POLICY: Policy = Policy {
+    name: "low-priority",
+    about: "some kinds run only while no other task waits",
+    admission: Admission::Any,
+    pick: next,
+};
+
+pub(super) fn next(heads: &[Head], could: &mut dyn FnMut(&Head) -> bool) -> Option<Head> {
+    let normal = first(heads.iter().filter(|head| !head.low));
+    normal.or_else(|| first(heads.iter())).filter(|head| could(head))
+}

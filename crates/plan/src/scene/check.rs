@@ -1,0 +1,163 @@
+//! What a choice means on a scene, or why it can't be.
+
+use super::{NotPossible, Scene};
+use crate::Choice;
+use forebay_model::rules::Home;
+use forebay_model::workload::TaskKind;
+use forebay_model::{Ahead, Fsync, Full, Layout, Nodes, Placement, Reach, TierId};
+
+/// Whether one task of a kind fits on an empty node.
+pub(super) fn holds(nodes: &Nodes, kind: &TaskKind) -> Result<(), NotPossible> {
+    if kind.cores > nodes.cores {
+        return Err(NotPossible(format!(
+            "a task {:?} takes {} cores, but a node of the site has {}",
+            kind.name, kind.cores, nodes.cores
+        )));
+    }
+    match (kind.memory, nodes.memory) {
+        (Some(takes), Some(has)) if takes > has => Err(NotPossible(format!(
+            "a task {:?} takes {takes} of memory, but a node of the site has {has}",
+            kind.name
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Where the files of one class live; numbers are rows of tiers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClassHome {
+    pub(crate) row: usize,
+    /// Where files go when that is full; `None`: their writer fails.
+    pub(crate) spill: Option<usize>,
+    pub(crate) packed: bool,
+    /// An fsync waits until bytes are safe.
+    pub(crate) durable: bool,
+    pub(crate) cache: Option<(usize, Ahead)>,
+}
+
+/// A choice in numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Homes {
+    /// The row that "in place" means.
+    pub(crate) project: usize,
+    pub(crate) of_class: Vec<ClassHome>,
+    /// Of each row, in bytes.
+    pub(crate) capacity: Vec<Option<u64>>,
+}
+
+impl Scene<'_> {
+    /// Whether a choice can be simulated.
+    ///
+    /// # Errors
+    /// What is wrong, with the name of the class, tier or policy.
+    pub fn check(&self, choice: &Choice) -> Result<(), NotPossible> {
+        self.homes(choice).map(drop)
+    }
+
+    pub(crate) fn homes(&self, choice: &Choice) -> Result<Homes, NotPossible> {
+        let no = |why: String| Err(NotPossible(why));
+        let (nodes, slots) = (self.nodes.count, self.nodes.slots);
+        for (what, has, most) in
+            [("nodes", choice.nodes, nodes), ("slots on each node", choice.slots, slots)]
+        {
+            if has == 0 || has > most {
+                return no(format!("{has} {what} are asked for: the site has 1 to {most}"));
+            }
+        }
+        if choice.nodes * choice.slots <= self.nodes.reserved {
+            return no("the workflow engine takes all slots, none is left for tasks".to_owned());
+        }
+        if choice.pipelines == 0 {
+            return no("0 pipelines are nothing to simulate".to_owned());
+        }
+        if !(0.0..1e9).contains(&choice.stagger.get()) {
+            return no(format!("pipelines can't start {} s apart", choice.stagger.get()));
+        }
+        if choice.placements.len() != self.workload.classes.len() {
+            let (has, needs) = (choice.placements.len(), self.workload.classes.len());
+            return no(format!("{has} placements are given for {needs} classes of files"));
+        }
+        let project = self.need(&choice.project, "the project's directory")?;
+        let placed = self.workload.classes.iter().zip(&choice.placements);
+        let of_class = placed
+            .map(|(class, placement)| self.home(placement, project, &class.pattern))
+            .collect::<Result<Vec<_>, _>>()?;
+        self.reached(choice.nodes, &of_class)?;
+        Ok(Homes { project, of_class, capacity: self.capacities(choice)? })
+    }
+
+    fn need(&self, id: &TierId, whose: &str) -> Result<usize, NotPossible> {
+        let row = self.tier(id).ok_or_else(|| {
+            NotPossible(format!("the site has no tier {:?}, where {whose} should be", id.as_str()))
+        })?;
+        if self.storages[self.tiers[row].storage].profile.is_none() {
+            return Err(NotPossible(format!(
+                "tier {:?}, where {whose} should be, has no profile: `forebay probe` measures one",
+                id.as_str()
+            )));
+        }
+        Ok(row)
+    }
+
+    fn home(
+        &self,
+        placement: &Placement,
+        project: usize,
+        class: &str,
+    ) -> Result<ClassHome, NotPossible> {
+        let row = match &placement.home {
+            Home::Here => project,
+            Home::Tier(id) => self.need(id, class)?,
+        };
+        let cache = placement.cache.as_ref();
+        let cache =
+            cache.map(|cache| Ok((self.need(&cache.tier, class)?, cache.ahead))).transpose()?;
+        Ok(ClassHome {
+            row,
+            spill: (placement.full == Full::Spill && row != project).then_some(project),
+            packed: placement.layout == Layout::Packed,
+            durable: placement.fsync == Fsync::Durable,
+            cache,
+        })
+    }
+
+    /// No task may need files that another node has to itself.
+    fn reached(&self, nodes: u32, homes: &[ClassHome]) -> Result<(), NotPossible> {
+        if nodes == 1 {
+            return Ok(());
+        }
+        for (set, files) in self.workload.files.iter().enumerate() {
+            let class = files.class.index();
+            let row = &self.tiers[homes[class].row];
+            if row.reach == Reach::Node && (self.users.get(set).len() > 1 || !self.made[set]) {
+                return Err(NotPossible(format!(
+                    "files {:?} would live on tier {:?}, which only one node reaches, but tasks on \
+                     {nodes} nodes use them: give them a shared home",
+                    self.workload.classes[class].pattern,
+                    row.id.as_str()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Capacities, with the pools that the choice sets.
+    fn capacities(&self, choice: &Choice) -> Result<Vec<Option<u64>>, NotPossible> {
+        let mut all: Vec<Option<u64>> = self.tiers.iter().map(|row| row.capacity).collect();
+        for (pool, bytes) in &choice.pools {
+            let row = self.need(pool, "a pool")?;
+            all[row] = Some(bytes.get());
+        }
+        for (storage, whole) in self.storages.iter().enumerate() {
+            let rows = || (0..all.len()).filter(|row| self.tiers[*row].storage == storage);
+            let sum: u64 = rows().filter_map(|row| all[row]).fold(0, u64::saturating_add);
+            if whole.capacity.is_some_and(|has| sum > has) && !choice.pools.is_empty() {
+                let name = rows().next().map_or("", |row| self.tiers[row].id.as_str());
+                return Err(NotPossible(format!(
+                    "the pools of tier {name:?} take {sum} bytes, more than it has"
+                )));
+            }
+        }
+        Ok(all)
+    }
+}

@@ -1,0 +1,83 @@
+//! Tiers and pools as rows, and the storages behind them: pools of one tier share its limits.
+
+use forebay_model::profile::Lane;
+use forebay_model::{Profile, Reach, Site, TierId};
+
+/// A tier or a pool.
+#[derive(Clone, Debug)]
+pub(crate) struct TierRow {
+    pub(crate) id: TierId,
+    pub(crate) reach: Reach,
+    /// Bytes: of one node for a tier of one node's reach, of all for the others.
+    pub(crate) capacity: Option<u64>,
+    /// What is behind it.
+    pub(crate) storage: usize,
+}
+
+/// What is behind a tier and its pools.
+#[derive(Clone, Debug)]
+pub(crate) struct Storage<'s> {
+    pub(crate) reach: Reach,
+    pub(crate) profile: Option<&'s Profile>,
+    /// Its capacity with that of its pools.
+    pub(crate) capacity: Option<u64>,
+}
+
+/// A limit that streams share: reads, writes, operations on names, operations on bytes.
+pub(crate) const LANES: usize = 4;
+pub(crate) const READ: usize = 0;
+pub(crate) const WRITE: usize = 1;
+pub(crate) const NAMES: usize = 2;
+pub(crate) const DATA: usize = 3;
+
+/// How much of one lane there is, in bytes or operations a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Limit {
+    /// For all together.
+    pub(crate) total: f64,
+    /// For those of one node.
+    pub(crate) node: f64,
+}
+
+impl Storage<'_> {
+    /// The limits of its lanes; without a profile there are none.
+    pub(crate) fn limits(&self) -> [Limit; LANES] {
+        let none = Limit { total: f64::INFINITY, node: f64::INFINITY };
+        let Some(profile) = self.profile else { return [none; LANES] };
+        let open = |rate: Option<f64>| rate.unwrap_or(f64::INFINITY);
+        let lane = |lane: Lane| Limit {
+            total: open(lane.total.map(|rate| rate.get())),
+            node: open(lane.node.map(|rate| rate.get())),
+        };
+        let count = |rate| Limit { total: open(rate), node: f64::INFINITY };
+        let limits = [
+            lane(profile.read),
+            lane(profile.write),
+            count(profile.names_per_second),
+            count(profile.data_per_second),
+        ];
+        // Each node has a storage of its own: what is "all together" there is the node.
+        let own = |limit: Limit| Limit { total: f64::INFINITY, node: limit.node.min(limit.total) };
+        if self.reach == Reach::Node { limits.map(own) } else { limits }
+    }
+}
+
+pub(super) fn of(site: &Site) -> (Vec<TierRow>, Vec<Storage<'_>>) {
+    let (mut rows, mut storages, mut names) = (Vec::new(), Vec::new(), Vec::<&TierId>::new());
+    for tier in site.tiers() {
+        let storage = names.iter().position(|name| *name == tier.whole()).unwrap_or_else(|| {
+            names.push(tier.whole());
+            storages.push(Storage {
+                reach: tier.reach,
+                profile: tier.profile.as_ref(),
+                capacity: tier.capacity.map(|_| 0),
+            });
+            storages.len() - 1
+        });
+        let whole: &mut Storage<'_> = &mut storages[storage];
+        let capacity = tier.capacity.map(|bytes| bytes.get());
+        whole.capacity = whole.capacity.zip(capacity).map(|(sum, part)| sum.saturating_add(part));
+        rows.push(TierRow { id: tier.id.clone(), reach: tier.reach, capacity, storage });
+    }
+    (rows, storages)
+}

@@ -1,0 +1,44 @@
+//! How streams share what a tier has. Each step that runs is a flow: it computes and does I/O by
+//! turns, so it is at one lane at a time, and each lane is shared equally among the flows that are
+//! at it at that moment.
+//!
+//! Two engines, one interface. [`classes`] groups flows of one shape, which all progress at one
+//! rate: it is for searching. [`whole`] knows every node's link and every server's disk: it judges
+//! what the search has chosen. What it is not: it knows nothing of tasks, files and queues.
+
+pub(crate) mod classes;
+mod shapes;
+
+pub(crate) use shapes::{ShapeId, Shapes};
+
+use crate::scene::Limit;
+
+/// The flows of a simulation.
+pub(crate) trait Flows {
+    /// An engine for lanes with these limits; four for each storage.
+    fn new(limits: Vec<Limit>, nodes: u32) -> Self;
+
+    /// What is left of the limits of a storage, 0 to 1, as it fills; and by how much less is left
+    /// with each further stream.
+    fn contend(&mut self, storage: usize, fill: f64, streams: f64);
+
+    /// A flow begins that takes so many seconds when it is alone.
+    fn start(
+        &mut self,
+        now: f64,
+        flow: u32,
+        node: u32,
+        shape: ShapeId,
+        alone: f64,
+        shapes: &Shapes,
+    );
+
+    /// A flow ends before it is done.
+    fn stop(&mut self, now: f64, flow: u32, shapes: &Shapes);
+
+    /// When the first flow is done, if nothing starts or stops before; infinity: there is none.
+    fn next(&mut self, now: f64, shapes: &Shapes) -> f64;
+
+    /// Takes the flows out that are done by then, in an order that the same calls always give.
+    fn done(&mut self, now: f64, flows: &mut Vec<u32>, shapes: &Shapes);
+}

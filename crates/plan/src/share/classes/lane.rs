@@ -1,0 +1,110 @@
+//! One lane: what it has, who is at it, and what it adds to a byte or an operation.
+
+use super::Class;
+use crate::scene::Limit;
+use crate::share::ShapeId;
+
+/// One lane of one storage.
+#[derive(Clone, Debug)]
+pub(super) struct Lane {
+    limit: Limit,
+    /// The part of the limit that is left under use.
+    pub(super) left: f64,
+    /// Seconds that it adds to each byte or operation: 0 while it is not full.
+    pub(super) extra: f64,
+    /// Classes with flows here, and what one of their flows asks for in a second alone.
+    pub(super) members: Vec<(ShapeId, f64)>,
+    /// What all flows here ask for in a second, if nothing were in their way.
+    asked: f64,
+    /// Flows here on each node, if nodes have a limit, and how many nodes have some.
+    on: Vec<u32>,
+    busy: u32,
+}
+
+impl Lane {
+    pub(super) fn new(limit: Limit, nodes: u32) -> Self {
+        let nodes = if limit.node.is_finite() { nodes as usize } else { 0 };
+        Self {
+            limit,
+            left: 1.0,
+            extra: 0.0,
+            members: Vec::new(),
+            asked: 0.0,
+            on: vec![0; nodes],
+            busy: 0,
+        }
+    }
+
+    pub(super) fn join(&mut self, shape: ShapeId, amount: f64) {
+        self.members.push((shape, amount));
+    }
+
+    pub(super) fn part(&mut self, shape: ShapeId) {
+        self.members.retain(|(other, _)| *other != shape);
+        if self.members.is_empty() {
+            // What is left is rounding.
+            self.asked = 0.0;
+            self.extra = 0.0;
+        }
+    }
+
+    /// One flow more or less.
+    pub(super) fn count(&mut self, node: u32, amount: f64, more: bool) {
+        self.asked += if more { amount } else { -amount };
+        if let Some(on) = self.on.get_mut(node as usize) {
+            if more {
+                self.busy += u32::from(*on == 0);
+                *on += 1;
+            } else {
+                *on -= 1;
+                self.busy -= u32::from(*on == 0);
+            }
+        }
+    }
+
+    fn has(&self) -> f64 {
+        let nodes =
+            if self.on.is_empty() { f64::INFINITY } else { self.limit.node * f64::from(self.busy) };
+        self.limit.total.min(nodes) * self.left
+    }
+
+    /// It adds nothing, and has no reason to.
+    pub(super) fn is_idle(&self) -> bool {
+        self.extra == 0.0 && self.asked <= self.has()
+    }
+
+    /// What it should add, so that no more than it has goes through it; `None`: what it adds now.
+    pub(super) fn wanted(&self, classes: &[Class]) -> Option<f64> {
+        if self.members.is_empty() || self.is_idle() {
+            return None;
+        }
+        let has = self.has();
+        let through = |extra: f64| {
+            let (mut sum, mut slope) = (0.0, 0.0);
+            for (shape, amount) in &self.members {
+                let class = &classes[*shape as usize];
+                let stretch = (class.stretch + amount * (extra - self.extra)).max(1.0);
+                let each = class.queue.len() as f64 * amount / stretch;
+                sum += each;
+                slope += each * amount / stretch;
+            }
+            (sum, slope)
+        };
+        // What goes through falls ever more slowly as more is added, so Newton's steps from the
+        // left never go too far, and one from the right lands on the left.
+        let mut extra = self.extra;
+        for _ in 0..60 {
+            let (sum, slope) = through(extra);
+            let off = sum - has;
+            if off.abs() <= 1e-10 * has || slope == 0.0 {
+                break;
+            }
+            let better = (extra + off / slope).max(0.0);
+            if better == extra {
+                break;
+            }
+            extra = better;
+        }
+        (extra != self.extra).then_some(extra)
+    }
+}

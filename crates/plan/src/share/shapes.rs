@@ -1,0 +1,62 @@
+//! The shapes of flows: what a flow asks of lanes for each second that it takes alone. Flows that
+//! differ only in how long they take have one shape.
+
+use std::collections::BTreeMap;
+
+/// A place in the list of shapes.
+pub(crate) type ShapeId = u32;
+
+/// All shapes that were met.
+#[derive(Clone, Debug)]
+pub(crate) struct Shapes {
+    first: Vec<u32>,
+    asks: Vec<(u32, f64)>,
+    by_key: BTreeMap<Vec<u64>, ShapeId>,
+    key: Vec<u64>,
+}
+
+impl Shapes {
+    /// The shape that asks for nothing is number 0.
+    pub(crate) fn new() -> Self {
+        let by_key = BTreeMap::from([(Vec::new(), 0)]);
+        Self { first: vec![0, 0], asks: Vec::new(), by_key, key: Vec::new() }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.first.len() - 1
+    }
+
+    /// Lanes, and what is asked of each in a second.
+    pub(crate) fn asks(&self, shape: ShapeId) -> &[(u32, f64)] {
+        let shape = shape as usize;
+        &self.asks[self.first[shape] as usize..self.first[shape + 1] as usize]
+    }
+
+    /// The shape of a flow that takes so long alone and asks so much of each lane; lanes without
+    /// a limit are left out.
+    pub(crate) fn of(&mut self, alone: f64, asks: &[f64], limited: &[bool]) -> ShapeId {
+        if alone <= 0.0 {
+            return 0;
+        }
+        let asks = || {
+            let all = asks.iter().zip(limited).enumerate();
+            let limited = all.filter(|(_, (amount, limited))| **limited && **amount > 0.0);
+            limited.map(|(lane, (amount, _))| (lane as u32, amount / alone))
+        };
+        self.key.clear();
+        for (lane, amount) in asks() {
+            // Amounts are alike when they differ by less than a millionth: the low bits of a
+            // quotient are noise, and each shape costs time.
+            let alike = (amount.to_bits() + (1 << 31)) >> 32;
+            self.key.push(u64::from(lane) << 32 | alike);
+        }
+        if let Some(known) = self.by_key.get(&self.key) {
+            return *known;
+        }
+        let shape = self.count() as ShapeId;
+        self.asks.extend(asks());
+        self.first.push(self.asks.len() as u32);
+        self.by_key.insert(self.key.clone(), shape);
+        shape
+    }
+}

@@ -1,0 +1,109 @@
+//! Slots, cores and memory of the nodes: which node takes a task.
+
+use forebay_model::Nodes;
+use forebay_model::workload::TaskKind;
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    slots: u32,
+    cores: u32,
+    memory: u64,
+    /// Its place among those with as many free slots; none while it is away.
+    place: Option<u32>,
+}
+
+/// What is free.
+#[derive(Clone, Debug)]
+pub(super) struct Room {
+    nodes: Vec<Node>,
+    /// Nodes by how many slots are free.
+    by_slots: Vec<Vec<u32>>,
+    /// Slots of all nodes that are not away.
+    pub(super) free: u32,
+}
+
+impl Room {
+    pub(super) fn new(nodes: &Nodes, count: u32, slots: u32) -> Self {
+        let memory = nodes.memory.map_or(u64::MAX, |bytes| bytes.get());
+        let mut room =
+            Self { nodes: Vec::new(), by_slots: vec![Vec::new(); slots as usize + 1], free: 0 };
+        let mut reserved = nodes.reserved;
+        for number in 0..count {
+            let taken = reserved.min(slots);
+            reserved -= taken;
+            let slots = slots - taken;
+            room.nodes.push(Node { slots, cores: nodes.cores, memory, place: None });
+            room.file(number);
+        }
+        room
+    }
+
+    /// The node with most free slots that can take a task of this kind.
+    pub(super) fn node_for(&self, kind: &TaskKind) -> Option<u32> {
+        if self.free == 0 {
+            return None;
+        }
+        let memory = kind.memory.map_or(0, |bytes| bytes.get());
+        let fits = |node: &&u32| {
+            let node = &self.nodes[**node as usize];
+            node.cores >= kind.cores && node.memory >= memory
+        };
+        self.by_slots.iter().skip(1).rev().find_map(|nodes| nodes.iter().find(fits)).copied()
+    }
+
+    pub(super) fn take(&mut self, node: u32, kind: &TaskKind) {
+        self.change(node, |node| {
+            node.slots -= 1;
+            node.cores -= kind.cores;
+            node.memory -= kind.memory.map_or(0, |bytes| bytes.get());
+        });
+    }
+
+    pub(super) fn give(&mut self, node: u32, kind: &TaskKind) {
+        self.change(node, |node| {
+            node.slots += 1;
+            node.cores += kind.cores;
+            node.memory += kind.memory.map_or(0, |bytes| bytes.get());
+        });
+    }
+
+    /// The node is taken away, or back.
+    pub(super) fn away(&mut self, node: u32, away: bool) {
+        let is_away = self.nodes[node as usize].place.is_none();
+        if away && !is_away {
+            self.unfile(node);
+        } else if !away && is_away {
+            self.file(node);
+        }
+    }
+
+    fn change(&mut self, number: u32, change: impl FnOnce(&mut Node)) {
+        let here = self.nodes[number as usize].place.is_some();
+        if here {
+            self.unfile(number);
+        }
+        change(&mut self.nodes[number as usize]);
+        if here {
+            self.file(number);
+        }
+    }
+
+    fn file(&mut self, number: u32) {
+        let node = &mut self.nodes[number as usize];
+        let shelf = &mut self.by_slots[node.slots as usize];
+        node.place = Some(shelf.len() as u32);
+        shelf.push(number);
+        self.free += node.slots;
+    }
+
+    fn unfile(&mut self, number: u32) {
+        let node = &mut self.nodes[number as usize];
+        let Some(place) = node.place.take() else { return };
+        self.free -= node.slots;
+        let shelf = &mut self.by_slots[node.slots as usize];
+        shelf.swap_remove(place as usize);
+        if let Some(moved) = shelf.get(place as usize) {
+            self.nodes[*moved as usize].place = Some(place);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What a simulation decides, told to whoever wants to know: `explain` and the run file do, a
+//! search does not and pays nothing.
+
+use forebay_model::workload::{FileSetId, TaskId};
+use forebay_model::{ByteCount, Seconds, TierId};
+
+/// Something that happened or was decided.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Seen<'a> {
+    /// A pipeline began.
+    Arrived {
+        /// Which, from 0.
+        pipeline: u32,
+    },
+    /// A task got a slot.
+    Started {
+        /// Its pipeline.
+        pipeline: u32,
+        /// Which.
+        task: TaskId,
+        /// Where.
+        node: u32,
+        /// How long it waited for the slot.
+        queued: Seconds,
+    },
+    /// A step of a task began.
+    Step {
+        /// Its pipeline.
+        pipeline: u32,
+        /// Which task.
+        task: TaskId,
+        /// Which of its steps.
+        step: u32,
+        /// How long it takes if nobody else is there.
+        alone: Seconds,
+    },
+    /// A task was done.
+    Ended {
+        /// Its pipeline.
+        pipeline: u32,
+        /// Which.
+        task: TaskId,
+    },
+    /// A tier was full: files went to the project's directory.
+    Spilled {
+        /// Its pipeline.
+        pipeline: u32,
+        /// The task that wrote them.
+        task: TaskId,
+        /// The files.
+        files: FileSetId,
+        /// The tier that was full.
+        tier: &'a TierId,
+        /// How much did not fit.
+        bytes: ByteCount,
+    },
+    /// Files were copied to a cache.
+    Cached {
+        /// The files.
+        files: FileSetId,
+        /// The tier of the cache.
+        tier: &'a TierId,
+        /// The node, for a cache of one node's reach.
+        node: u32,
+        /// How much.
+        bytes: ByteCount,
+    },
+    /// A copy made room for others.
+    Evicted {
+        /// The files.
+        files: FileSetId,
+        /// The tier of the cache.
+        tier: &'a TierId,
+        /// How much.
+        bytes: ByteCount,
+    },
+    /// Files were freed.
+    Freed {
+        /// Their pipeline.
+        pipeline: u32,
+        /// The files.
+        files: FileSetId,
+        /// How much.
+        bytes: ByteCount,
+    },
+    /// A machine was taken away, and the tasks on it with it.
+    Interrupted {
+        /// The node.
+        node: u32,
+        /// How many tasks begin again.
+        tasks: u32,
+    },
+}
+
+/// Who is told.
+pub trait Watch {
+    /// Something happened.
+    fn see(&mut self, at: Seconds, what: &Seen<'_>);
+}
+
+/// Nobody.
+impl Watch for () {
+    #[inline(always)]
+    fn see(&mut self, _: Seconds, _: &Seen<'_>) {}
+}
+
+impl<F: FnMut(Seconds, &Seen<'_>)> Watch for F {
+    fn see(&mut self, at: Seconds, what: &Seen<'_>) {
+        self(at, what);
+    }
+}

@@ -1,0 +1,134 @@
+//! Cases that can be worked out by hand. If these fail, every prediction is wrong.
+
+mod common;
+
+use common::*;
+use forebay_model::workload::Until;
+use forebay_model::{Seconds, TierId};
+use forebay_plan::{Choice, Scene, simulate};
+
+fn near(a: Seconds, b: f64) {
+    assert!((a.get() - b).abs() <= 1e-6 * b.max(1.0), "{a:?} is not {b} s");
+}
+
+const SLOW: &str = "[tier.slow.profile]\nsource = \"us\"\nread = { stream = \"100 MiB/s\" }\n\
+                    write = { stream = \"100 MiB/s\", total = \"200 MiB/s\" }";
+const FAST: &str = "capacity = \"1 GiB\"\n[tier.fast.profile]\nsource = \"us\"";
+
+#[test]
+fn streams_share_what_there_is() {
+    let site = two_tiers("cores = 8", FAST, SLOW);
+    // One writes 1,000 MiB in 10 s of 15; more than three share 200 MiB/s, while others compute.
+    for (tasks, seconds) in [(1, 15.0), (2, 15.0), (4, 20.0), (8, 40.0)] {
+        let work = writers(tasks, 5.0, 1000);
+        let scene = Scene::new(&site, &work).expect("a scene");
+        let outcome = simulate(&scene, &choice(&site, &work, "slow"), 0).expect("an outcome");
+        near(outcome.makespan, seconds);
+        near(Seconds(outcome.utilisation), f64::from(tasks) / 8.0);
+        assert_eq!(
+            outcome.tiers[&TierId("slow".into())].written_bytes.get(),
+            u64::from(tasks) * 1000 * MIB
+        );
+        near(outcome.tasks[0].waited, seconds - 5.0);
+    }
+}
+
+#[test]
+fn computing_is_not_slowed_by_others_that_write() {
+    let site = two_tiers("cores = 9", FAST, SLOW);
+    let mut work = writers(9, 0.0, 1000);
+    work.tasks[8].steps[0].accesses.clear();
+    work.tasks[8].steps[0].compute = Seconds(7.0);
+    let scene = Scene::new(&site, &work).expect("a scene");
+    let outcome = simulate(&scene, &choice(&site, &work, "slow"), 0).expect("an outcome");
+    near(outcome.tasks[8].ended, 7.0);
+    near(outcome.makespan, 40.0);
+}
+
+#[test]
+fn operations_have_prices_and_limits() {
+    let slow = format!("{SLOW}\nlatency = {{ create = \"1 s\" }}\nnames_per_second = 2.0");
+    let site = two_tiers("cores = 8", FAST, &slow);
+    for (tasks, seconds) in [(1, 2.0), (2, 2.0), (8, 4.0)] {
+        let work = writers(tasks, 1.0, 0);
+        let scene = Scene::new(&site, &work).expect("a scene");
+        let outcome = simulate(&scene, &choice(&site, &work, "slow"), 0).expect("an outcome");
+        near(outcome.makespan, seconds);
+    }
+}
+
+#[test]
+fn files_take_room_until_their_last_reader_is_done() {
+    let site = two_tiers("cores = 1", FAST, SLOW);
+    let mut work = writers(4, 1.0, 400);
+    work.files[0].until = Until::Task(forebay_model::workload::TaskId(1));
+    work.files[1].until = Until::Task(forebay_model::workload::TaskId(1));
+    let scene = Scene::new(&site, &work).expect("a scene");
+    let outcome = simulate(&scene, &choice(&site, &work, "slow"), 0).expect("an outcome");
+    assert_eq!(outcome.tiers[&TierId("slow".into())].peak_bytes.get(), 800 * MIB);
+}
+
+#[test]
+fn a_full_tier_spills_or_fails() {
+    let site = two_tiers("cores = 1", FAST, SLOW);
+    let work = writers(4, 1.0, 400);
+    let scene = Scene::new(&site, &work).expect("a scene");
+    let mut choice = choice(&site, &work, "slow");
+    choice.placements = vec![placed(&site, "home = \"fast\"")];
+    let outcome = simulate(&scene, &choice, 0).expect("an outcome");
+    assert_eq!(outcome.tiers[&TierId("fast".into())].peak_bytes.get(), 800 * MIB);
+    assert_eq!(outcome.tiers[&TierId("slow".into())].written_bytes.get(), 800 * MIB);
+    near(outcome.makespan, 12.0);
+    choice.placements = vec![placed(&site, "home = \"fast\"\nfull = \"fail\"")];
+    let why = simulate(&scene, &choice, 0).expect_err("no room").to_string();
+    assert!(why.contains("tier \"fast\" has no room"), "{why}");
+    // With admission by room, nothing is freed, so the third never starts.
+    let why = simulate(&scene, &with_policy(choice, "capacity"), 0).expect_err("stuck").to_string();
+    assert!(why.contains("never starts: it writes 400 MiB to tier \"fast\""), "{why}");
+}
+
+#[test]
+fn pipelines_begin_apart_and_low_kinds_wait() {
+    let site = two_tiers("cores = 1", FAST, SLOW);
+    let mut work = writers(2, 10.0, 0);
+    work.kinds.push(kind("last", 1));
+    work.tasks[1].kind = forebay_model::workload::TaskKindId(1);
+    work.tasks[1].after = vec![forebay_model::workload::TaskId(0)];
+    let scene = Scene::new(&site, &work).expect("a scene");
+    let both = Choice { pipelines: 2, stagger: Seconds(5.0), ..choice(&site, &work, "slow") };
+    let ends = |choice: &Choice| -> Vec<(u32, u32, f64)> {
+        let outcome = simulate(&scene, choice, 0).expect("an outcome");
+        outcome.tasks.iter().map(|task| (task.pipeline, task.task.0, task.ended.get())).collect()
+    };
+    // First come first served, the second pipeline's first task is before the first one's last.
+    assert_eq!(ends(&both), [(0, 0, 10.0), (1, 0, 20.0), (0, 1, 30.0), (1, 1, 40.0)]);
+    let low = Choice {
+        low: vec![forebay_model::workload::TaskKindId(0)],
+        ..with_policy(both, "low-priority")
+    };
+    assert_eq!(ends(&low), [(0, 0, 10.0), (0, 1, 20.0), (1, 0, 30.0), (1, 1, 40.0)]);
+}
+
+#[test]
+fn what_cannot_be_is_named() {
+    let work = writers(1, 1.0, 1);
+    let none = site("[tier.a]\nreach = \"node\"\npath = \"/a\"\n");
+    let why = Scene::new(&none, &work).expect_err("no nodes").to_string();
+    assert!(why.contains("[nodes]"), "{why}");
+    let small = site("[nodes]\ncores = 1\n[tier.a]\nreach = \"node\"\npath = \"/a\"\n");
+    let mut big = work.clone();
+    big.kinds[0].cores = 4;
+    let why = Scene::new(&small, &big).expect_err("too large").to_string();
+    assert!(why.contains("takes 4 cores, but a node of the site has 1"), "{why}");
+    let scene = Scene::new(&small, &work).expect("a scene");
+    let why = simulate(&scene, &choice(&small, &work, "a"), 0).expect_err("no profile").to_string();
+    assert!(why.contains("tier \"a\"") && why.contains("no profile"), "{why}");
+    let site = site(
+        "[nodes]\ncores = 1\ncount = 2\n[tier.a]\nreach = \"node\"\n[tier.a.profile]\nsource = \"us\"\n",
+    );
+    let mut shared = writers(2, 1.0, 1);
+    shared.tasks[1].steps[0].accesses.push(reads(0, 1));
+    let scene = Scene::new(&site, &shared).expect("a scene");
+    let why = scene.check(&choice(&site, &shared, "a")).expect_err("out of reach").to_string();
+    assert!(why.contains("\"out/#\"") && why.contains("only one node reaches"), "{why}");
+}
