@@ -3,7 +3,9 @@
 mod attach;
 mod check;
 mod doctor;
+mod explain;
 mod mount;
+mod plan;
 mod restore;
 mod run;
 mod summary;
@@ -18,6 +20,10 @@ pub(crate) enum Command {
     Run(run::Args),
     /// Print the summary of a run again
     Summary(summary::Args),
+    /// Learn a workflow from its run, and find where its files should live
+    Plan(plan::Args),
+    /// Say in sentences why a plan is as it is, or where the time of a run went
+    Explain(explain::Args),
     /// Bring files that rules sent to other tiers back in place
     Restore(restore::Args),
     /// Look whether all files on other tiers are there and whole
@@ -40,6 +46,8 @@ impl Command {
         match self {
             Command::Run(args) => run::run(args),
             Command::Summary(args) => summary::run(&args),
+            Command::Plan(args) => plan::run(&args),
+            Command::Explain(args) => explain::run(&args),
             Command::Restore(args) => restore::run(&args),
             Command::Check(args) => check::run(&args),
             Command::Mount(args) => mount::run(args),

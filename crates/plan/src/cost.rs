@@ -13,7 +13,7 @@ pub use bill::{Cost, Line};
 
 use crate::{Choice, Outcome};
 use forebay_model::prices::{Per, Price, Prices};
-use forebay_model::{ByteCount, Site, Tier, TierId, Workload};
+use forebay_model::{ByteCount, Site, Tier, TierId, Usd, Workload};
 use requests::Requests;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -82,6 +82,14 @@ impl<'a> Pricer<'a> {
         }
         let classes = requests::by_class(workload);
         Ok(Some(Self { site, prices, terms, machine, classes }))
+    }
+
+    /// What so many machines cost in a second.
+    pub fn rent(&self, nodes: u32) -> Usd {
+        let hour = self.machine.as_ref().map_or(Usd::ZERO, |(_, price)| price.usd);
+        let spot = self.prices.spot.as_ref().filter(|_| self.terms.spot);
+        let factor = spot.map_or(1.0, |spot| 1.0 - spot.discount);
+        hour * (factor * f64::from(nodes) / 3600.0)
     }
 
     /// What this outcome of this choice costs.

@@ -71,8 +71,9 @@ pub fn search(
     go_on: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Found, String> {
     let aims = aims(space, judge, &wanted);
-    let floors: Vec<f64> =
-        space.frames.iter().zip(&aims).map(|(frame, aim)| bounds.relaxed(frame, aim)).collect();
+    let count = space.frames.len();
+    let frames = space.frames.iter().zip(&aims);
+    let floors: Vec<f64> = frames.map(|(frame, aim)| bounds.relaxed(frame, aim, count)).collect();
     let mut seen = Seen::new(space, judge, wanted, go_on);
     let free = free(space, bounds, wanted.goal);
     descend::from_several(&mut seen, bounds, &free);

@@ -90,6 +90,13 @@ impl Space {
         packed.all(|tier| Some(tier) == first)
     }
 
+    /// The frames that differ from this one in one thing, and the frame itself.
+    pub fn frames_near(&self, frame: usize) -> Vec<usize> {
+        let here = &self.frames[frame];
+        let near = |other: &usize| self.frames[*other].distance(here) <= 1;
+        (0..self.frames.len()).filter(near).collect()
+    }
+
     /// How many classes are not in place.
     pub fn moved(&self, point: &Point) -> usize {
         point.picks.iter().filter(|pick| **pick > 0).count()

@@ -9,12 +9,10 @@ use crate::space::Point;
 /// A descent that still moves after so many rounds creeps: others do better with the time.
 const ROUNDS_MAX: usize = 8;
 
-/// From in place, from each frame's in place, and from what gains most for its bytes.
+/// From in place, and from what gains most for its bytes.
 pub(super) fn from_several(seen: &mut Seen<'_>, bounds: &Bounds, free: &[usize]) {
     let start = seen.space.as_it_is();
-    let frames = 0..seen.space.frames.len();
-    let plain: Vec<Point> = frames.map(|frame| Point { frame, ..start.clone() }).collect();
-    if !seen.look(&plain) {
+    if !seen.look(std::slice::from_ref(&start)) || !seen.look(&framed(seen, &start)) {
         return;
     }
     descend(seen, start, free);
@@ -28,16 +26,20 @@ pub(super) fn from_several(seen: &mut Seen<'_>, bounds: &Bounds, free: &[usize])
     from_the_best(seen, free);
 }
 
-/// From the best so far, in each frame.
+/// From the best so far, in the frames near its own.
 pub(super) fn from_the_best(seen: &mut Seen<'_>, free: &[usize]) {
     let Some(best) = seen.best().cloned() else { return };
-    let frames = 0..seen.space.frames.len();
-    let others: Vec<Point> = frames.map(|frame| Point { frame, ..best.clone() }).collect();
-    if seen.look(&others)
+    if seen.look(&framed(seen, &best))
         && let Some(best) = seen.best().cloned()
     {
         descend(seen, best, free);
     }
+}
+
+/// The same placements in other frames.
+fn framed(seen: &Seen<'_>, point: &Point) -> Vec<Point> {
+    let near = seen.space.frames_near(point.frame);
+    near.into_iter().map(|frame| Point { frame, ..point.clone() }).collect()
 }
 
 /// For k = 1, 2, ...: the k classes that gain most for each byte, where they wait least.
@@ -75,8 +77,7 @@ fn descend(seen: &mut Seen<'_>, start: Point, free: &[usize]) {
             }
             at = least(seen, &all).unwrap_or(at);
         }
-        let frames = 0..seen.space.frames.len();
-        let all: Vec<Point> = frames.map(|frame| Point { frame, ..at.clone() }).collect();
+        let all = framed(seen, &at);
         if !seen.look(&all) {
             return;
         }
