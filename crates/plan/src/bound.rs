@@ -136,6 +136,12 @@ impl Bounds {
         self.work[class][option]
     }
 
+    /// What this class alone adds to a goal with this placement, if its waits were in nobody's
+    /// shadow: for an order, not for a bound.
+    pub(crate) fn worth(&self, aim: &Aim, class: usize, option: usize) -> f64 {
+        aim.time * self.work[class][option] + aim.toll(class, option)
+    }
+
     /// Bytes of this class that one pipeline has.
     pub(crate) fn bytes(&self, class: usize) -> f64 {
         self.bytes[class]

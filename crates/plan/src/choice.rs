@@ -2,7 +2,8 @@
 
 use forebay_model::workload::{FileClass, TaskKindId};
 use forebay_model::{
-    After, ByteCount, Fsync, Full, Home, Layout, Placement, Rules, Seconds, Site, TierId, Workload,
+    After, ByteCount, Drain, Fsync, Full, Home, Layout, Placement, Rules, Seconds, Site, TierId,
+    Workload,
 };
 use std::collections::BTreeMap;
 
@@ -81,6 +82,7 @@ pub fn in_place() -> Placement {
         full: Full::Spill,
         fsync: Fsync::Durable,
         after: After::Restore,
+        drain: Drain::End,
         publish: None,
         cache: None,
         rule: None,

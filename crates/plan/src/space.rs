@@ -77,7 +77,6 @@ impl Space {
             pipelines: frame.pipelines,
             stagger: frame.stagger,
             policy: frame.policy,
-            spot: None,
             low: frame.low.clone(),
             spot: None,
         }

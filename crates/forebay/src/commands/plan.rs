@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     };
     let scene = Scene::new(&ground.site, &ground.workload).map_err(|why| no(why.to_string()))?;
     let terms = Terms { spot: args.spot, download: args.download };
-    let mut judge = Judge::new(&scene, &ground.prices, terms)?;
+    let mut judge = Judge::new(&scene, &ground.project, &ground.prices, terms)?;
     if args.goal == Goal::Cheapest && !judge.knows_prices() {
         return Err(Stop::new(
             NO_PLAN,

@@ -19,9 +19,9 @@ pub struct Cost {
     /// The same for one pipeline.
     #[serde(rename = "per_sample_usd")]
     pub per_sample: Usd,
-    /// How long machines are paid after the last task, to bring results off their disks.
-    #[serde(rename = "evacuation_s")]
-    pub evacuation: Seconds,
+    /// How long machines are paid after the last task, while results come home.
+    #[serde(rename = "homecoming_s")]
+    pub homecoming: Seconds,
     /// How many machines are expected to be taken away while it lasts; `None`: none can be.
     pub interruptions: Option<f64>,
     /// Prices in it that nobody could verify.
@@ -48,14 +48,14 @@ pub struct Line {
 }
 
 impl Cost {
-    pub(super) fn new(prices: &Prices, pipelines: u32, evacuation: Seconds) -> Self {
+    pub(super) fn new(prices: &Prices, pipelines: u32, homecoming: Seconds) -> Self {
         Self {
             sheet: prices.sheet.clone(),
             compiled: prices.compiled.clone(),
             lines: Vec::new(),
             total: Usd::ZERO,
             per_sample: Usd::ZERO,
-            evacuation,
+            homecoming,
             interruptions: None,
             unverified: Vec::new(),
             second_hand: Vec::new(),

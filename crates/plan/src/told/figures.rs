@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 /// What a choice leads to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// From start to end of the pipelines that run at once.
+    /// From the start of the pipelines that run at once until their results are home.
     pub makespan_s: Seconds,
+    /// Of that, how long after the last task results come home.
+    pub homecoming_s: Seconds,
     /// Samples in an hour, one wave after the other.
     pub samples_per_hour: f64,
     /// Dollars for one sample; `None`: nobody knows prices.

@@ -5,9 +5,11 @@ use crate::advise::{Evidence, advise};
 use crate::bound::Bounds;
 use crate::search::{Found, Goal, Rejected, Rung, Score, Wanted};
 use crate::space::{Frame, Point, Space, facts};
-use crate::{Choice, Cost, Outcome};
+use crate::{Choice, Cost, Homecoming, Outcome};
 use forebay_model::{Ahead, Home, Layout, Placement, Seconds, Site, Workload};
 
+/// What differs by less is the same, and no news.
+const SAME: f64 = 5e-4;
 /// So many of those that lost are told.
 const LOST_MAX: usize = 12;
 
@@ -50,6 +52,7 @@ pub fn tell(story: &Story<'_>) -> Plan {
         outcome: story.chosen.0,
     };
     let first = &space.frames[0];
+    let start = space.choice(&space.as_it_is());
     Plan {
         schema: SCHEMA,
         runs: story.runs.to_vec(),
@@ -59,9 +62,11 @@ pub fn tell(story: &Story<'_>) -> Plan {
         seed: story.wanted.seed,
         error: story.wanted.error,
         doubts: story.workload.doubts.iter().map(|doubt| doubt.what.clone()).collect(),
-        as_it_is: story.as_it_is.map(|(outcome, cost)| figures(first, outcome, cost)),
+        as_it_is: story
+            .as_it_is
+            .map(|(outcome, cost)| figures(story, first, &start, outcome, cost)),
         as_it_is_why: found.as_it_is.as_ref().err().cloned(),
-        chosen: figures(frame, story.chosen.0, story.chosen.1),
+        chosen: figures(story, frame, &choice, story.chosen.0, story.chosen.1),
         setting: setting(&choice, story.workload),
         moved: moved(story, &found.chosen),
         value: found.value,
@@ -101,11 +106,20 @@ fn unit(goal: Goal) -> &'static str {
     }
 }
 
-fn figures(frame: &Frame, outcome: &Outcome, cost: Option<&Cost>) -> Figures {
-    let hours = outcome.makespan.get() / 3600.0;
+fn figures(
+    story: &Story<'_>,
+    frame: &Frame,
+    choice: &Choice,
+    outcome: &Outcome,
+    cost: Option<&Cost>,
+) -> Figures {
+    let homecoming = Homecoming::new(story.site, story.workload).time(choice);
+    let makespan = outcome.makespan + homecoming;
+    let hours = makespan.get() / 3600.0;
     let peaks = outcome.tiers.iter().map(|(id, tier)| (id.0.clone(), tier.peak_bytes));
     Figures {
-        makespan_s: outcome.makespan,
+        makespan_s: makespan,
+        homecoming_s: homecoming,
         samples_per_hour: if hours > 0.0 { f64::from(frame.pipelines) / hours } else { 0.0 },
         per_sample_usd: cost.map(|cost| cost.per_sample),
         utilisation: outcome.utilisation,
@@ -167,9 +181,12 @@ fn placed(placement: &Placement) -> String {
 
 fn all_lost(story: &Story<'_>) -> Vec<Lost> {
     let near = |rejected: &&Rejected| rejected.ratio.unwrap_or(0.0);
-    let mut sorted: Vec<&Rejected> = story.found.rejected.iter().collect();
-    // All in place is told first; then what can't be; then the nearest.
     let start = story.space.as_it_is();
+    let same = |rejected: &&Rejected| {
+        rejected.ratio.is_none_or(|ratio| (ratio - 1.0).abs() > SAME) || rejected.point == start
+    };
+    let mut sorted: Vec<&Rejected> = story.found.rejected.iter().filter(same).collect();
+    // All in place is told first; then what can't be; then the nearest.
     sorted.sort_by(|a, b| {
         (b.point == start).cmp(&(a.point == start)).then(near(a).total_cmp(&near(b)))
     });
@@ -202,6 +219,12 @@ fn reason(story: &Story<'_>, score: &Score, ratio: f64) -> String {
         format!("{:.1} % better in the model{dearer}, which is less than its error", -percent)
     } else if percent > 0.0 && ratio - 1.0 <= story.wanted.error {
         format!("{percent:.1} % {worse}, less than the model's error{dearer}")
+    } else if ratio > 3.0 {
+        match story.wanted.goal {
+            Goal::Fastest => format!("{ratio:.1} times as long"),
+            Goal::Cheapest => format!("{ratio:.1} times as dear"),
+            Goal::Throughput => format!("{ratio:.1} times as long for each sample"),
+        }
     } else {
         format!("{percent:.1} % {worse}")
     }
@@ -237,12 +260,12 @@ fn differs(story: &Story<'_>, point: &Point) -> String {
         words.push(format!("{more} more classes elsewhere"));
     }
     if point.frame != chosen.frame {
-        words.push(framed(&space.frames[point.frame], &space.frames[chosen.frame]));
+        words.push(framed(story, &space.frames[point.frame], &space.frames[chosen.frame]));
     }
     if words.is_empty() { "as proposed".to_owned() } else { words.join("; ") }
 }
 
-fn framed(frame: &Frame, chosen: &Frame) -> String {
+fn framed(story: &Story<'_>, frame: &Frame, chosen: &Frame) -> String {
     let mut words = Vec::new();
     if frame.nodes != chosen.nodes {
         words.push(format!("{} nodes", frame.nodes));
@@ -251,13 +274,22 @@ fn framed(frame: &Frame, chosen: &Frame) -> String {
         words.push(format!("{} slots on each", frame.slots));
     }
     if frame.pipelines != chosen.pipelines {
-        words.push(format!("{} pipelines at a time", frame.pipelines));
+        words.push(match frame.pipelines {
+            1 => "one pipeline at a time".to_owned(),
+            many => format!("{many} pipelines at a time"),
+        });
     }
     if frame.stagger != chosen.stagger {
         words.push(format!("{} between their starts", frame.stagger));
     }
     if (frame.policy, &frame.low) != (chosen.policy, &chosen.low) {
-        words.push(format!("policy {}", frame.policy.0));
+        let kinds = &story.workload.kinds;
+        let low = frame.low.iter().filter_map(|kind| Some(kinds.get(kind.index())?.name.as_str()));
+        let low: Vec<&str> = low.collect();
+        words.push(match low.as_slice() {
+            [] => format!("policy {}", frame.policy.0),
+            low => format!("policy {} with {} after all others", frame.policy.0, low.join(", ")),
+        });
     }
     for (pool, bytes) in frame.pools.iter().filter(|(pool, b)| chosen.pools.get(*pool) != Some(b)) {
         words.push(format!("{bytes} for {pool}"));

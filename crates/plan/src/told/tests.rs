@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 fn figures(seconds: f64, usd: f64) -> Figures {
     Figures {
         makespan_s: Seconds(seconds),
+        homecoming_s: Seconds(0.5),
         samples_per_hour: 3600.0 / seconds,
         per_sample_usd: Some(Usd(usd)),
         utilisation: 0.5,
@@ -72,6 +73,7 @@ fn everything_that_a_person_must_know_is_in_the_sentences() {
     let text = explain(&plan()).join("\n");
     for words in [
         "The fastest way to do 2 samples on aws.toml",
+        "(of them 500 ms after the last task, to bring results home)",
         "The plan saves 16 min 40 s, 50 %. A sample costs $1.50 less.",
         "Files of \"tmp/#\" (1.0 MiB in 3 files) go to disk: tasks wait 1.0 s for them instead of 30.0 s",
         "1 node with 8 slots each, 2 pipelines at a time, started 1 min 00 s apart, policy low with map",

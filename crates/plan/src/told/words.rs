@@ -3,6 +3,9 @@
 use super::{Figures, Plan};
 use forebay_model::{Seconds, Usd};
 
+/// In dollars. Less than a thousandth of it is not worth words.
+const CENT: f64 = 0.01;
+
 /// What a person reads who asks why.
 pub fn explain(plan: &Plan) -> Vec<String> {
     let mut told = Vec::new();
@@ -35,8 +38,8 @@ pub fn explain(plan: &Plan) -> Vec<String> {
         ));
     }
     if let Some(cost) = &plan.chosen.cost {
-        let lines = cost.lines.iter().map(|line| format!("{} {}", line.usd, line.what));
-        let lines: Vec<String> = lines.collect();
+        let seen = cost.lines.iter().filter(|line| line.usd.get().abs() >= CENT / 1000.0);
+        let lines: Vec<String> = seen.map(|line| format!("{} {}", line.usd, line.what)).collect();
         told.push(format!(
             "It costs {} in all by price sheet {} of {}: {}.",
             cost.total,
@@ -49,12 +52,6 @@ pub fn explain(plan: &Plan) -> Vec<String> {
         }
         if !cost.unpriced.is_empty() {
             told.push(format!("Without a price, counted as free: {}.", cost.unpriced.join(", ")));
-        }
-        if cost.evacuation > Seconds::ZERO {
-            told.push(format!(
-                "Machines are paid {} longer, to bring results off their own disks.",
-                cost.evacuation
-            ));
         }
         if let Some(interruptions) = cost.interruptions {
             told.push(format!(
@@ -92,10 +89,12 @@ fn first(plan: &Plan) -> String {
 fn in_short(figures: &Figures) -> String {
     let usd = figures.per_sample_usd.map(|usd| format!(", {usd} a sample")).unwrap_or_default();
     let (time, rate) = (figures.makespan_s, figures.samples_per_hour);
-    format!(
-        "{time}, {rate:.2} samples an hour{usd}, {:.0} % of slots busy",
-        figures.utilisation * 100.0
-    )
+    let home = match figures.homecoming_s {
+        Seconds(0.0) => String::new(),
+        time => format!(" (of them {time} after the last task, to bring results home)"),
+    };
+    let busy = figures.utilisation * 100.0;
+    format!("{time}{home}, {rate:.2} samples an hour{usd}, {busy:.0} % of slots busy")
 }
 
 fn saving(plan: &Plan) -> Option<String> {

@@ -1,22 +1,25 @@
 //! Simulates choices on all cores, and prices what comes of them.
 
-use forebay_model::{Full, Prices, Usd};
+use forebay_model::{Full, Placement, Prices, Seconds, TierId, Usd};
 use forebay_plan::search::{self, Score};
 use forebay_plan::space::Frame;
-use forebay_plan::{Choice, Cost, Outcome, Pricer, Scene, Terms, simulate};
+use forebay_plan::{Choice, Cost, Homecoming, Outcome, Pricer, Scene, Terms, simulate};
 
 use super::NO_PLAN;
 use crate::exit::Stop;
 
 pub(super) struct Judge<'s> {
     scene: &'s Scene<'s>,
+    project: &'s TierId,
     pricer: Option<Pricer<'s>>,
+    homecoming: Homecoming<'s>,
     threads: usize,
 }
 
 impl<'s> Judge<'s> {
     pub(super) fn new(
         scene: &'s Scene<'s>,
+        project: &'s TierId,
         prices: &'s Prices,
         terms: Terms,
     ) -> Result<Self, Stop> {
@@ -28,7 +31,8 @@ impl<'s> Judge<'s> {
             )
         })?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(Self { scene, pricer, threads })
+        let homecoming = Homecoming::new(scene.site, scene.workload);
+        Ok(Self { scene, project, pricer, homecoming, threads })
     }
 
     pub(super) fn knows_prices(&self) -> bool {
@@ -54,7 +58,7 @@ impl<'s> Judge<'s> {
     fn score(&self, choice: &Choice) -> Result<Score, String> {
         let (outcome, cost) = self.look(choice)?;
         let per_sample = cost.map(|cost| cost.per_sample);
-        Ok(Score { makespan: outcome.makespan, per_sample })
+        Ok(Score { makespan: outcome.makespan + self.homecoming.time(choice), per_sample })
     }
 }
 
@@ -75,5 +79,15 @@ impl search::Judge for Judge<'_> {
 
     fn rent(&self, frame: &Frame) -> Option<Usd> {
         self.pricer.as_ref().map(|pricer| pricer.rent(frame.nodes))
+    }
+
+    fn toll(&self, class: usize, placement: &Placement) -> Usd {
+        let pricer = self.pricer.as_ref();
+        pricer.map_or(Usd::ZERO, |pricer| pricer.toll(class, placement, self.project))
+    }
+
+    fn delay(&self, frame: &Frame, class: usize, placement: &Placement) -> Seconds {
+        let many = (frame.nodes, frame.pipelines);
+        self.homecoming.time_of(class, placement, self.project, many)
     }
 }

@@ -1,7 +1,9 @@
 //! Writes what a plan comes to: rules, what `forebay explain` tells, settings for engines.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use forebay_model::Home;
 use forebay_plan::emit::{ENGINES, Emission, rules};
 use forebay_plan::told::Plan;
 use forebay_plan::{Choice, Outcome};
@@ -19,7 +21,7 @@ pub(super) fn all(
     outcome: &Outcome,
     plan: &Plan,
 ) -> Result<Vec<String>, Stop> {
-    let header = header(path, args, plan);
+    let header = header(path, ground, choice, plan);
     let emission = Emission {
         site: &ground.site,
         workload: &ground.workload,
@@ -50,7 +52,7 @@ pub(super) fn all(
 }
 
 /// What stands on top of each file.
-fn header(path: &Path, args: &Args, plan: &Plan) -> Vec<String> {
+fn header(path: &Path, ground: &Ground, choice: &Choice, plan: &Plan) -> Vec<String> {
     let mut header = vec![
         format!(
             "Made by `forebay plan` {} from {}",
@@ -72,9 +74,24 @@ fn header(path: &Path, args: &Args, plan: &Plan) -> Vec<String> {
     for (pool, bytes) in &plan.setting.pools {
         header.push(format!("The site file must give {} bytes to pool {pool}.", bytes.get()));
     }
+    for tier in homeless(ground, choice) {
+        header.push(format!("Tier {tier} has no path in the site file: write one before you run."));
+    }
     // A name may hold anything; a comment is one line.
-    let _ = args;
     header.into_iter().map(|line| line.replace(char::is_control, "?")).collect()
+}
+
+/// Tiers that rules name and that are only described.
+fn homeless<'g>(ground: &'g Ground, choice: &Choice) -> BTreeSet<&'g str> {
+    let named = choice.placements.iter().flat_map(|placement| {
+        let home = match &placement.home {
+            Home::Tier(tier) => Some(tier),
+            Home::Here => None,
+        };
+        home.into_iter().chain(placement.cache.as_ref().map(|cache| &cache.tier))
+    });
+    let tiers = named.filter_map(|id| ground.site.tier(id));
+    tiers.filter(|tier| tier.path.is_none()).map(|tier| tier.id.as_str()).collect()
 }
 
 /// `rules.toml` and `.plan.json` is `rules.plan.json`.

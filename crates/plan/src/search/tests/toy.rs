@@ -3,7 +3,7 @@
 use super::super::dice::Dice;
 use super::super::{Judge, Score};
 use crate::space::{Frame, Frames};
-use crate::{Choice, PolicyId, Scene, simulate};
+use crate::{Choice, Homecoming, PolicyId, Scene, simulate};
 use forebay_model::event::{Op, OpKey, Pattern};
 use forebay_model::workload::*;
 use forebay_model::{ByteCount, Full, Home, Placement, Seconds, Site, TierId, Usd, Workload};
@@ -99,6 +99,13 @@ pub(super) fn random(dice: &mut Dice, classes: usize, tasks: usize) -> Workload 
 
 pub(super) struct Toy<'a> {
     pub(super) scene: &'a Scene<'a>,
+    homecoming: Homecoming<'a>,
+}
+
+impl<'a> Toy<'a> {
+    pub(super) fn new(scene: &'a Scene<'a>) -> Self {
+        Self { scene, homecoming: Homecoming::new(scene.site, scene.workload) }
+    }
 }
 
 const RENT: f64 = 0.001;
@@ -110,8 +117,9 @@ impl Judge for Toy<'_> {
                 simulate(self.scene, &strict(choice), 1).map_err(|why| why.to_string())?;
             let placed = choice.placements.iter().enumerate();
             let tolls: f64 = placed.map(|(class, p)| self.toll(class, p).get()).sum();
-            let usd = RENT * outcome.makespan.get() / f64::from(choice.pipelines) + tolls;
-            Ok(Score { makespan: outcome.makespan, per_sample: Some(Usd(usd)) })
+            let makespan = outcome.makespan + self.homecoming.time(choice);
+            let usd = RENT * makespan.get() / f64::from(choice.pipelines) + tolls;
+            Ok(Score { makespan, per_sample: Some(Usd(usd)) })
         };
         choices.iter().map(one).collect()
     }
@@ -127,6 +135,11 @@ impl Judge for Toy<'_> {
             Home::Tier(_) => 3.0,
         };
         Usd(shares * 0.003 * (class + 1) as f64)
+    }
+
+    fn delay(&self, frame: &Frame, class: usize, placement: &Placement) -> Seconds {
+        let many = (frame.nodes, frame.pipelines);
+        self.homecoming.time_of(class, placement, &project(), many)
     }
 }
 
