@@ -7,6 +7,7 @@ mod attr;
 mod copies;
 mod create;
 mod dir;
+mod guise;
 mod handle;
 mod iostate;
 mod lease;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # If this failed, people would find their repositories dirty or broken after a covered run.
 # ring: short
-# as: root,user,mounted,mounted-user,drained
+# as: root,user,mounted,mounted-user
 # needs: git
 set -eu
 . "$REAL/lib.sh"

@@ -69,7 +69,7 @@ impl Native {
             node.foreign.store(true, Relaxed);
         }
         let name_trust = if watched { TRUST_WATCHED } else { TRUST };
-        node.number(&mut stat);
+        node.guise.put_on(&mut stat);
         let entry = Entry { node: node.id, name_trust, attr_trust: attr_trust(&node), stat };
         (entry, node)
     }
