@@ -18,8 +18,10 @@ pub use cache::{Ahead, Cache};
 use globset::GlobSet;
 use std::collections::BTreeSet;
 
-const KEYS: [&str; 10] =
-    ["match", "task", "home", "layout", "full", "fsync", "after", "publish", "cache", "ahead"];
+const KEYS: [&str; 11] = [
+    "match", "task", "home", "layout", "full", "fsync", "after", "early", "publish", "cache",
+    "ahead",
+];
 const LAYOUTS: [(&str, Layout); 2] = [("plain", Layout::Plain), ("packed", Layout::Packed)];
 const FULLS: [(&str, Full); 2] = [("spill", Full::Spill), ("fail", Full::Fail)];
 const FSYNCS: [(&str, Fsync); 3] =
@@ -93,6 +95,8 @@ pub struct Placement {
     pub fsync: Fsync,
     /// What becomes of it in the end.
     pub after: After,
+    /// It goes home as soon as nobody uses it, and is hidden there until the run ends.
+    pub early: bool,
     /// The tier to which it is published when the run ends, beside what becomes of it there.
     pub publish: Option<TierId>,
     /// Where reads of a file in place are served from; `None`: from home.
@@ -108,6 +112,7 @@ static IN_PLACE: Placement = Placement {
     full: Full::Spill,
     fsync: Fsync::Durable,
     after: After::Restore,
+    early: false,
     publish: None,
     cache: None,
     rule: None,
@@ -174,6 +179,11 @@ impl Rules {
         self.placements.iter().any(|placement| placement.fsync == fsync)
     }
 
+    /// Whether some files go home before the run ends.
+    pub fn any_early(&self) -> bool {
+        self.placements.iter().any(|placement| placement.early)
+    }
+
     /// The tier or pool that has the packed files, if there are to be any.
     pub fn pack(&self) -> Option<&TierId> {
         pack::of(&self.placements)
@@ -189,21 +199,24 @@ impl Rules {
 fn placement(table: Table<'_>, number: usize, site: &Site) -> Result<Placement, Flaw> {
     let home = home::home(table.need("home")?, site)?;
     if home == Home::Here {
-        let unused =
-            ["layout", "full", "fsync", "after"].into_iter().find_map(|key| table.get(key));
+        let unused = ["layout", "full", "fsync", "after", "early"]
+            .into_iter()
+            .find_map(|key| table.get(key));
         if let Some(entry) = unused {
             let message = format!("{} is for files on a tier, but home is \"here\"", entry.key);
             return Err(entry.key_flaw(message));
         }
     }
+    let (layout, after) = (choice(table, "layout", &LAYOUTS)?, choice(table, "after", &AFTERS)?);
     Ok(Placement {
         cache: cache::cache(table, &home, site)?,
         publish: publish::publish(table, &home, site)?,
         home,
-        layout: choice(table, "layout", &LAYOUTS)?,
+        layout,
         full: choice(table, "full", &FULLS)?,
         fsync: choice(table, "fsync", &FSYNCS)?,
-        after: choice(table, "after", &AFTERS)?,
+        after,
+        early: pack::early(table, layout, after)?,
         rule: Some(number),
     })
 }

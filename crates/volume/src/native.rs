@@ -7,6 +7,7 @@ mod attr;
 mod copies;
 mod create;
 mod dir;
+mod early;
 mod folder;
 mod handle;
 mod iostate;
@@ -45,11 +46,13 @@ pub use attr::{Change, When};
 pub(crate) use create::pack_device;
 pub use create::{Created, Permissions};
 pub use dir::DirEntry;
+pub(crate) use early::start as start_early;
 pub(crate) use handle::{DirHandle, Handle};
 pub use iostate::IoState;
 pub use locks::{Lock, LockWait, LockWaiting};
 pub(crate) use node::{Identity, Node, ROOT, device_of};
 pub use open::Opened;
+use packed::is_there;
 pub(crate) use placed::Seen;
 use placed::boot_nanos;
 
@@ -136,6 +139,7 @@ pub struct Native {
     landed_safe: OnceLock<bool>,
     /// Directories whose packed names changed since their times in place were set.
     touched: Mutex<Vec<Arc<Node>>>,
+    early: early::Early,
     /// Where rules send files.
     tiers: Option<Arc<Tiers>>,
     /// Tells the task of a caller.
@@ -187,6 +191,7 @@ impl Native {
             waiting: AtomicU32::new(0),
             landed_safe: OnceLock::new(),
             touched: Mutex::default(),
+            early: early::Early::default(),
             tiers: None,
             tasks: None,
         })

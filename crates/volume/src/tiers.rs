@@ -35,6 +35,7 @@ use cache::Cache;
 pub(crate) use cache::Lent;
 pub use cache::Warmed;
 pub(crate) use folder::make_own;
+pub(crate) use home::make_packed;
 pub use home::{Checked, Finding, Homecoming, Left, Progress, Underway, Which, bring_home, check};
 pub use opening::{Purpose, Trouble, Wanted};
 pub(crate) use placed::{Placed, merged, ours};

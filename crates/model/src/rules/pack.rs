@@ -1,6 +1,6 @@
 //! Packed files share one tier.
 
-use super::{Home, Layout, Placement};
+use super::{After, Home, Layout, Placement};
 use crate::site::TierId;
 use crate::toml::{Flaw, Table};
 
@@ -24,5 +24,17 @@ pub(super) fn in_one_place(
             Err(table.need("home")?.flaw(message))
         }
         _ => Ok(()),
+    }
+}
+
+/// Whether files go home before the run ends; they are hidden there behind the packed ones.
+pub(super) fn early(table: Table<'_>, layout: Layout, after: After) -> Result<bool, Flaw> {
+    let Some(entry) = table.get("early") else { return Ok(false) };
+    let early = entry.truth()?;
+    match (layout, after) {
+        _ if !early => Ok(false),
+        (Layout::Packed, After::Restore) => Ok(true),
+        (Layout::Plain, _) => Err(entry.key_flaw("early is for packed files")),
+        _ => Err(entry.key_flaw("early is for files that come home when the run ends")),
     }
 }

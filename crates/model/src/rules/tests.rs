@@ -35,7 +35,8 @@ fn the_example_says_what_its_comments_say() {
     let at = |rule, home: &str, full, fsync, after| {
         let home = if home == "here" { Home::Here } else { tier(home) };
         let layout = Layout::Plain;
-        Placement { home, layout, full, fsync, after, publish: None, cache: None, rule }
+        let early = false;
+        Placement { home, layout, full, fsync, after, early, publish: None, cache: None, rule }
     };
     let here = |rule| at(rule, "here", spill, durable, After::Restore);
     let temp = || at(Some(2), "scratch.temp", spill, Fsync::Scratch, After::Discard);
@@ -115,6 +116,22 @@ fn the_example_for_small_files_packs_them() {
         let placement = rules.place(path.as_bytes(), None);
         assert_eq!(placement.rule, rule, "{path}");
         assert_eq!(placement.layout == Layout::Packed, rule.is_some(), "{path}");
+    }
+}
+
+#[test]
+fn early_is_for_packed_files_that_come_home() {
+    let rule = |more: &str| parse(&format!("[[rule]]\nmatch = 'a'\nhome = 'scratch'\n{more}"));
+    let packed = rule("layout = 'packed'\nearly = true\n").expect("right");
+    assert!(packed.place(b"a", None).early && !packed.place(b"b", None).early);
+    assert!(!rule("early = false\n").expect("right").place(b"a", None).early);
+    for (more, flaw) in [
+        ("early = true\n", "early is for packed files"),
+        ("layout = 'packed'\nafter = 'keep'\nearly = true\n", "come home when the run ends"),
+        ("layout = 'packed'\nearly = 'yes'\n", "early must be true or false"),
+    ] {
+        let told = rule(more).expect_err(more).to_string();
+        assert!(told.contains(flaw), "{flaw:?} is not in {told:?}");
     }
 }
 
@@ -295,8 +312,8 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
             "size = '1'\n",
             concat!(
                 r#"4:1: there is no key "size"; it can be "#,
-                r#""match", "task", "home", "layout", "full", "fsync", "after", "publish", "#,
-                r#""cache" or "ahead""#
+                r#""match", "task", "home", "layout", "full", "fsync", "after", "early", "#,
+                r#""publish", "cache" or "ahead""#
             ),
         ),
         (

@@ -166,6 +166,7 @@ impl Session {
         if let Ok(watch) = Watch::start(&tree.native, tree.local) {
             tree.native.watch_with(watch);
         }
+        crate::native::start_early(&tree.native);
         let waiters = Waiters::default();
         Ok(Arc::new(Session { tree, device, recorder, processes, waiters }))
     }

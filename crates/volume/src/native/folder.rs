@@ -65,6 +65,8 @@ struct Inner {
     /// The last change of packed names, which the directory in place does not show yet; and since
     /// when.
     touched: Option<(Time, Moment)>,
+    /// That time counts whatever the directory in place says: files were made there early.
+    exact: bool,
 }
 
 fn hash(name: &[u8]) -> u64 {
@@ -104,11 +106,33 @@ impl Folder {
         inner.stat = None;
     }
 
-    /// The change has been made.
-    pub(super) fn end(&self) {
+    /// The change has been made, at this time.
+    pub(super) fn end(&self, time: impl FnOnce() -> Time) {
+        self.end_unseen();
+        let mut inner = self.0.lock();
+        if let (true, Some((last, _))) = (inner.exact, &mut inner.touched) {
+            *last = time();
+        }
+    }
+
+    /// The change has been made, and nobody is to see it.
+    pub(super) fn end_unseen(&self) {
         let mut inner = self.0.lock();
         inner.changes += 1;
         inner.stat = None;
+    }
+
+    /// From now on the directory shows this time of change, or that of later ones of ours. False:
+    /// it does already.
+    pub(super) fn hold(&self, time: Time) -> bool {
+        let mut inner = self.0.lock();
+        let first = inner.touched.is_none();
+        let last = inner.touched.map_or(time, |(last, _)| last.max(time));
+        if !inner.exact {
+            // It is set in the end: until then there may be more.
+            (inner.touched, inner.exact) = (Some((last, Moment::MAX)), true);
+        }
+        first
     }
 
     /// We have made it ourselves just now, in a directory from which it inherits no list if `plain`.
@@ -186,7 +210,7 @@ impl Folder {
     pub(super) fn stat(&self, now: Moment, trust: u64) -> Option<Statx> {
         let inner = self.0.lock();
         let (seen, stat) = inner.stat.as_ref()?;
-        is_fresh(*seen, now, trust).then(|| shown(**stat, inner.touched))
+        is_fresh(*seen, now, trust).then(|| inner.shown(**stat))
     }
 
     /// Keeps attributes that were seen, unless we changed something meanwhile.
@@ -195,12 +219,12 @@ impl Folder {
         if inner.changes == changes {
             inner.stat = Some((seen, Box::new(stat)));
         }
-        shown(stat, inner.touched)
+        inner.shown(stat)
     }
 
     /// Attributes in place as they are to be shown.
     pub(super) fn shown(&self, stat: Statx) -> Statx {
-        shown(stat, self.0.lock().touched)
+        self.0.lock().shown(stat)
     }
 
     pub(super) fn is_plain(&self, now: Moment, trust: u64) -> bool {
@@ -247,22 +271,27 @@ impl Folder {
         self.0.lock().touched.map(|(_, since)| since)
     }
 
-    /// The time of the last change of packed names; it is to be set in place now.
-    pub(super) fn take_touched(&self) -> Option<Time> {
-        self.0.lock().touched.take().map(|(time, _)| time)
+    /// The time of the last change of packed names; it is to be set in place now, if that is older
+    /// or, with `true` beside it, whatever it is.
+    pub(super) fn take_touched(&self) -> Option<(Time, bool)> {
+        let mut inner = self.0.lock();
+        let exact = std::mem::take(&mut inner.exact);
+        inner.touched.take().map(|(time, _)| (time, exact))
     }
 }
 
-/// A directory is as old as the last change of a name in it, packed or not.
-fn shown(mut stat: Statx, touched: Option<(Time, Moment)>) -> Statx {
-    if let Some((time, _)) = touched {
-        for stamp in [&mut stat.stx_mtime, &mut stat.stx_ctime] {
-            if Time::of(stamp) < time {
-                (stamp.tv_sec, stamp.tv_nsec) = (time.sec, time.nsec);
+impl Inner {
+    /// A directory is as old as the last change of a name in it, packed or not.
+    fn shown(&self, mut stat: Statx) -> Statx {
+        if let Some((time, _)) = self.touched {
+            for stamp in [&mut stat.stx_mtime, &mut stat.stx_ctime] {
+                if self.exact || Time::of(stamp) < time {
+                    (stamp.tv_sec, stamp.tv_nsec) = (time.sec, time.nsec);
+                }
             }
         }
+        stat
     }
-    stat
 }
 
 #[cfg(test)]
@@ -303,13 +332,13 @@ mod tests {
         assert_eq!(folder.ask(c"a", 1, TRUST), Known::Absent);
         folder.begin(Some(c"a"));
         assert_eq!(folder.ask(c"a", 1, TRUST), Known::Open, "before it is done");
-        folder.end();
+        folder.end(Time::default);
         folder.is_new(2, true);
         assert_eq!(folder.ask(c"a", 3, TRUST), Known::Open, "it is not new any more");
         // Made while the names are listed, by a listing that had passed its place.
         assert!(folder.begin_listing() && !folder.begin_listing());
         folder.begin(Some(c"b"));
-        folder.end();
+        folder.end(Time::default);
         folder.listed(5, Some([&b"x"[..]].into_iter()));
         assert_eq!(folder.ask(c"b", 6, TRUST), Known::Open);
         assert_eq!(folder.ask(c"a", 6, TRUST), Known::Absent, "the listing did not find it");
@@ -337,7 +366,7 @@ mod tests {
         let during = folder.changes();
         folder.keep(before, 0, stat(1));
         assert!(folder.stat(50, TRUST).is_none(), "asked before, answered since");
-        folder.end();
+        folder.end(Time::default);
         folder.keep(during, 0, stat(1));
         assert!(folder.stat(50, TRUST).is_none(), "asked while it was made");
     }
@@ -350,7 +379,7 @@ mod tests {
         folder.keep_dir(before, 0, c"b", 8);
         assert_eq!((folder.dir(c"a", 99, TRUST), folder.dir(c"a", 100, TRUST)), (Some(7), None));
         folder.begin(Some(c"a"));
-        folder.end();
+        folder.end(Time::default);
         assert_eq!((folder.dir(c"a", 1, TRUST), folder.dir(c"b", 1, TRUST)), (None, Some(8)));
         folder.keep_dir(before, 0, c"a", 7);
         assert_eq!(folder.dir(c"a", 1, TRUST), None, "found before it was changed");
@@ -364,10 +393,10 @@ mod tests {
         assert!(folder.is_plain(9, TRUST) && folder.has(Right::Change, 9, TRUST));
         assert!(!folder.has(Right::Search, 9, TRUST) && !folder.is_plain(100, TRUST));
         folder.begin(Some(c"a"));
-        folder.end();
+        folder.end(Time::default);
         assert!(folder.is_plain(9, TRUST) && folder.has(Right::Change, 9, TRUST));
         folder.begin(None);
-        folder.end();
+        folder.end(Time::default);
         assert!(!folder.is_plain(9, TRUST) && !folder.has(Right::Change, 9, TRUST));
     }
 
@@ -381,7 +410,25 @@ mod tests {
         assert_eq!(folder.shown(stat(9)).stx_mtime.tv_sec, 9, "what is newer in place counts");
         folder.keep(folder.changes(), 0, stat(3));
         assert_eq!(folder.stat(1, TRUST).map(|stat| stat.stx_mtime.tv_sec), Some(7));
-        assert_eq!(folder.take_touched(), Some(time(7)));
+        assert_eq!(folder.take_touched(), Some((time(7), false)));
         assert_eq!((folder.take_touched(), folder.touched_since()), (None, None));
+    }
+
+    #[test]
+    fn what_is_made_early_does_not_show() {
+        let folder = Folder::default();
+        let time = |sec| Time { sec, nsec: 0 };
+        let seen = |folder: &Folder| folder.shown(stat(9)).stx_mtime.tv_sec;
+        assert!(folder.hold(time(5)) && !folder.hold(time(6)));
+        folder.begin(Some(c"a"));
+        folder.end_unseen();
+        assert_eq!(seen(&folder), 5, "in place it is 9");
+        folder.begin(Some(c"b"));
+        folder.end(|| time(7));
+        assert_eq!(seen(&folder), 7);
+        assert!(!folder.touch(time(8), 1), "it is on the list already");
+        assert_eq!((seen(&folder), folder.touched_since()), (8, Some(Moment::MAX)));
+        assert_eq!(folder.take_touched(), Some((time(8), true)));
+        assert_eq!(seen(&folder), 9);
     }
 }

@@ -371,6 +371,9 @@ impl Native {
             self.after_last_close(&handle);
         }
         self.closed_packed(&node);
+        if handle.writes {
+            self.may_go_early(&node);
+        }
         Some(handle)
     }
 

@@ -27,12 +27,16 @@ const NAMES_MAX: usize = 20_000;
 const BEHIND_MAX: u64 = 1_000_000_000;
 
 /// Something in a directory is changed as long as this lives.
-pub(super) struct Changing<'n>(Option<&'n Folder>);
+pub(super) struct Changing<'n> {
+    native: &'n Native,
+    folder: Option<&'n Folder>,
+}
 
 impl Drop for Changing<'_> {
     fn drop(&mut self) {
-        if let Some(folder) = self.0 {
-            folder.end();
+        if let Some(folder) = self.folder {
+            let now = || self.native.pack().map_or_else(Time::default, |pack| pack.now());
+            folder.end(now);
         }
     }
 }
@@ -48,14 +52,15 @@ impl Native {
     }
 
     /// How long a node's attributes may be believed, if a rule says so.
-    fn trust_of(&self, node: &Node) -> Option<Duration> {
+    pub(super) fn trust_of(&self, node: &Node) -> Option<Duration> {
         let tiers = self.tiers.as_ref().filter(|tiers| tiers.trusts())?;
         tiers.trust(&self.path_of(node))
     }
 
-    /// The same of a name in a directory, and of its absence.
+    /// The same of a name in a directory, and of its absence; where a watch tells of changes, that
+    /// is better.
     pub(super) fn trust_in(&self, dir: &Node, name: &CStr) -> Option<Duration> {
-        let tiers = self.tiers.as_ref().filter(|tiers| tiers.trusts())?;
+        let tiers = self.tiers.as_ref().filter(|tiers| tiers.trusts() && !dir.is_watched())?;
         let mut path = self.path_of(dir);
         if !path.is_empty() {
             path.push(b'/');
@@ -99,12 +104,12 @@ impl Native {
     }
 
     /// We are about to change `name` in a directory, or with `None` the directory itself.
-    pub(super) fn changing<'n>(&self, dir: &'n Node, name: Option<&CStr>) -> Changing<'n> {
+    pub(super) fn changing<'n>(&'n self, dir: &'n Node, name: Option<&CStr>) -> Changing<'n> {
         let folder = (dir.is_dir() && self.trusts()).then(|| dir.folder());
         if let Some(folder) = folder {
             folder.begin(name);
         }
-        Changing(folder)
+        Changing { native: self, folder }
     }
 
     /// We have made a directory.
@@ -224,11 +229,16 @@ impl Native {
         match (self.trust_of(dir), self.pack()) {
             (Some(_), Some(pack)) => {
                 if dir.folder().touch(pack.now(), super::boot_nanos()) {
-                    self.touched.lock().push(Arc::clone(dir));
+                    self.note_touched(dir);
                 }
             }
             _ => self.set_time(fd, None),
         }
+    }
+
+    /// The times of a directory are to be set in place, in the end at the latest.
+    pub(super) fn note_touched(&self, dir: &Arc<Node>) {
+        self.touched.lock().push(Arc::clone(dir));
     }
 
     /// Sets the times in place of directories whose packed names changed, if that is some time ago.
@@ -252,19 +262,18 @@ impl Native {
     /// Sets the times of one directory, before they are asked for or set otherwise.
     pub(super) fn set_times(&self, dir: &Arc<Node>) {
         let known = dir.folder.get().and_then(|folder| folder.take_touched());
-        let Some((time, Ok(fd))) = known.map(|time| (time, self.dir_fd_of(dir))) else { return };
-        let _change = self.changing_times(dir);
-        let older = |stat: Statx| Time::of(&stat.stx_mtime) < time;
-        if stat_of(fd.as_fd(), c"").is_ok_and(older) {
+        let Some(((time, exact), Ok(fd))) = known.map(|time| (time, self.dir_fd_of(dir))) else {
+            return;
+        };
+        dir.folder().begin_times();
+        let is_right = |stat: Statx| match (Time::of(&stat.stx_mtime), exact) {
+            (there, true) => there == time,
+            (there, false) => there >= time,
+        };
+        if !stat_of(fd.as_fd(), c"").is_ok_and(is_right) {
             self.wardrobe.undressed(|| self.set_time(fd.as_fd(), Some(time)));
         }
-    }
-
-    /// Only times change: what is known of names and rights stays.
-    fn changing_times<'n>(&self, dir: &'n Node) -> Changing<'n> {
-        let folder = dir.folder();
-        folder.begin_times();
-        Changing(Some(folder))
+        dir.folder().end_unseen();
     }
 
     fn set_time(&self, fd: BorrowedFd<'_>, time: Option<Time>) {
@@ -304,3 +313,6 @@ fn names_in(dir: BorrowedFd<'_>) -> Result<Option<Vec<Vec<u8>>>> {
     }
     Ok(Some(names))
 }
+
+#[cfg(test)]
+mod tests;

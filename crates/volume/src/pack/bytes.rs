@@ -80,6 +80,7 @@ impl Pack {
     /// # Errors
     /// ENOSPC and the like.
     pub(crate) fn begin(&self, ino: u64, work: &Work) -> Result<()> {
+        self.not_early(ino);
         let mut state = self.state.lock();
         let inode = state.index.inodes.get(ino).ok_or(Errno::STALE)?;
         let is_body = inode.bytes == Bytes::Body { work: work.number };
@@ -98,6 +99,7 @@ impl Pack {
     /// # Errors
     /// ENOSPC and the like; the working file has the bytes then, also after a kill.
     pub(crate) fn settle(&self, ino: u64, work: &Work, more: bool) -> Result<()> {
+        self.not_early(ino);
         let stat = crate::native::stat_of(std::os::fd::AsFd::as_fd(&work.file), c"")?;
         let (mtime, ctime) = (Time::of(&stat.stx_mtime), Time::of(&stat.stx_ctime));
         let size = stat.stx_size;
