@@ -11,23 +11,20 @@ mod pack;
 mod publish;
 mod task;
 mod trust;
+mod words;
 
 use crate::site::{Site, TierId};
 use crate::toml::{Document, Flaw, Table};
 pub use cache::{Ahead, Cache};
 use globset::GlobSet;
 use std::collections::BTreeSet;
+use words::{AFTERS, FSYNCS, FULLS, LAYOUTS};
+pub use words::{After, Fsync, Full, Layout};
 
 const KEYS: [&str; 11] = [
     "match", "task", "home", "layout", "full", "fsync", "after", "early", "publish", "cache",
     "ahead",
 ];
-const LAYOUTS: [(&str, Layout); 2] = [("plain", Layout::Plain), ("packed", Layout::Packed)];
-const FULLS: [(&str, Full); 2] = [("spill", Full::Spill), ("fail", Full::Fail)];
-const FSYNCS: [(&str, Fsync); 3] =
-    [("durable", Fsync::Durable), ("ordered", Fsync::Ordered), ("scratch", Fsync::Scratch)];
-const AFTERS: [(&str, After); 3] =
-    [("restore", After::Restore), ("keep", After::Keep), ("discard", After::Discard)];
 
 /// Where a file lives while the run lasts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,50 +33,6 @@ pub enum Home {
     Here,
     /// On this tier or pool.
     Tier(TierId),
-}
-
-/// How a file lies on its tier.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Layout {
-    /// As a file of its own; a link in place leads to it.
-    #[default]
-    Plain,
-    /// Together with others in one log, as long as it is small; nothing of it is in place.
-    Packed,
-}
-
-/// What happens when the tier is full.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Full {
-    /// The file stays in place.
-    #[default]
-    Spill,
-    /// The write fails with ENOSPC.
-    Fail,
-}
-
-/// What an fsync of a file on a tier does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fsync {
-    /// What fsync always does.
-    #[default]
-    Durable,
-    /// It returns at once, and the bytes are made durable right after, in the order of the calls.
-    Ordered,
-    /// It returns at once: a power failure may take the file.
-    Scratch,
-}
-
-/// What becomes of a file on a tier when the run ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum After {
-    /// It becomes a plain file in place.
-    #[default]
-    Restore,
-    /// It stays on the tier, and a link leads there.
-    Keep,
-    /// It is deleted.
-    Discard,
 }
 
 /// What the rules say of one path.

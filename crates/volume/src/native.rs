@@ -6,6 +6,7 @@
 mod attr;
 mod copies;
 mod create;
+mod device_numbers;
 mod dir;
 mod early;
 mod folder;
@@ -43,8 +44,8 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxFlags, openat, statx};
 use rustix::io::Errno;
 
 pub use attr::{Change, When};
-pub(crate) use create::pack_device;
 pub use create::{Created, Permissions};
+pub(crate) use device_numbers::pack_device;
 pub use dir::DirEntry;
 pub(crate) use early::start as start_early;
 pub(crate) use handle::{DirHandle, Handle};

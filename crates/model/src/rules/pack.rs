@@ -6,7 +6,7 @@ use crate::toml::{Flaw, Table};
 
 /// The tier of packed files, if any rule packs.
 pub(super) fn of(placements: &[Placement]) -> Option<&TierId> {
-    placements.iter().filter(|one| one.layout == Layout::Packed).find_map(|one| match &one.home {
+    placements.iter().filter(|one| one.layout.is_packed()).find_map(|one| match &one.home {
         Home::Tier(tier) => Some(tier),
         Home::Here => None,
     })
@@ -33,7 +33,7 @@ pub(super) fn early(table: Table<'_>, layout: Layout, after: After) -> Result<bo
     let early = entry.truth()?;
     match (layout, after) {
         _ if !early => Ok(false),
-        (Layout::Packed, After::Restore) => Ok(true),
+        (Layout::Packed | Layout::Apart, After::Restore) => Ok(true),
         (Layout::Plain, _) => Err(entry.key_flaw("early is for packed files")),
         _ => Err(entry.key_flaw("early is for files that come home when the run ends")),
     }

@@ -5,19 +5,16 @@
 //!
 //! Inside, nothing of it is seen: neither the files nor the times of their directories.
 
+mod names;
+
 use std::ffi::CStr;
-use std::hash::{BuildHasher, BuildHasherDefault};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard, RwLock};
-use rustc_hash::FxHasher;
-use rustix::fs::{AtFlags, OFlags, unlinkat};
-use rustix::io::Errno;
+use parking_lot::{Mutex, RwLock};
 
-use super::packed::At;
-use super::{Native, Node, Result, boot_nanos, is_there, reopen};
+use super::{Native, Node, Result, boot_nanos};
 use crate::pack::{Found, Time};
 use crate::tiers::{Maker, make_packed};
 
@@ -29,30 +26,16 @@ const HANDS: usize = 4;
 const BETWEEN: Duration = Duration::from_millis(100);
 /// Files that wait at most; those that come while so many wait go home in the end.
 const WAITING_MAX: usize = 1 << 16;
-/// Names that are apart from each other.
-const STRIPES: usize = 64;
 
 /// What goes home early.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Early {
     /// Since when nobody has had it open.
     waiting: Mutex<std::collections::VecDeque<(u64, Arc<Node>)>>,
     /// One at a time gives a packed name a file in place, or moves or removes the name.
-    names: [Mutex<()>; STRIPES],
+    names: names::Stripes,
     /// The end of the run has begun. Held to read while a file is made.
     over: RwLock<bool>,
-}
-
-impl Default for Early {
-    fn default() -> Early {
-        let names = [const { Mutex::new(()) }; STRIPES];
-        Early { waiting: Mutex::default(), names, over: RwLock::new(false) }
-    }
-}
-
-fn stripe(dir: &Node, name: &CStr) -> usize {
-    let hasher = BuildHasherDefault::<FxHasher>::default();
-    (hasher.hash_one((dir.id, name)) >> 32) as usize % STRIPES
 }
 
 /// Starts what brings files of `native` home early, if any are to go.
@@ -85,6 +68,15 @@ fn work(native: &Weak<Native>) -> bool {
     true
 }
 
+/// A file gets its name as long as this lives.
+struct Hidden<'n>(&'n Node);
+
+impl Drop for Hidden<'_> {
+    fn drop(&mut self) {
+        self.0.folder().end_hidden();
+    }
+}
+
 impl Early {
     fn next(&self) -> Option<Arc<Node>> {
         let mut waiting = self.waiting.lock();
@@ -114,71 +106,42 @@ impl Native {
         *self.early.over.write() = true;
     }
 
-    /// Holds a name: nothing gets it in place meanwhile.
-    pub(super) fn hold_name(&self, dir: &Node, name: &CStr) -> Option<MutexGuard<'_, ()>> {
-        self.goes_early().then(|| self.early.names[stripe(dir, name)].lock())
-    }
-
-    /// Holds two.
-    pub(super) fn hold_names(
-        &self,
-        (dir, name): (&Node, &CStr),
-        (to, new): (&Node, &CStr),
-    ) -> [Option<MutexGuard<'_, ()>>; 2] {
-        let (one, other) = (stripe(dir, name), stripe(to, new));
-        if !self.goes_early() {
-            return [None, None];
-        }
-        // In one order, so that nobody waits for who waits for them.
-        let first = self.early.names[one.min(other)].lock();
-        let second = (one != other).then(|| self.early.names[one.max(other)].lock());
-        [Some(first), second]
-    }
-
-    /// Removes what is hidden behind a packed name that is about to lead elsewhere.
-    pub(super) fn unhide(&self, at: At<'_>, found: &Found) -> Result<()> {
-        let Some(pack) = self.pack() else { return Ok(()) };
-        if found.over.is_some_and(|over| is_there(at.fd, at.name, over)) {
-            pack.not_early(found.ino);
-            let _change = self.changing(at.dir, Some(at.name));
-            match unlinkat(at.fd, at.name, AtFlags::empty()) {
-                Ok(()) | Err(Errno::NOENT) => {}
-                Err(other) => return Err(other),
-            }
-        }
-        Ok(())
-    }
-
     fn go_early(&self, node: &Arc<Node>) -> Option<()> {
         let over = self.early.over.read();
         let (packed, pack, tiers) = (node.packed.get()?, self.pack()?, self.tiers()?);
-        if *over || packed.is_in_use() {
-            return None;
-        }
-        let (parent, name) = node.name()?;
+        let (parent, name) = node.name().filter(|_| !*over)?;
         let dir = self.node(parent).ok()?;
         // Without trust its times could not be told from those that others gave it.
         self.trust_of(&dir)?;
         let rule = tiers.rule_of(&self.path_of(node), || Maker::Packed(packed.ino));
-        let (_, key) = self.pack_of(&dir)?;
-        let found = pack.find(key, name.to_bytes())?;
-        let is_free = (found.over, found.yields, found.lands) == (None, None, None);
-        let is_it = found.ino == packed.ino && found.links == 1 && is_free;
-        if !is_it || !rule.is_some_and(|rule| rule.early) || !pack.begin_early(packed.ino) {
+        if !rule.is_some_and(|rule| rule.early) || !pack.begin_early(packed.ino) {
             return None;
         }
-        let done = self.make_early(&dir, &name, &found);
-        if done.is_err() {
-            pack.unhide(packed.ino, key, name.to_bytes());
+        // Whoever opens it to write from here on is noticed; who has it open is, too.
+        let (_, key) = self.pack_of(&dir)?;
+        let is_free = |found: &Found| {
+            found.ino == packed.ino
+                && found.links == 1
+                && (found.over, found.yields, found.lands) == (None, None, None)
+        };
+        let found = pack.find(key, name.to_bytes()).filter(is_free);
+        match found.filter(|_| !packed.is_in_use()) {
+            Some(found) if self.make_early(&dir, &name, &found).is_ok() => Some(()),
+            Some(_) => {
+                pack.unhide(packed.ino, key, name.to_bytes());
+                None
+            }
+            None => {
+                pack.not_early(packed.ino);
+                None
+            }
         }
-        done.ok()
     }
 
     fn make_early(&self, dir: &Arc<Node>, name: &CStr, found: &Found) -> Result<()> {
-        let (pack, key) = self.pack_of(dir).ok_or(Errno::STALE)?;
-        let path = self.dir_fd_of(dir)?;
-        let fd = reopen(path.as_fd(), OFlags::RDONLY | OFlags::DIRECTORY)?;
-        let before = self.stat_dir(dir, path.as_fd())?;
+        let (pack, key) = self.pack_of(dir).ok_or(rustix::io::Errno::STALE)?;
+        let fd = self.dir_fd_of(dir)?;
+        let before = self.stat_dir(dir, fd.as_fd())?;
         if dir.folder().hold(Time::of(&before.stx_mtime)) {
             self.note_touched(dir);
         }
@@ -187,11 +150,10 @@ impl Native {
             let held = self.hold_name(dir, name);
             pack.hide(found.ino, key, name.to_bytes(), new)?;
             made = Some(new);
-            dir.folder().begin(Some(name));
-            Ok(held)
+            dir.folder().begin_hidden(name);
+            Ok((held, Hidden(dir)))
         };
-        let done = make_packed(pack, found, (&fd, name), announce);
-        dir.folder().end_unseen();
+        let done = make_packed(pack, found, (&fd, name), false, announce).map(drop);
         if let (Ok(()), Some(new)) = (&done, made) {
             pack.made_early(found.ino, new);
         }

@@ -6,6 +6,7 @@ use rustix::io::Errno;
 
 use super::index::{Bytes, Inode};
 use super::record::{Record, Time};
+use super::works::works_write;
 use super::{LARGEST, Pack, Result, Work};
 
 impl Pack {
@@ -136,6 +137,16 @@ impl Pack {
         done
     }
 
+    /// Makes the working file of a new file its body for good.
+    ///
+    /// # Errors
+    /// ENOSPC and the like.
+    pub(crate) fn make_body(&self, ino: u64, work: &Work) -> Result<()> {
+        let stat = crate::native::stat_of(std::os::fd::AsFd::as_fd(&work.file), c"")?;
+        let (mtime, ctime) = (Time::of(&stat.stx_mtime), Time::of(&stat.stx_ctime));
+        self.state.lock().write(&Record::Body { ino, size: 0, mtime, ctime }, &[])
+    }
+
     /// Attributes of the file that is the body of a large one.
     pub(crate) fn stat_body(&self, ino: u64) -> Option<rustix::fs::Statx> {
         let bytes = self.state.lock().index.inodes.get(ino)?.bytes;
@@ -178,16 +189,4 @@ impl Pack {
             false => Ok(()),
         }
     }
-}
-
-pub(super) fn works_write(work: &Work, content: &[u8]) -> Result<()> {
-    let mut done = 0;
-    while done < content.len() {
-        match rustix::io::pwrite(&work.file, &content[done..], done as u64) {
-            Ok(count) => done += count,
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }

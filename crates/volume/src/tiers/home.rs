@@ -22,38 +22,23 @@ mod told;
 mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use forebay_model::After;
 use rustix::fs::{CWD, Mode, OFlags, Statx, openat, syncfs};
-use rustix::io::Errno;
 
 use super::arrivals::Arrivals;
 use super::publish::Publisher;
 use super::{Room, Tiers};
-use crate::pack::{DirKey, Found, Pack};
 pub use check::{Checked, Finding, check};
 use find::Group;
 pub(super) use find::{below, parent};
 use land::Landing;
+pub(crate) use packed_file::make as make_packed;
 pub use progress::{Progress, Underway};
 pub use told::{Homecoming, Left};
-
-/// Makes a packed file in place, under `name`, where nothing has that name. `announce` is told which
-/// one it is just before it gets the name; what that gives is held until it has.
-///
-/// # Errors
-/// EEXIST when something has the name; the file system's.
-pub(crate) fn make_packed<T>(
-    pack: &Pack,
-    found: &Found,
-    at: (&OwnedFd, &CStr),
-    announce: impl FnOnce(DirKey) -> Result<T, Errno>,
-) -> Result<(), Errno> {
-    packed_file::make(pack, found, at, false, announce).map(drop)
-}
 
 /// Which files go home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -84,7 +84,7 @@ fn is_ours(name: &Name) -> Result<bool, Errno> {
 ///
 /// # Errors
 /// EEXIST when something has the name that is not to be replaced; the file system's.
-pub(in crate::tiers) fn make<T>(
+pub(crate) fn make<T>(
     pack: &Pack,
     found: &Found,
     (dir, name): (&OwnedFd, &CStr),
