@@ -23,6 +23,8 @@ use crate::pack::Time;
 
 /// A directory with more names than this is not listed: it would take longer than what it saves.
 const NAMES_MAX: usize = 20_000;
+/// Names that are longer, in bytes, are always asked for: the storage may refuse them.
+const SURELY_A_NAME: usize = 128;
 
 /// Something in a directory is changed as long as this lives.
 pub(super) struct Changing<'n> {
@@ -95,6 +97,9 @@ impl Native {
 
     /// Whether it is known that nothing in place has this name.
     pub(super) fn is_absent(&self, dir: &Node, fd: BorrowedFd<'_>, name: &CStr) -> bool {
+        if name.count_bytes() > SURELY_A_NAME {
+            return false;
+        }
         let Some(trust) = self.trust_in(dir, name).map(nanos) else { return false };
         let folder = dir.folder();
         let known = match folder.ask(name, super::boot_nanos(), trust) {

@@ -57,6 +57,8 @@ fn who_trusts_sees_changes_from_outside_in_time_and_its_own_at_once() {
     let second = Duration::from_secs(1);
     assert!((0..4).all(|_| absent(&native, trusted, c"a") == Some(second)));
     assert!((0..4).all(|_| absent(&native, inbox, c"a") == Some(Duration::ZERO)));
+    let long = std::ffi::CString::new("l".repeat(256)).expect("no NUL");
+    assert_eq!(native.lookup(trusted, &long).err(), Some(Errno::NAMETOOLONG));
     for name in ["trusted/a", "inbox/a"] {
         fs::write(dir.path().join(name), "new").expect("written");
     }
