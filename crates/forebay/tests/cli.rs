@@ -17,6 +17,8 @@ mod by_task;
 mod cache;
 #[path = "cli/doctor.rs"]
 mod doctor;
+#[path = "cli/early.rs"]
+mod early;
 #[path = "cli/exits.rs"]
 mod exits;
 #[path = "cli/faults.rs"]
@@ -37,5 +39,7 @@ mod streams;
 mod tiers;
 #[path = "cli/trees.rs"]
 mod trees;
+#[path = "cli/trust.rs"]
+mod trust;
 #[path = "cli/underway.rs"]
 mod underway;

@@ -75,7 +75,7 @@ impl Tiers {
             (Home::Here, Some(_)) => Goal::Place,
             (Home::Here, None) => return None,
             // A log is no place for what is a file already.
-            (Home::Tier(_), _) if rule.layout == Layout::Packed => return None,
+            (Home::Tier(_), _) if rule.layout.is_packed() => return None,
             (Home::Tier(_), Some(_)) if rule.drain == Drain::Closed => Goal::Place,
             (Home::Tier(tier), Some(placed)) if self.room(placed).tier == *tier => return None,
             (Home::Tier(_), None) if !stays_on_its_tier(rule) => return None,
