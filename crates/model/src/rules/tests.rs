@@ -207,6 +207,19 @@ fn a_rule_with_a_task_is_for_files_of_that_task() {
 }
 
 #[test]
+fn the_example_of_a_write_back_says_what_its_comments_say() {
+    let rules = parse(include_str!("../../../../examples/rules/write-back.toml")).expect("right");
+    for (path, home, drain) in [
+        ("work/a.log", Home::Here, Drain::End),
+        ("work/a.bam.tmp", tier("scratch.temp"), Drain::End),
+        ("work/a.bam", tier("scratch"), Drain::Closed),
+    ] {
+        let placement = rules.place(path.as_bytes(), None);
+        assert_eq!((&placement.home, placement.drain), (&home, drain), "{path}");
+    }
+}
+
+#[test]
 fn files_come_home_when_their_rule_says() {
     let text = "[[rule]]\nmatch = '*.bam'\nhome = 'scratch'\ndrain = 'closed'\n\
                 [[rule]]\nmatch = '*.sam'\nhome = 'scratch'\n";

@@ -7,7 +7,7 @@ mod amounts;
 pub(super) mod attributes;
 mod check;
 pub(super) mod copy;
-mod find;
+pub(super) mod find;
 mod land;
 mod leave;
 mod litter;
