@@ -6,6 +6,8 @@ mod doctor;
 mod mount;
 mod restore;
 mod run;
+mod simulate;
+mod study;
 mod summary;
 mod unmount;
 
@@ -18,6 +20,10 @@ pub(crate) enum Command {
     Run(run::Args),
     /// Print the summary of a run again
     Summary(summary::Args),
+    /// Say how long a workload would take with other tiers, rules, nodes or queues
+    Simulate(simulate::Args),
+    /// Simulate a published experiment, and compare with what was published
+    Study(study::Args),
     /// Bring files that rules sent to other tiers back in place
     Restore(restore::Args),
     /// Look whether all files on other tiers are there and whole
@@ -40,6 +46,8 @@ impl Command {
         match self {
             Command::Run(args) => run::run(args),
             Command::Summary(args) => summary::run(&args),
+            Command::Simulate(args) => simulate::run(&args),
+            Command::Study(args) => study::run(&args),
             Command::Restore(args) => restore::run(&args),
             Command::Check(args) => check::run(&args),
             Command::Mount(args) => mount::run(args),

@@ -69,8 +69,35 @@ pub enum Fact {
     Outside(Outside),
     /// A small control file of a workflow engine, as it was closed.
     EngineFile(EngineFile),
+    /// A task that is known as a whole, not found among processes: of a simulated run, or of
+    /// another tool's records.
+    Task(GivenTask),
     /// The command ended.
     Ended(Ended),
+}
+
+/// A task that is known as a whole. Its opens and operations are those of the process of this
+/// number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenTask {
+    /// Its number, from 1, also as a process.
+    pub id: ProcessId,
+    /// Process, rule or program.
+    pub name: String,
+    /// What told of it, such as `simulated`.
+    pub engine: String,
+    /// What tells it from others of its name.
+    pub key: Option<String>,
+    /// Start.
+    pub started: Micros,
+    /// End.
+    pub ended: Micros,
+    /// Status, if known.
+    pub exit_status: Option<i64>,
+    /// CPU, if known.
+    pub cpu: Option<Micros>,
+    /// Time that it waited for storage.
+    pub waited: Micros,
 }
 
 /// A covered directory, or a directory on a tier.

@@ -27,9 +27,9 @@ pub use self::toml::Flaw;
 pub use attached::{Attached, Attachment};
 pub use error::{Error, Kind, Result};
 pub use event::{
-    ClassId, Cpu, Device, Ended, EngineFile, Exit, Fact, File, FileId, Io, Memory, Op, OpCount,
-    OpGroup, OpKey, Open, Ops, Outside, Pattern, Pressure, Process, ProcessCounters, ProcessId,
-    ProcessIo, Sample, SizeClass, Tree, TreeId,
+    ClassId, Cpu, Device, Ended, EngineFile, Exit, Fact, File, FileId, GivenTask, Io, Memory, Op,
+    OpCount, OpGroup, OpKey, Open, Ops, Outside, Pattern, Pressure, Process, ProcessCounters,
+    ProcessId, ProcessIo, Sample, SizeClass, Tree, TreeId,
 };
 pub use privacy::{Commands, Privacy, Salt};
 pub use profile::Profile;

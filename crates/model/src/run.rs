@@ -7,6 +7,7 @@
 mod check;
 mod copy;
 mod fold;
+mod given;
 mod header;
 mod reader;
 mod seal;

@@ -8,6 +8,7 @@
 pub mod choice;
 pub mod outcome;
 pub mod policies;
+pub mod record;
 pub mod scene;
 mod share;
 pub mod simulate;

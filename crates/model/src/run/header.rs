@@ -56,6 +56,7 @@ pub(super) mod key {
     pub(in crate::run) const ANONYMISED: &str = "anonymised";
     pub(in crate::run) const SEALED: &str = "sealed";
     pub(in crate::run) const FOLDED: &str = "folded";
+    pub(in crate::run) const GIVEN: &str = "given";
     pub(in crate::run) const COMPLETE: &str = "complete";
     pub(in crate::run) const ENDED: &str = "ended_us";
     pub(in crate::run) const STATUS: &str = "exit_status";

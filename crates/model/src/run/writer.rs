@@ -2,7 +2,7 @@
 
 use super::header::{self, Header};
 use super::sql::{Text, error, int, words_to_json};
-use super::{APPLICATION_ID, SCHEMA, SCHEMA_VERSION, copy, fold};
+use super::{APPLICATION_ID, SCHEMA, SCHEMA_VERSION, copy, fold, given};
 use crate::event::{
     EngineFile, Fact, File, Op, OpKey, Open, Ops, Outside, Process, ProcessCounters, Sample, Tree,
 };
@@ -147,6 +147,7 @@ fn write_one(c: &Connection, fact: &Fact) -> rusqlite::Result<()> {
         Fact::Sample(sample) => write_sample(c, sample),
         Fact::Outside(outside) => write_outside(c, outside),
         Fact::EngineFile(file) => write_notes(c, file),
+        Fact::Task(task) => given::write(c, task),
         Fact::Ended(ended) => header::store_end(c, ended),
     }
 }
