@@ -4,7 +4,7 @@ mod keep;
 
 use crate::exit::Stop;
 use crate::scenario::{Changes, Scenario};
-use forebay_model::{ByteCount, Seconds};
+use forebay_model::{ByteCount, Seconds, Study};
 use forebay_plan::{Outcome, Scene, TierOutcome, simulate};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ pub(crate) struct Simulated {
     stagger_s: f64,
     nodes: u32,
     seed: u64,
-    fitted_parameters: usize,
+    fitted_parameters: u32,
     /// What the prediction rests on that nobody measured.
     doubts: Vec<String>,
 }
@@ -77,7 +77,7 @@ impl Simulated {
             stagger_s: choice.stagger.get(),
             nodes: choice.nodes,
             seed,
-            fitted_parameters: scenario.study.as_ref().map_or(0, |study| study.fitted.len()),
+            fitted_parameters: scenario.study.as_ref().map_or(0, Study::parameters),
             doubts: scenario.workload.doubts.iter().map(|doubt| doubt.what.clone()).collect(),
         }
     }

@@ -41,7 +41,7 @@ struct Row {
 struct Compared {
     name: String,
     source: String,
-    fitted_parameters: usize,
+    fitted_parameters: u32,
     rows: Vec<Row>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         let rows = rows.collect::<Result<Vec<_>, _>>()?;
         if args.json {
             let (name, source) = (study.name.clone(), study.source.clone());
-            let compared = Compared { name, source, fitted_parameters: study.fitted.len(), rows };
+            let compared = Compared { name, source, fitted_parameters: study.parameters(), rows };
             println!("{}", serde_json::to_string(&compared).expect("a study is plain data"));
         } else {
             print(&study, &rows);
@@ -148,7 +148,7 @@ fn first(outcome: &Outcome) -> f64 {
 
 fn print(study: &Study, rows: &[Row]) {
     println!("{}\n  {}", study.name, study.source);
-    println!("  {} parameters were fitted:", study.fitted.len());
+    println!("  {} parameters were fitted:", study.parameters());
     for fitted in &study.fitted {
         println!("    {} = {}, to {}", fitted.what, fitted.value, fitted.to);
     }

@@ -81,7 +81,7 @@ impl Workload {
                         used,
                         (number, job),
                         (from / whole, to / whole),
-                        length / mean,
+                        scale,
                         &mut accesses,
                     )?;
                 }
