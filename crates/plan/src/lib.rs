@@ -17,4 +17,4 @@ pub use choice::{Choice, PolicyId, Spot};
 pub use outcome::{Outcome, TaskOutcome, TierOutcome};
 pub use policies::{POLICIES, Policy};
 pub use scene::{NotPossible, Scene};
-pub use simulate::{simulate, simulate_watched};
+pub use simulate::{judge, simulate, simulate_watched};

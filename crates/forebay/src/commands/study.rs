@@ -1,5 +1,7 @@
 //! `forebay study`: a published experiment simulated, row by row, beside what was published.
 
+mod page;
+
 use crate::commands::simulate::{Simulated, outcome};
 use crate::exit::Stop;
 use crate::scenario::{Changes, Scenario};
@@ -62,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
             let compared = Compared { name, source, fitted_parameters: study.parameters(), rows };
             println!("{}", serde_json::to_string(&compared).expect("a study is plain data"));
         } else {
-            print(&study, &rows);
+            page::print(&study, &rows);
         }
     }
     Ok(0)
@@ -144,34 +146,4 @@ fn figure(scenario: &Scenario, outcome: &Outcome, what: &str) -> Result<f64, Sto
 fn first(outcome: &Outcome) -> f64 {
     let of = outcome.tasks.iter().filter(|task| task.pipeline == 0);
     of.map(|task| task.ended.get()).fold(0.0, f64::max)
-}
-
-fn print(study: &Study, rows: &[Row]) {
-    println!("{}\n  {}", study.name, study.source);
-    println!("  {} parameters were fitted:", study.parameters());
-    for fitted in &study.fitted {
-        println!("    {} = {}, to {}", fitted.what, fitted.value, fitted.to);
-    }
-    println!("  {:<34} {:<24} {:>9} {:>10} {:>8}", "", "", "published", "reproduced", "error");
-    for row in rows {
-        let number = |number: Option<f64>| number.map_or("-".to_owned(), |n| format!("{n:.2}"));
-        let error = row.error.map_or("-".to_owned(), |error| format!("{:+.1} %", error * 100.0));
-        let missed = if row.holds == Some(false) { "  MISSED" } else { "" };
-        println!(
-            "  {:<34} {:<24} {:>9} {:>10} {:>8}  {}{missed}",
-            row.setting,
-            row.what,
-            number(row.published),
-            number(row.reproduced),
-            error,
-            row.role
-        );
-        if let Some(note) = &row.note {
-            println!("    {note}");
-        }
-    }
-    for odd in &study.odd {
-        println!("  the source contradicts itself: {odd}");
-    }
-    println!();
 }
