@@ -17,6 +17,7 @@ pub mod rules;
 // The run file: the one thing that this floor reads and writes.
 pub mod run;
 pub mod site;
+pub mod study;
 pub mod summary;
 pub mod tasks;
 mod toml;
@@ -34,9 +35,10 @@ pub use event::{
 pub use prices::{Per, Price, Prices};
 pub use privacy::{Commands, Privacy, Salt};
 pub use profile::Profile;
-pub use rules::{After, Ahead, Cache, Fsync, Full, Home, Layout, Placement, Rules};
+pub use rules::{After, Ahead, Cache, Drain, Fsync, Full, Home, Layout, Placement, Rules};
 pub use run::{Header, Origin, Run, RunWriter};
 pub use site::{Nodes, Reach, Site, Tier, TierId};
+pub use study::Study;
 pub use summary::Summary;
 pub use units::{ByteCount, Micros, NotBytes, NotReal, Rate, Seconds, Usd};
 pub use workload::Workload;

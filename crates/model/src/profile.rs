@@ -62,15 +62,34 @@ impl Default for Stripes {
     }
 }
 
-/// How much of the limits is left under use: the share `1 / (1 + fill * F + streams * S)`, where `F`
-/// is the used part of the capacity (0 to 1) and `S` counts streams beyond the first, as a part of
-/// the site's slots. Both are 0 where nobody calibrated them: one run alone does not show them.
+/// How much of the limits is left under use: the share
+/// `1 / (1 + fill * F + moved * F / (1 - F) + streams * S)`, where `F` is the used part of the
+/// capacity (0 to 1) and `S` counts streams beyond the first, as a part of the site's slots. All
+/// are 0 where nobody calibrated them: one run alone does not show them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Contention {
     /// Growth of costs from empty to full.
     pub fill: f64,
+    /// Flash that is `F` full moves `F / (1 - F)` pages to free room for one that is written, if
+    /// what dies is spread evenly; this is the part of that work that takes time from others. With
+    /// 1, what is left is the free part, `1 - F`.
+    pub moved: f64,
     /// Growth of costs from one stream to one in each slot.
     pub streams: f64,
+}
+
+impl Contention {
+    /// By how much costs grow at this fill, streams left aside.
+    pub fn growth(&self, fill: f64) -> f64 {
+        // A full disk is slow, not dead: controllers keep some room of their own.
+        let fill = fill.clamp(0.0, 0.95);
+        self.fill * fill + self.moved * fill / (1.0 - fill)
+    }
+
+    /// Costs do not depend on use.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Profile {

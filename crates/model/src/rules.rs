@@ -5,20 +5,25 @@
 //! and knows no file; whoever places files asks [`Rules::place`].
 
 mod cache;
+mod drain;
 mod glob;
 mod home;
 mod pack;
 mod publish;
 mod task;
+mod trust;
 
 use crate::site::{Site, TierId};
 use crate::toml::{Document, Flaw, Table};
 pub use cache::{Ahead, Cache};
+pub use drain::Drain;
 use globset::GlobSet;
 use std::collections::BTreeSet;
 
-const KEYS: [&str; 10] =
-    ["match", "task", "home", "layout", "full", "fsync", "after", "publish", "cache", "ahead"];
+const KEYS: [&str; 11] = [
+    "match", "task", "home", "layout", "full", "fsync", "after", "drain", "publish", "cache",
+    "ahead",
+];
 const LAYOUTS: [(&str, Layout); 2] = [("plain", Layout::Plain), ("packed", Layout::Packed)];
 const FULLS: [(&str, Full); 2] = [("spill", Full::Spill), ("fail", Full::Fail)];
 const FSYNCS: [(&str, Fsync); 3] =
@@ -92,6 +97,8 @@ pub struct Placement {
     pub fsync: Fsync,
     /// What becomes of it in the end.
     pub after: After,
+    /// When it becomes what it is to be in the end.
+    pub drain: Drain,
     /// The tier to which it is published when the run ends, beside what becomes of it there.
     pub publish: Option<TierId>,
     /// Where reads of a file in place are served from; `None`: from home.
@@ -107,6 +114,7 @@ static IN_PLACE: Placement = Placement {
     full: Full::Spill,
     fsync: Fsync::Durable,
     after: After::Restore,
+    drain: Drain::End,
     publish: None,
     cache: None,
     rule: None,
@@ -124,6 +132,7 @@ pub struct Rules {
     tasks: Vec<Option<GlobSet>>,
     /// Some rule is for some tasks only.
     by_task: bool,
+    trust: trust::Trust,
 }
 
 impl Rules {
@@ -135,6 +144,7 @@ impl Rules {
             placements: Vec::new(),
             tasks: Vec::new(),
             by_task: false,
+            trust: trust::Trust::default(),
         }
     }
 
@@ -144,8 +154,9 @@ impl Rules {
         let document = Document { source, text };
         let entries = document.parse()?;
         let root = document.root(&entries);
-        root.only(&["rule"])?;
-        let Some(rules) = root.get("rule") else { return Ok(Self::none()) };
+        root.only(&["rule", "trust"])?;
+        let trust = trust::Trust::read(root)?;
+        let Some(rules) = root.get("rule") else { return Ok(Self { trust, ..Self::none() }) };
         let items = rules.items().ok_or_else(|| rules.not("a list of tables, [[rule]]"))?;
         let (mut globs, mut rule_of, mut placements) = (Vec::new(), Vec::new(), Vec::new());
         let mut tasks = Vec::new();
@@ -162,7 +173,7 @@ impl Rules {
         // Each is right by itself; together they may still be too large for one automaton.
         let globs = GlobSet::new(globs).map_err(|error| root.flaw(error.to_string()))?;
         let by_task = tasks.iter().any(Option::is_some);
-        Ok(Self { globs, rule_of, placements, tasks, by_task })
+        Ok(Self { globs, rule_of, placements, tasks, by_task, trust })
     }
 
     /// Whether some rule has this to say of fsync.
@@ -185,8 +196,8 @@ impl Rules {
 fn placement(table: Table<'_>, number: usize, site: &Site) -> Result<Placement, Flaw> {
     let home = home::home(table.need("home")?, site)?;
     if home == Home::Here {
-        let unused =
-            ["layout", "full", "fsync", "after"].into_iter().find_map(|key| table.get(key));
+        let keys = ["layout", "full", "fsync", "after", "drain"];
+        let unused = keys.into_iter().find_map(|key| table.get(key));
         if let Some(entry) = unused {
             let message = format!("{} is for files on a tier, but home is \"here\"", entry.key);
             return Err(entry.key_flaw(message));
@@ -200,6 +211,7 @@ fn placement(table: Table<'_>, number: usize, site: &Site) -> Result<Placement, 
         full: choice(table, "full", &FULLS)?,
         fsync: choice(table, "fsync", &FSYNCS)?,
         after: choice(table, "after", &AFTERS)?,
+        drain: drain::drain(table)?,
         rule: Some(number),
     })
 }

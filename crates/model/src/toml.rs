@@ -133,6 +133,22 @@ impl<'d> Entry<'d> {
         self.document.flaw(self.key_at, message)
     }
 
+    /// A time.
+    pub(crate) fn seconds(self) -> Result<crate::Seconds, Flaw> {
+        let text = self.text().map_err(|_| self.not("a time in quotes, like \"5 ms\""))?;
+        text.parse().map_err(|error: crate::NotReal| self.flaw(error.to_string()))
+    }
+
+    /// Bytes a second.
+    pub(crate) fn rate(self) -> Result<crate::Rate, Flaw> {
+        self.text()?.parse().map_err(|error: crate::NotReal| self.flaw(error.to_string()))
+    }
+
+    /// The key names a `what` that is not there.
+    pub(crate) fn unknown_key(self, what: &str, known: &[&str]) -> Flaw {
+        self.document.unknown(self.key_at, what, self.key, known)
+    }
+
     /// The value names a `what` that is not there.
     pub(crate) fn unknown(self, what: &str, name: &str, known: &[&str]) -> Flaw {
         self.document.unknown(self.at, what, name, known)

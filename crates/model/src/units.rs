@@ -24,7 +24,7 @@ pub struct ByteCount(pub u64);
 /// A time or a length of time in microseconds. In a run, a time is counted from its start.
 ///
 /// Prints as `12 µs`, `350 ms`, `2.4 s`, `12 min 05 s`, `3 h 04 min`; in JSON it is a plain number
-/// of microseconds.
+/// of microseconds. Reads `30 s`, `1.5 min`.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]

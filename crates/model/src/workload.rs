@@ -81,6 +81,8 @@ pub enum Until {
     End,
     /// When this task is done.
     Task(TaskId),
+    /// When this step of this task is done, counted from 0.
+    Step(TaskId, u32),
 }
 
 /// Tasks of one name.
@@ -141,6 +143,7 @@ pub struct Doubt {
 }
 
 mod check;
+mod read;
 
 pub use check::NotWorkload;
 

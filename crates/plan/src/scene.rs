@@ -58,6 +58,8 @@ pub struct Scene<'s> {
     pub(crate) waits: Vec<u32>,
     /// Sets that are freed when a task is done.
     pub(crate) frees: Lists,
+    /// Sets that are freed when a step is done.
+    pub(crate) step_frees: Lists,
     /// Tasks that touch a set, in their order.
     pub(crate) users: Lists,
     /// Sets that some task makes; the others are inputs.
@@ -92,7 +94,7 @@ impl<'s> Scene<'s> {
         });
         let frees =
             workload.files.iter().enumerate().filter_map(|(set, files)| match files.until {
-                Until::End => None,
+                Until::End | Until::Step(..) => None,
                 Until::Task(task) => Some((task.index(), set as u32)),
             });
         let tasks = workload.tasks.len();
@@ -105,6 +107,7 @@ impl<'s> Scene<'s> {
             then: Lists::of(tasks, then),
             waits: workload.tasks.iter().map(|task| task.after.len() as u32).collect(),
             frees: Lists::of(tasks, frees),
+            step_frees: Lists::default(),
             users: Lists::default(),
             made: vec![false; workload.files.len()],
             first_step: vec![0],
@@ -161,6 +164,13 @@ impl<'s> Scene<'s> {
             }
             self.first_step.push(self.first_access.len() as u32 - 1);
         }
+        let frees = sets.iter().enumerate().filter_map(|(set, files)| match files.until {
+            Until::End | Until::Task(_) => None,
+            Until::Step(task, step) => {
+                Some(((self.first_step[task.index()] + step) as usize, set as u32))
+            }
+        });
+        self.step_frees = Lists::of(self.first_access.len() - 1, frees);
     }
 
     /// The row of a tier or pool.

@@ -5,7 +5,10 @@
 //! quotients and comparisons of numbers are used, in an order that nothing outside has a say in.
 //! What it is not: it measures nothing and chooses nothing.
 
+mod admission;
+mod copies;
 mod files;
+mod pricing;
 mod room;
 mod space;
 mod tasks;
@@ -20,6 +23,7 @@ use crate::policies::{Admission, POLICIES, Policy};
 use crate::scene::{Cost, Homes, Lanes, NotPossible, Scene};
 use crate::share::classes::Classes;
 use crate::share::{Flows, Shapes};
+use copies::Copies;
 use forebay_model::Seconds;
 use room::Room;
 use space::Used;
@@ -86,7 +90,7 @@ struct StepWork {
     shape: u32,
     alone: f64,
     compute: f64,
-    /// What it costs depends on what is in caches.
+    /// What it costs depends on where copies of its files are.
     varies: bool,
 }
 
@@ -133,6 +137,10 @@ struct Sim<'a, 's, F, W> {
     /// For how many tasks each task of each pipeline still waits.
     left: Vec<u32>,
     undone: usize,
+    done: Vec<bool>,
+    copies: Copies,
+    /// When the first pipeline begins: copies that are made before take their time.
+    begin: f64,
     running: Vec<Running>,
     spare: Vec<u32>,
     tasks: Vec<TaskOutcome>,
@@ -171,6 +179,9 @@ impl<'a, 's, F: Flows, W: Watch> Sim<'a, 's, F, W> {
             admitted: vec![false; pipelines],
             left: Vec::with_capacity(tasks * pipelines),
             undone: tasks * pipelines,
+            done: vec![false; tasks * pipelines],
+            copies: Copies::default(),
+            begin: 0.0,
             running: Vec::new(),
             spare: Vec::new(),
             tasks: Vec::with_capacity(tasks * pipelines),
@@ -187,6 +198,7 @@ impl<'a, 's, F: Flows, W: Watch> Sim<'a, 's, F, W> {
         }
         sim.price_all();
         sim.hold_inputs();
+        sim.copy_ahead();
         sim
     }
 
@@ -219,7 +231,7 @@ impl<'a, 's, F: Flows, W: Watch> Sim<'a, 's, F, W> {
     }
 
     fn arrival(&self, pipeline: u32) -> f64 {
-        f64::from(pipeline) * self.choice.stagger.get()
+        self.begin + f64::from(pipeline) * self.choice.stagger.get()
     }
 
     fn outcome(self) -> Outcome {

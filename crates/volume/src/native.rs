@@ -7,11 +7,16 @@ mod attr;
 mod copies;
 mod create;
 mod dir;
+mod folder;
 mod handle;
 mod iostate;
+mod lease;
 mod locks;
 mod lookup;
 mod maker;
+mod mover;
+mod moves;
+mod moving;
 mod node;
 mod open;
 mod packed;
@@ -21,10 +26,13 @@ mod placed;
 mod placing;
 mod remove;
 mod rest;
+mod slot;
+mod still;
 mod sync;
 mod table;
 #[cfg(test)]
 mod tests;
+mod trusted;
 mod xattr;
 
 use std::ffi::{CStr, CString};
@@ -49,11 +57,13 @@ pub use locks::{Lock, LockWait, LockWaiting};
 pub(crate) use node::{Identity, Node, ROOT, device_of};
 pub use open::Opened;
 pub(crate) use placed::Seen;
+use placed::boot_nanos;
+pub(crate) use still::Stays;
 
 use crate::creds::{Caller, Groups, Wardrobe};
 use crate::fuse::Device;
 use crate::recorder::{Known, Older};
-use crate::tiers::Tiers;
+use crate::tiers::{Passage, Tiers};
 use crate::watch::Watch;
 use node::Recorded;
 use table::Table;
@@ -131,8 +141,15 @@ pub struct Native {
     waiting: AtomicU32,
     /// What an earlier run made of packed files is safe in place; or could not be made so.
     landed_safe: OnceLock<bool>,
+    /// Directories whose packed names changed since their times in place were set.
+    touched: Mutex<Vec<Arc<Node>>>,
     /// Where rules send files.
     tiers: Option<Arc<Tiers>>,
+    /// Files that wait to be moved there, and the way that they take.
+    moves: Arc<moves::Moves>,
+    passage: OnceLock<Passage>,
+    /// Held by each request for what it names, while that must not move.
+    pub(crate) still: still::Still,
     /// Tells the task of a caller.
     tasks: Option<maker::Tasks>,
 }
@@ -181,7 +198,11 @@ impl Native {
             expelling: Mutex::new(()),
             waiting: AtomicU32::new(0),
             landed_safe: OnceLock::new(),
+            touched: Mutex::default(),
             tiers: None,
+            moves: Arc::default(),
+            passage: OnceLock::new(),
+            still: still::Still::default(),
             tasks: None,
         })
     }
@@ -247,7 +268,7 @@ impl Native {
     fn open_path(&self, dir: BorrowedFd<'_>, name: &CStr, node: &Node) -> Result<OwnedFd> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = self.with_room(|| openat(dir, name, flags, Mode::empty()))?;
-        if Identity::of(&stat_of(fd.as_fd(), c"")?) != node.identity {
+        if Identity::of(&stat_of(fd.as_fd(), c"")?) != node.identity() {
             return Err(Errno::STALE);
         }
         Ok(fd)
@@ -265,7 +286,7 @@ impl Native {
             return Ok(Held::Open(Arc::clone(handle)));
         }
         if let Some(placed) = node.placed.get() {
-            return self.hold_placed(placed);
+            return self.hold_placed(&placed);
         }
         let (parent, name) = node.name().ok_or(Errno::STALE)?;
         let dir = self.dir_fd(parent)?;
@@ -279,19 +300,22 @@ impl Native {
         }
         let pin = node.place.lock().pin.clone();
         if let Some(fd) = pin {
-            return Ok(self.shown(node, stat_of(fd.as_fd(), c"")?));
+            return match node.is_dir() {
+                true => self.stat_dir(node, fd.as_fd()),
+                false => Ok(self.shown(node, stat_of(fd.as_fd(), c"")?)),
+            };
         }
         let handle = node.open.lock().handles.last().cloned();
         if let Some(handle) = handle {
             return Ok(self.shown(node, stat_of(handle.file.as_fd(), c"")?));
         }
         if let Some(placed) = node.placed.get() {
-            return self.stat_placed(node, placed);
+            return self.stat_placed(node, &placed);
         }
         let (parent, name) = node.name().ok_or(Errno::STALE)?;
         let dir = self.dir_fd(parent)?;
         match stat_of(dir.as_fd(), &name) {
-            Ok(stat) if Identity::of(&stat) == node.identity => Ok(stat),
+            Ok(stat) if Identity::of(&stat) == node.identity() => Ok(self.shown(node, stat)),
             // Moved or replaced from outside: the kernel asks again by name.
             Ok(_) | Err(Errno::NOENT) => Err(Errno::STALE),
             Err(other) => Err(other),
@@ -318,14 +342,15 @@ impl Native {
     ) -> Option<(Arc<Node>, bool)> {
         let stat = stat_of(dir, name).ok()?;
         let node = self.table.find(Identity::of(&stat))?;
+        self.disturb(&node);
         let is_open = node.open.lock().shared.is_open();
         let last = node.is_dir() || stat.stx_nlink < 2;
         if let Some(tiers) = self.tiers.as_ref().filter(|_| last) {
-            tiers.forget_copy(node.identity);
+            tiers.forget_copy(node.identity());
         }
         if last && !is_open && node.place.lock().pin.is_none() {
             let fd = match node.placed.get() {
-                Some(placed) => self.tiers.as_ref()?.reach(placed, OFlags::PATH).ok()?,
+                Some(placed) => self.tiers.as_ref()?.reach(&placed, OFlags::PATH).ok()?,
                 None => self.open_path(dir, name, &node).ok()?,
             };
             node.place.lock().pin = Some(Arc::new(fd));

@@ -11,9 +11,11 @@ mod book;
 mod cache;
 mod folder;
 mod home;
+mod moving;
 mod opening;
 mod packing;
 mod pages;
+mod passage;
 mod placed;
 mod publish;
 mod room;
@@ -36,7 +38,9 @@ pub(crate) use cache::Lent;
 pub use cache::Warmed;
 pub(crate) use folder::make_own;
 pub use home::{Checked, Finding, Homecoming, Left, Progress, Underway, Which, bring_home, check};
+pub(crate) use moving::{Cargo, Carried, Goal};
 pub use opening::{Purpose, Trouble, Wanted};
+pub(crate) use passage::Passage;
 pub(crate) use placed::{Placed, merged, ours};
 pub(crate) use room::Room;
 pub(crate) use ruling::{Maker, Spot};
@@ -75,6 +79,8 @@ pub struct Tiers {
     makers: ruling::Makers,
     /// Syncs that nobody waits for.
     syncing: Arc<syncing::Syncing>,
+    /// Files that were moved while the run went on, and their bytes.
+    moved: (AtomicU64, AtomicU64),
 }
 
 impl Tiers {

@@ -72,6 +72,7 @@ impl Watch {
                         native.sweep_locks();
                         native.each_handle(|handle| native.charge(handle));
                         native.remove_retired();
+                        native.set_times_behind();
                         refresh_mapped(&native, &mut seen);
                     }
                     Err(RecvTimeoutError::Disconnected) => return,

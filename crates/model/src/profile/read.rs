@@ -3,7 +3,6 @@
 use super::{Contention, Lane, Profile, Stripes};
 use crate::event::{Op, OpGroup, OpKey, Pattern};
 use crate::toml::{Entry, Flaw, Table};
-use crate::units::{Rate, Seconds};
 
 const KEYS: [&str; 10] = [
     "source",
@@ -42,7 +41,7 @@ impl Profile {
 /// One time for everything, or a table of kinds, with `.random` for what is not sequential.
 fn prices(profile: &mut Profile, entry: Entry<'_>) -> Result<(), Flaw> {
     let Ok(table) = entry.table() else {
-        let price = time(entry)?;
+        let price = entry.seconds()?;
         for &op in Op::ALL.iter().filter(|op| op.group() == OpGroup::Metadata) {
             profile.set_prices(op, price);
         }
@@ -63,7 +62,7 @@ fn prices(profile: &mut Profile, entry: Entry<'_>) -> Result<(), Flaw> {
     // Groups first, then kinds, then patterns: the more special word wins wherever it stands.
     for (word, group) in GROUPS {
         if let Some(entry) = table.get(word) {
-            let price = time(entry)?;
+            let price = entry.seconds()?;
             Op::ALL
                 .iter()
                 .filter(|op| op.group() == group)
@@ -72,10 +71,10 @@ fn prices(profile: &mut Profile, entry: Entry<'_>) -> Result<(), Flaw> {
     }
     for &op in Op::ALL {
         if let Some(entry) = table.get(op.name()) {
-            profile.set_prices(op, time(entry)?);
+            profile.set_prices(op, entry.seconds()?);
         }
         if let Some(entry) = table.get(&format!("{}{random}", op.name())) {
-            let price = time(entry)?;
+            let price = entry.seconds()?;
             let keys = (0..OpKey::COUNT).filter_map(OpKey::from_index);
             keys.filter(|key| key.op() == op && key.pattern() == Some(Pattern::Random))
                 .for_each(|key| profile.set_price(key, price));
@@ -87,7 +86,7 @@ fn prices(profile: &mut Profile, entry: Entry<'_>) -> Result<(), Flaw> {
 fn lane(entry: Entry<'_>) -> Result<Lane, Flaw> {
     let table = entry.table()?;
     table.only(&["stream", "node", "total"])?;
-    let rate = |key| table.get(key).map(rate).transpose();
+    let rate = |key| table.get(key).map(Entry::rate).transpose();
     Ok(Lane { stream: rate("stream")?, node: rate("node")?, total: rate("total")? })
 }
 
@@ -108,22 +107,15 @@ fn stripes(table: Table<'_>) -> Result<Stripes, Flaw> {
 
 fn contention(entry: Entry<'_>) -> Result<Contention, Flaw> {
     let table = entry.table()?;
-    table.only(&["fill", "streams"])?;
+    table.only(&["fill", "moved", "streams"])?;
     let share = |key| table.get(key).map(|entry| entry.number(0.0, 1e3)).transpose();
     Ok(Contention {
         fill: share("fill")?.unwrap_or(0.0),
+        moved: share("moved")?.unwrap_or(0.0),
         streams: share("streams")?.unwrap_or(0.0),
     })
 }
 
 fn per_second(table: Table<'_>, key: &str) -> Result<Option<f64>, Flaw> {
     table.get(key).map(|entry| entry.number(1e-3, 1e12)).transpose()
-}
-
-fn time(entry: Entry<'_>) -> Result<Seconds, Flaw> {
-    entry.text()?.parse().map_err(|error: crate::NotReal| entry.flaw(error.to_string()))
-}
-
-fn rate(entry: Entry<'_>) -> Result<Rate, Flaw> {
-    entry.text()?.parse().map_err(|error: crate::NotReal| entry.flaw(error.to_string()))
 }

@@ -34,8 +34,8 @@ fn the_example_says_what_its_comments_say() {
     let (spill, durable) = (Full::Spill, Fsync::Durable);
     let at = |rule, home: &str, full, fsync, after| {
         let home = if home == "here" { Home::Here } else { tier(home) };
-        let layout = Layout::Plain;
-        Placement { home, layout, full, fsync, after, publish: None, cache: None, rule }
+        let (layout, drain) = (Layout::Plain, Drain::End);
+        Placement { home, layout, full, fsync, after, drain, publish: None, cache: None, rule }
     };
     let here = |rule| at(rule, "here", spill, durable, After::Restore);
     let temp = || at(Some(2), "scratch.temp", spill, Fsync::Scratch, After::Discard);
@@ -196,6 +196,24 @@ fn a_rule_with_a_task_is_for_files_of_that_task() {
 }
 
 #[test]
+fn files_come_home_when_their_rule_says() {
+    let text = "[[rule]]\nmatch = '*.bam'\nhome = 'scratch'\ndrain = 'closed'\n\
+                [[rule]]\nmatch = '*.sam'\nhome = 'scratch'\n";
+    let rules = parse(text).expect("right");
+    assert_eq!(rules.place(b"a.bam", None).drain, Drain::Closed);
+    assert_eq!(rules.place(b"a.sam", None).drain, Drain::End);
+    assert!(rules.drains() && !Rules::none().drains());
+    for rest in ["after = 'keep'", "after = 'discard'", "layout = 'packed'"] {
+        let text = format!("[[rule]]\nmatch = 'a'\nhome = 'scratch'\ndrain = 'closed'\n{rest}\n");
+        let flaw = parse(&text).expect_err("they contradict each other").to_string();
+        assert!(flaw.starts_with("rules.toml:4:1: "), "{flaw}");
+        parse(&text.replace("closed", "end")).expect("the end is the end");
+    }
+    let flaw = parse("[[rule]]\nmatch = 'a'\nhome = 'here'\ndrain = 'closed'\n").expect_err("none");
+    assert!(flaw.to_string().contains("drain is for files on a tier"), "{flaw}");
+}
+
+#[test]
 fn without_rules_everything_stays_in_place() {
     for rules in [Rules::none(), parse("").expect("no rules"), parse("rule = []").expect("none")] {
         let placement = rules.place(b"work/a.sam", None);
@@ -295,8 +313,8 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
             "size = '1'\n",
             concat!(
                 r#"4:1: there is no key "size"; it can be "#,
-                r#""match", "task", "home", "layout", "full", "fsync", "after", "publish", "#,
-                r#""cache" or "ahead""#
+                r#""match", "task", "home", "layout", "full", "fsync", "after", "drain", "#,
+                r#""publish", "cache" or "ahead""#
             ),
         ),
         (

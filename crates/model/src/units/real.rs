@@ -1,9 +1,9 @@
 //! Amounts that arithmetic needs with a fraction: seconds, bytes a second, dollars.
 //!
-//! What it is not: for counting. What was measured is counted in [`Micros`](super::Micros) and
+//! What it is not: for counting. What was measured is counted in [`Micros`] and
 //! [`ByteCount`]; these are what models compute with.
 
-use super::ByteCount;
+use super::{ByteCount, Micros};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::iter::Sum;
@@ -67,13 +67,13 @@ impl Rate {
     }
 }
 
-impl From<super::Micros> for Seconds {
-    fn from(time: super::Micros) -> Self {
+impl From<Micros> for Seconds {
+    fn from(time: Micros) -> Self {
         Self(time.as_secs())
     }
 }
 
-impl From<Seconds> for super::Micros {
+impl From<Seconds> for Micros {
     /// Rounded to the nearest; what is negative or no number counts as 0.
     fn from(time: Seconds) -> Self {
         Self((time.0 * 1e6).round() as u64)
@@ -121,6 +121,14 @@ impl FromStr for Seconds {
     }
 }
 
+impl FromStr for Micros {
+    type Err = NotReal;
+
+    fn from_str(text: &str) -> Result<Self, NotReal> {
+        text.parse::<Seconds>().map(Self::from)
+    }
+}
+
 impl FromStr for Rate {
     type Err = NotReal;
 
@@ -137,7 +145,7 @@ impl fmt::Display for Seconds {
         if self.0 > 0.0 && self.0 < 1e-6 {
             return f.pad(&format!("{:.0} ns", self.0 * 1e9));
         }
-        super::Micros::from(*self).fmt(f)
+        Micros::from(*self).fmt(f)
     }
 }
 
@@ -169,6 +177,7 @@ mod tests {
             assert!((read - seconds).abs() <= seconds * 1e-12, "{text}: {read}");
         }
         assert_eq!("125 MiB/s".parse(), Ok(Rate(131_072_000.0)));
+        assert_eq!("0.25 h".parse(), Ok(Micros(900_000_000)));
     }
 
     #[test]

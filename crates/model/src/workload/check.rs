@@ -1,7 +1,7 @@
 //! Whether a workload is one: every reference leads somewhere, nothing waits for itself, and no
 //! number is absurd.
 
-use super::{Access, Step, Until, Workload};
+use super::{Access, Step, TaskId, Until, Workload};
 use std::fmt;
 
 /// Why this can't be worked on, and where it is wrong.
@@ -29,13 +29,13 @@ impl Workload {
             return Err(NotWorkload(format!("workload {:?} has no task", self.name)));
         }
         for (number, set) in self.files.iter().enumerate() {
-            let freed_by = match set.until {
-                Until::End => None,
-                Until::Task(task) => Some(task.index()),
+            let steps = |task: TaskId| self.tasks.get(task.index()).map(|task| task.steps.len());
+            let freed = match set.until {
+                Until::End => true,
+                Until::Task(task) => steps(task).is_some(),
+                Until::Step(task, step) => steps(task).is_some_and(|steps| (step as usize) < steps),
             };
-            let bad = set.class.index() >= self.classes.len()
-                || freed_by.is_some_and(|task| task >= self.tasks.len())
-                || set.count == 0;
+            let bad = set.class.index() >= self.classes.len() || !freed || set.count == 0;
             if bad {
                 let why = "has no class, no files, or is freed by a task that is not there";
                 return Err(NotWorkload(format!("file set {number} {why}")));

@@ -50,6 +50,11 @@ impl Lanes {
         }
         Self { byte, limited }
     }
+
+    /// Seconds for a byte of a copy, of lanes that begin there.
+    pub(crate) fn copy(&self, from: usize, to: usize) -> f64 {
+        self.byte[from + READ].max(self.byte[to + WRITE])
+    }
 }
 
 impl Cost {
@@ -65,7 +70,8 @@ impl Cost {
     }
 
     /// Adds a part of an access, `share` of its reads and operations and of its writes, to files
-    /// on this storage.
+    /// on this storage. Of what is in memory, only names are asked for there.
+    #[allow(clippy::too_many_arguments)]
     pub(crate) fn add(
         &mut self,
         (scene, lanes): (&Scene<'_>, &Lanes),
@@ -73,10 +79,11 @@ impl Cost {
         storage: usize,
         access: &Access,
         share: f64,
+        in_memory: bool,
     ) {
         let first = storage * LANES;
         for (lane, bytes) in [(READ, access.read), (WRITE, access.written)] {
-            if bytes.get() > 0 {
+            if bytes.get() > 0 && !(in_memory && lane == READ) {
                 let bytes = bytes.get() as f64 * share;
                 self.alone += bytes * lanes.byte[first + lane];
                 self.asks[first + lane] += bytes;
@@ -86,7 +93,8 @@ impl Cost {
         for (key, count) in &access.ops {
             let group = key.op().group();
             // Packed files are names in a log of the volume, not files of the tier.
-            let free = (home.packed && group == OpGroup::Metadata)
+            let free = (in_memory && group == OpGroup::Data)
+                || (home.packed && group == OpGroup::Metadata)
                 || (!home.durable && matches!(key.op(), Op::Fsync | Op::Fsyncdir));
             if free {
                 continue;

@@ -51,6 +51,11 @@ impl Room {
         self.by_slots.iter().skip(1).rev().find_map(|nodes| nodes.iter().find(fits)).copied()
     }
 
+    /// Memory of a node that no task takes.
+    pub(super) fn memory(&self, node: u32) -> u64 {
+        self.nodes[node as usize].memory
+    }
+
     pub(super) fn take(&mut self, node: u32, kind: &TaskKind) {
         self.change(node, |node| {
             node.slots -= 1;

@@ -46,6 +46,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     fn finish(&mut self, run: u32, ready: &mut Vec<u32>) {
         let (pipeline, task) = self.of(run);
         self.undone -= 1;
+        self.done[run as usize] = true;
         for set in self.scene.frees.get(task as usize) {
             self.free(pipeline, *set);
         }
@@ -123,6 +124,13 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     }
 
     pub(super) fn step_done(&mut self, flow: u32) -> Result<(), NotPossible> {
+        let running = self.running[flow as usize];
+        let (pipeline, task) = self.of(running.run);
+        self.copies_made(flow, running.node);
+        let step = self.scene.first_step[task as usize] + running.step;
+        for set in self.scene.step_frees.get(step as usize) {
+            self.free(pipeline, *set);
+        }
         self.running[flow as usize].step += 1;
         self.go_on(flow)
     }
@@ -134,7 +142,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         let steps = self.scene.first_step[task as usize]..self.scene.first_step[task as usize + 1];
         let step = steps.start + running.step;
         if step < steps.end {
-            let work = self.enter(running, step)?;
+            let work = self.enter(flow, running, step)?;
             self.running[flow as usize].compute += work.compute;
             let (task, alone) = (TaskId(task), Seconds(work.alone));
             let seen = Seen::Step { pipeline, task, step: running.step, alone };

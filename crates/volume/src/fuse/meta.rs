@@ -7,7 +7,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use super::abi::{self, EntryOut, fattr, op};
 use super::reply::{add_dirent, statfs_out};
 use super::session::{Request, Session, name};
-use crate::native::{Change, Permissions, Result, When};
+use crate::native::{Change, DirEntry, Permissions, Result, When};
 
 impl Session {
     /// Serves a request about names and attributes; `None` when it is of another kind.
@@ -212,11 +212,14 @@ impl Session {
         out.clear();
         let fd = native.dir_fd_of(&handle.node)?;
         let watched = native.arm(&handle.node);
+        let device = handle.node.identity().device;
+        // By which programs know a file that has moved.
+        let number = |found: &DirEntry| native.table.shown_number(device, found.inode);
         native.list(&handle, ask.offset, |found| {
             let dir = std::os::fd::AsFd::as_fd(&*fd);
             let kind = native.kind_of(dir, &found.name, found.kind);
             if !plus {
-                return add_dirent(out, room, found, kind, None);
+                return add_dirent(out, room, found, number(found), (kind, None));
             }
             let dots = matches!(found.name.to_bytes(), b"." | b"..");
             // Room first: an entry that is sent counts as looked up, one that is not must not.
@@ -227,13 +230,13 @@ impl Session {
             }
             let entry = match (dots, native.look_in(&handle.node, dir, &found.name)) {
                 (false, Ok(seen)) => {
-                    let (entry, _) = native.entry(handle.node.id, &found.name, seen, watched);
+                    let (entry, _) = native.entry(&handle.node, &found.name, seen, watched);
                     self.entry_out(&entry)
                 }
                 // A number of 0 tells the kernel to look it up when it needs to.
                 _ => EntryOut::default(),
             };
-            add_dirent(out, room, found, kind, Some(&entry))
+            add_dirent(out, room, found, number(found), (kind, Some(&entry)))
         })?;
         request.reply(&[out]);
         self.count(request, Op::Readdir, self.class_of(&handle.node), false);

@@ -121,13 +121,14 @@ pub(super) fn statfs_out(stat: &StatVfs) -> StatfsOut {
     }
 }
 
-/// Adds a directory record, with its entry for READDIRPLUS; false when it does not fit in `room`.
+/// Adds a directory record with this inode number, and its entry for READDIRPLUS; false when it does
+/// not fit in `room`.
 pub(super) fn add_dirent(
     buffer: &mut Vec<u8>,
     room: usize,
     entry: &DirEntry,
-    kind: u32,
-    plus: Option<&EntryOut>,
+    ino: u64,
+    (kind, plus): (u32, Option<&EntryOut>),
 ) -> bool {
     let name = entry.name.to_bytes();
     let plain = size_of::<Dirent>() + name.len();
@@ -139,7 +140,7 @@ pub(super) fn add_dirent(
     if let Some(plus) = plus {
         buffer.extend_from_slice(plus.as_bytes());
     }
-    let head = Dirent { ino: entry.inode, off: entry.next, namelen: name.len() as u32, kind };
+    let head = Dirent { ino, off: entry.next, namelen: name.len() as u32, kind };
     buffer.extend_from_slice(head.as_bytes());
     buffer.extend_from_slice(name);
     buffer.resize(end, 0);

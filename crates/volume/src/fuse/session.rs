@@ -12,7 +12,7 @@ use super::abi::{self, InHeader, init, op};
 use super::device::Device;
 use super::lock::Waiters;
 use crate::creds::Caller;
-use crate::native::{Handle, Native, Node, Opened, Result};
+use crate::native::{Handle, Native, Node, Opened, Result, Stays};
 use crate::processes::Processes;
 use crate::recorder::Recorder;
 use crate::watch::Watch;
@@ -166,6 +166,7 @@ impl Session {
         if let Ok(watch) = Watch::start(&tree.native, tree.local) {
             tree.native.watch_with(watch);
         }
+        tree.native.start_moving();
         let waiters = Waiters::default();
         Ok(Arc::new(Session { tree, device, recorder, processes, waiters }))
     }
@@ -248,6 +249,7 @@ impl Session {
             [op::CREATE, op::MKNOD, op::MKDIR, op::SYMLINK, op::LINK, op::RENAME, op::RENAME2];
         let _naming =
             names.contains(&header.opcode).then(|| self.tree.native.naming.read_recursive());
+        let _still = self.stays(header, body);
         let served = self
             .serve_meta(&request, scratch)
             .or_else(|| self.serve_data(&request, scratch))
@@ -257,6 +259,31 @@ impl Session {
             Some(Err(error)) => request.refuse(error),
             None => request.refuse(Errno::NOSYS),
         }
+    }
+
+    /// What a request names does not change its place meanwhile; what it has open does not anyway.
+    fn stays(&self, header: &InHeader, body: &[u8]) -> Option<Stays<'_>> {
+        let native = &self.tree.native;
+        let open = [
+            op::READ,
+            op::WRITE,
+            op::FLUSH,
+            op::RELEASE,
+            op::FSYNC,
+            op::FALLOCATE,
+            op::COPY_FILE_RANGE,
+            op::LSEEK,
+            op::GETLK,
+            op::SETLK,
+            op::SETLKW,
+        ];
+        if !native.tiers().is_some_and(|tiers| tiers.moves()) || open.contains(&header.opcode) {
+            return None;
+        }
+        // Each of these begins with the number of the other.
+        let two = [op::LINK, op::RENAME, op::RENAME2].contains(&header.opcode);
+        let other = two.then(|| u64::read_from_prefix(body).ok()).flatten().map(|(id, _)| id);
+        Some(native.still.stay(header.nodeid, other))
     }
 
     fn forget(&self, header: &InHeader, body: &[u8]) {
@@ -357,7 +384,7 @@ impl Session {
     fn home_of(&self, node: &Node) -> Option<TreeId> {
         let tiers = self.tree.native.tiers()?;
         let room = match (node.placed.get(), node.packed.get()) {
-            (Some(placed), _) => tiers.room(placed),
+            (Some(placed), _) => tiers.room(&placed),
             (None, packed) => packed.and_then(|_| tiers.pack_room())?,
         };
         Some(room.tree)
@@ -386,6 +413,7 @@ impl Session {
 
     /// Ends the records of files whose last close was not told: the mount went first.
     pub fn close_records(&self) {
+        self.tree.native.end_moves();
         self.tree.native.settle_all();
         self.tree.native.each_handle(|handle| {
             if let Some(record) = handle.record.get() {

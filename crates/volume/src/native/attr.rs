@@ -48,13 +48,14 @@ impl Native {
     pub fn getattr(&self, id: u64, fh: Option<u64>) -> Result<(Statx, std::time::Duration)> {
         let node = self.node(id)?;
         if let Some(packed) = node.packed.get() {
-            return Ok((self.stat_packed(packed)?, super::lookup::attr_trust(&node)));
+            return Ok((self.stat_packed(packed)?, self.attr_trust(&node)));
         }
         let stat = match fh.and_then(|fh| self.handle(fh).ok()) {
             Some(handle) => self.shown(&node, stat_of(handle.file.as_fd(), c"")?),
             None => self.stat(&node)?,
         };
-        Ok((stat, super::lookup::attr_trust(&node)))
+        self.told(&node, &stat);
+        Ok((stat, self.attr_trust(&node)))
     }
 
     /// Changes attributes, in the order that chown(2) may clear set-id bits and chmod(2) set them.
@@ -66,6 +67,9 @@ impl Native {
         if let Some(packed) = node.packed.get() {
             return self.setattr_packed(&node, packed, change);
         }
+        self.set_times(&node);
+        let _change = self.changing(&node, None);
+        self.disturb(&node);
         if let Some(size) = change.size {
             self.truncate(&node, size, change.handle)?;
         }
@@ -100,7 +104,8 @@ impl Native {
             self.give_link(&node, uid, gid);
         }
         let stat = self.shown(&node, stat_of(fd, c"")?);
-        let attr_trust = super::lookup::attr_trust(&node);
+        self.told(&node, &stat);
+        let attr_trust = self.attr_trust(&node);
         Ok(Entry { node: id, stat, name_trust: attr_trust, attr_trust })
     }
 

@@ -103,7 +103,7 @@ impl Native {
             copy.recall();
             open.copy = None;
         }
-        tiers.forget_copy(node.identity);
+        tiers.forget_copy(node.identity());
         Ok(())
     }
 
@@ -114,7 +114,7 @@ impl Native {
         if !handle.writes && node.is_in_place() && !node.foreign.load(Relaxed) {
             // The thread still wears what its last caller wore.
             self.wardrobe.undress();
-            tiers.closed(|| self.path_of(node), &handle.file, node.identity);
+            tiers.closed(|| self.path_of(node), &handle.file, node.identity());
         }
     }
 }

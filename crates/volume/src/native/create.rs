@@ -53,6 +53,7 @@ impl Native {
             return Err(Errno::STALE);
         }
         set_umask(permissions.umask);
+        let _change = self.changing(&dir, Some(name));
         let mode = Mode::from_raw_mode(permissions.mode & 0o7777);
         let how = backing_flags(flags)
             | OFlags::CREATE
@@ -60,8 +61,9 @@ impl Native {
             | OFlags::from_bits_retain(flags & (libc::O_EXCL | libc::O_TRUNC) as u32);
         let file = self.with_room(|| openat(&fd, name, how, mode))?;
         let stat = stat_of(file.as_fd(), c"")?;
-        let (entry, node) = self.entry(parent, name, Seen::plain(stat), dir.is_watched());
+        let (mut entry, node) = self.entry(&dir, name, Seen::plain(stat), dir.is_watched());
         let opened = self.opened(&node, file, flags, &stat)?;
+        entry.attr_trust = self.attr_trust(&node);
         Ok((Created { entry, opened }, node))
     }
 
@@ -84,7 +86,7 @@ impl Native {
         let file = self.with_room(|| openat(&fd, c".", how, mode))?;
         let stat = stat_of(file.as_fd(), c"")?;
         let node = self.table.take(&stat);
-        let attr_trust = super::lookup::attr_trust(&node);
+        let attr_trust = self.attr_trust(&node).min(super::TRUST);
         let entry = Entry { node: node.id, stat, name_trust: attr_trust, attr_trust };
         // It can be given a name later, so it must be found until then.
         node.place.lock().pin = Some(Arc::new(
@@ -101,9 +103,13 @@ impl Native {
     /// # Errors
     /// The backing file system's, as the caller.
     pub fn mkdir(&self, parent: u64, name: &CStr, permissions: Permissions) -> Result<Entry> {
-        self.make(parent, name, permissions.umask, |dir| {
+        let made = self.make(parent, name, permissions.umask, |dir| {
             mkdirat(dir, name, Mode::from_raw_mode(permissions.mode & 0o7777))
-        })
+        })?;
+        if let (Ok(up), Ok(dir)) = (self.node(parent), self.node(made.node)) {
+            self.is_new(&up, &dir);
+        }
+        Ok(made)
     }
 
     /// Makes a special file, a FIFO, a socket, or an empty plain file.
@@ -145,10 +151,11 @@ impl Native {
             return Err(Errno::EXIST);
         }
         set_umask(umask);
+        let _change = self.changing(&dir, Some(name));
         make(fd.as_fd())?;
         // A link that a program makes is a link, wherever it leads.
         let seen = Seen::plain(stat_of(fd.as_fd(), name)?);
-        Ok(self.entry(parent, name, seen, dir.is_watched()).0)
+        Ok(self.entry(&dir, name, seen, dir.is_watched()).0)
     }
 
     /// Gives a file one more name.
@@ -160,17 +167,19 @@ impl Native {
         if let Some(packed) = node.packed.get() {
             return self.link_packed(&node, packed, parent, name);
         }
+        self.disturb(&node);
         let dir = self.node(parent)?;
         let fd = self.dir_fd_of(&dir)?;
         if self.packed_name(&dir, fd.as_fd(), name).is_some() {
             return Err(Errno::EXIST);
         }
+        let _change = self.changing(&dir, Some(name));
         // By its own name where it has one: a link through /proc needs rights of its own.
         let by_name = node.name().and_then(|(up, old)| Some((self.dir_fd(up).ok()?, old)));
         match by_name {
             Some((up, old))
                 if stat_of(up.as_fd(), &old)
-                    .is_ok_and(|stat| super::Identity::of(&stat) == node.identity) =>
+                    .is_ok_and(|stat| super::Identity::of(&stat) == node.identity()) =>
             {
                 if let Some(tiers) = &self.tiers {
                     tiers.sync_before_naming(up.as_fd(), &old)?;
@@ -183,7 +192,7 @@ impl Native {
             }
         }
         let seen = self.look(fd.as_fd(), name)?;
-        Ok(self.entry(parent, name, seen, dir.is_watched()).0)
+        Ok(self.entry(&dir, name, seen, dir.is_watched()).0)
     }
 }
 

@@ -119,6 +119,7 @@ impl Native {
     pub fn fsyncdir(&self, fh: u64, data_only: bool) -> Result<()> {
         let handle = self.dir_handle(fh)?;
         self.sync_pack()?;
+        self.set_times(&handle.node);
         let reader = handle.reader.lock();
         match data_only {
             true => rustix::fs::fdatasync(reader.fd.as_fd()),

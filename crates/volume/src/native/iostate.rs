@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::handle::Handle;
+use super::moving::Ticket;
 use crate::fuse::Backing;
 use crate::tiers::Lent;
 
@@ -115,6 +116,8 @@ pub(crate) struct OpenFile {
     pub(crate) copy: Option<Arc<Lent>>,
     /// Open handles, for requests that name only the inode.
     pub(crate) handles: Vec<Arc<Handle>>,
+    /// It is on its way to where its rule sends it.
+    pub(crate) moving: Option<Arc<Ticket>>,
     /// The file as it was when pages were last read into the cache.
     pub(crate) fresh: Option<Fresh>,
 }

@@ -60,6 +60,11 @@ impl PosixLocks {
         }
     }
 
+    /// Whether anybody holds, or held, a lock on a node.
+    pub(crate) fn has(&self, node: u64) -> bool {
+        self.0.lock().keys().any(|(of, _)| *of == node)
+    }
+
     /// Ends the locks of processes that are gone without a close that was told.
     pub(crate) fn sweep(&self) {
         // SAFETY: signal 0 only asks whether the process is there.

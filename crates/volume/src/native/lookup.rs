@@ -26,13 +26,16 @@ impl Native {
         let watched = self.arm(&dir);
         match self.look_in(&dir, fd.as_fd(), name) {
             Ok(seen) => {
-                let (entry, node) = self.entry(parent, name, seen, watched);
+                let (entry, node) = self.entry(&dir, name, seen, watched);
                 Ok((entry, Some(node)))
             }
-            Err(Errno::NOENT) if watched => {
+            Err(Errno::NOENT) => {
+                let watched = watched.then_some(TRUST_ABSENT);
+                let Some(name_trust) = watched.max(self.trust_in(&dir, name)) else {
+                    return Err(Errno::NOENT);
+                };
                 // SAFETY: a Statx is plain numbers, for which zero is a value.
                 let stat: Statx = unsafe { std::mem::zeroed() };
-                let name_trust = TRUST_ABSENT;
                 Ok((Entry { node: 0, stat, name_trust, attr_trust: Duration::ZERO }, None))
             }
             Err(other) => Err(other),
@@ -42,34 +45,44 @@ impl Native {
     /// Takes a kernel reference to what was found, and says how long to trust it.
     pub(crate) fn entry(
         &self,
-        parent: u64,
+        dir: &Node,
         name: &CStr,
         seen: Seen,
         watched: bool,
     ) -> (Entry, Arc<Node>) {
-        let Seen { stat, placed, packed, body } = seen;
+        let Seen { mut stat, placed, packed, body } = seen;
         let mut node = match packed {
             Some(packed) => self.table.packed.take(packed),
             None => self.table.take(&stat),
         };
         if let Some(placed) = placed {
-            let mine = node.placed.get_or_init(|| Arc::clone(&placed));
+            let mine = node.placed.get_or_init(&placed);
             if mine.key != placed.key || mine.room != placed.room {
                 // The link's inode number was used again, and the file system tells no births.
                 self.table.part(&node);
                 self.table.forget(node.id, 1);
                 node = self.table.take(&stat);
-                let _ = node.placed.set(Arc::clone(&placed));
+                node.placed.set(Some(Arc::clone(&placed)));
             } else {
                 mine.links.store(placed.links.load(Relaxed), Relaxed);
             }
         }
-        node.seen_at(parent, name, stat.stx_nlink);
+        node.seen_at(dir.id, name, stat.stx_nlink);
         if self.foreign.contains(&body) {
             node.foreign.store(true, Relaxed);
         }
-        let name_trust = if watched { TRUST_WATCHED } else { TRUST };
-        let entry = Entry { node: node.id, name_trust, attr_trust: attr_trust(&node), stat };
+        if let Some(folder) = node.folder.get() {
+            stat = folder.shown(stat);
+        }
+        let name_trust = match watched {
+            true => TRUST_WATCHED,
+            // Links can be followed from outside, and bodies come home.
+            false if node.placed.get().is_some() => TRUST,
+            false => self.trust_in(dir, name).map_or(TRUST, |trust| trust.max(TRUST)),
+        };
+        node.number(&mut stat);
+        self.told(&node, &stat);
+        let entry = Entry { node: node.id, name_trust, attr_trust: self.attr_trust(&node), stat };
         (entry, node)
     }
 
@@ -91,6 +104,8 @@ impl Native {
     /// The kernel let go of `count` references to a node.
     pub fn forget(&self, id: u64, count: u64) {
         let Some(node) = self.table.forget(id, count) else { return };
+        // Whoever finds it anew would not know of changes that are not set.
+        self.set_times(&node);
         if let (true, Some(watch)) = (node.is_watched(), self.watch.get()) {
             watch.disarm(id);
         }
@@ -98,10 +113,4 @@ impl Native {
             self.forget_packed(packed);
         }
     }
-}
-
-/// Attributes can change without any event (shared writable mappings), so they are never trusted
-/// for long; those of a file that somebody outside writes, not at all.
-pub(crate) fn attr_trust(node: &Node) -> Duration {
-    if node.foreign.load(Relaxed) { Duration::ZERO } else { TRUST }
 }

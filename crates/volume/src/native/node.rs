@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use forebay_model::FileId;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use rustix::fs::Statx;
 
+use super::folder::Folder;
 use super::iostate::OpenFile;
 use super::packed::Packed;
+use super::slot::Slot;
 use crate::recorder::Known;
-use crate::tiers::Placed;
 
 /// The kernel's number for the root of a mount (`FUSE_ROOT_ID`).
 pub(crate) const ROOT: u64 = 1;
@@ -48,7 +49,10 @@ pub(crate) fn device_of(stat: &Statx) -> u64 {
 pub(crate) struct Node {
     /// The number in requests (`nodeid`), never used twice in one mount.
     pub(crate) id: u64,
-    pub(crate) identity: Identity,
+    /// Changed by the table alone, when the file moves.
+    pub(super) identity: RwLock<Identity>,
+    /// The inode number that programs were shown before the file moved; 0: its own.
+    pub(crate) shown: AtomicU64,
     /// The file type bits of the mode (`S_IFMT`).
     pub(crate) kind: u32,
     /// How many references the kernel holds (`nlookup`).
@@ -66,9 +70,15 @@ pub(crate) struct Node {
     /// A byte-range lock was asked for at some time: closes must be told from now on.
     pub(crate) locked: AtomicBool,
     /// Its body is on a tier.
-    pub(crate) placed: OnceLock<Arc<Placed>>,
+    pub(crate) placed: Slot,
+    /// It has got another name here, whose rule may send it elsewhere.
+    pub(crate) renamed: AtomicBool,
     /// It is packed.
     pub(crate) packed: OnceLock<Arc<Packed>>,
+    /// What is known of a directory that a rule lets us believe for a while.
+    pub(super) folder: OnceLock<Box<Folder>>,
+    /// What the kernel was told of a file in place (`native::trusted`).
+    pub(super) told: AtomicU64,
     /// The names in this directory have been made safe once, by the first fsync of a packed file.
     pub(crate) named: AtomicBool,
 }
@@ -91,6 +101,8 @@ pub(crate) struct Place {
     pub(crate) names: Vec<(u64, CString)>,
     /// A descriptor that holds the node itself, whatever happens to its names.
     pub(crate) pin: Option<Arc<OwnedFd>>,
+    /// Keeps the inode whose number is still shown, so that no other file gets it.
+    pub(crate) was: Option<OwnedFd>,
 }
 
 impl Node {
@@ -101,7 +113,8 @@ impl Node {
     pub(super) fn of(id: u64, identity: Identity, kind: u32) -> Node {
         Node {
             id,
-            identity,
+            identity: RwLock::new(identity),
+            shown: AtomicU64::new(0),
             kind,
             lookups: AtomicU64::new(0),
             place: Mutex::default(),
@@ -111,9 +124,28 @@ impl Node {
             searched: AtomicU64::new(0),
             foreign: AtomicBool::new(false),
             locked: AtomicBool::new(false),
-            placed: OnceLock::new(),
+            placed: Slot::default(),
+            renamed: AtomicBool::new(false),
             packed: OnceLock::new(),
+            folder: OnceLock::new(),
+            told: AtomicU64::new(0),
             named: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn folder(&self) -> &Folder {
+        self.folder.get_or_init(Box::default)
+    }
+
+    pub(crate) fn identity(&self) -> Identity {
+        *self.identity.read()
+    }
+
+    /// Gives attributes the number by which programs know the file.
+    pub(crate) fn number(&self, stat: &mut Statx) {
+        match self.shown.load(Relaxed) {
+            0 => {}
+            shown => stat.stx_ino = shown,
         }
     }
 
@@ -123,7 +155,7 @@ impl Node {
 
     /// Its bytes are where its name is.
     pub(crate) fn is_in_place(&self) -> bool {
-        self.placed.get().is_none() && self.packed.get().is_none()
+        !self.placed.is_some() && self.packed.get().is_none()
     }
 
     /// Notes that the node was seen under `name`; the newest name is tried first.

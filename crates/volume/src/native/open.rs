@@ -52,13 +52,19 @@ impl Native {
     pub(crate) fn open(&self, id: u64, flags: u32) -> Result<(Opened, Arc<Node>)> {
         let node = self.node(id)?;
         if let Some(packed) = node.packed.get() {
-            return Ok((self.open_packed(&node, packed, flags)?, node));
+            let opened = self.open_packed(&node, packed, flags)?;
+            if writes(flags) {
+                self.opened_anew(&node, None);
+            }
+            return Ok((opened, node));
         }
+        self.disturb(&node);
         let file = self.open_backing(&node, backing_flags(flags))?;
         let stat = stat_of(file.as_fd(), c"")?;
         let in_the_way = |copy: &Lent| writes(flags) || !copy.is_held() && !copy.is_of(&stat);
         self.await_closes(&node, in_the_way);
         let opened = self.opened(&node, file, flags, &stat)?;
+        self.opened_anew(&node, Some(&stat).filter(|_| !writes(flags)));
         Ok((opened, node))
     }
 
@@ -67,14 +73,14 @@ impl Native {
             return self.with_room(|| reopen(pin.as_fd(), flags));
         }
         if let Some(placed) = node.placed.get() {
-            return self.open_placed(node, placed, flags);
+            return self.open_placed(node, &placed, flags);
         }
         if let Some((parent, name)) = node.name() {
             let dir = self.dir_fd(parent)?;
             let how = flags | OFlags::NOFOLLOW;
             match self.with_room(|| openat(&dir, &name, how, Mode::empty())) {
                 Ok(file) => {
-                    if Identity::of(&stat_of(file.as_fd(), c"")?) == node.identity {
+                    if Identity::of(&stat_of(file.as_fd(), c"")?) == node.identity() {
                         return Ok(file);
                     }
                 }
@@ -100,6 +106,7 @@ impl Native {
         stat: &Statx,
     ) -> Result<Opened> {
         let mut open = node.open.lock();
+        open.moving.take().iter().for_each(|ticket| ticket.end());
         let copy = self.source(node, &mut open, flags, &file, stat)?;
         let (bytes, from) = copy.as_ref().map_or((&file, stat), |copy| (&copy.file, &copy.stat));
         let wish = Wish {
@@ -166,7 +173,7 @@ impl Native {
 
     fn is_local(&self, node: &Node) -> bool {
         match (node.placed.get(), self.tiers()) {
-            (Some(placed), Some(tiers)) => tiers.room(placed).local,
+            (Some(placed), Some(tiers)) => tiers.room(&placed).local,
             (None, Some(tiers)) if node.packed.get().is_some() => {
                 tiers.pack_room().is_some_and(|room| room.local)
             }
@@ -364,6 +371,7 @@ impl Native {
         if last {
             self.pages.forget(node.id);
             self.after_last_close(&handle);
+            self.may_belong_elsewhere(&node);
         }
         self.closed_packed(&node);
         Some(handle)

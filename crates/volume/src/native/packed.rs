@@ -168,6 +168,7 @@ impl Native {
 
     /// The end: nobody can write any more.
     pub(crate) fn settle_all(&self) {
+        self.set_all_times();
         for node in self.table.packed.all_awake() {
             if let Some(packed) = node.packed.get()
                 && let Some(used) = &mut *packed.in_use.lock()

@@ -81,15 +81,23 @@ impl Native {
 
     /// Attributes of a node as they are to be shown, given those of whatever holds its bytes.
     pub(crate) fn shown(&self, node: &Node, body: Statx) -> Statx {
-        let Some(placed) = node.placed.get() else { return body };
+        let mut stat = match node.placed.get() {
+            Some(placed) => self.shown_placed(node, &placed, body),
+            None => body,
+        };
+        node.number(&mut stat);
+        stat
+    }
+
+    fn shown_placed(&self, node: &Node, placed: &Placed, body: Statx) -> Statx {
         if let Ok(link) = self.check_link(node, placed) {
             return merged(&link, &body);
         }
         // It has no name any more.
-        let mut link = body;
-        link.stx_ino = node.identity.inode;
-        link.stx_dev_major = rustix::fs::major(node.identity.device);
-        link.stx_dev_minor = rustix::fs::minor(node.identity.device);
+        let (mut link, identity) = (body, node.identity());
+        link.stx_ino = identity.inode;
+        link.stx_dev_major = rustix::fs::major(identity.device);
+        link.stx_dev_minor = rustix::fs::minor(identity.device);
         link.stx_nlink = placed.links.load(Relaxed) as u32;
         merged(&link, &body)
     }
@@ -98,7 +106,9 @@ impl Native {
     pub(super) fn stat_placed(&self, node: &Arc<Node>, placed: &Placed) -> Result<Statx> {
         let tiers = self.tiers.as_ref().ok_or(Errno::STALE)?;
         let link = self.check_link(node, placed)?;
-        Ok(merged(&link, &tiers.stat(placed)?))
+        let mut stat = merged(&link, &tiers.stat(placed)?);
+        node.number(&mut stat);
+        Ok(stat)
     }
 
     /// The link of a placed file, if its newest name still leads to it.
@@ -106,7 +116,7 @@ impl Native {
         let (parent, name) = node.name().ok_or(Errno::STALE)?;
         let dir = self.dir_fd(parent)?;
         match stat_of(dir.as_fd(), &name) {
-            Ok(link) if Identity::of(&link) == node.identity => {
+            Ok(link) if Identity::of(&link) == node.identity() => {
                 placed.links.store(u64::from(link.stx_nlink), Relaxed);
                 Ok(link)
             }
@@ -154,7 +164,7 @@ impl Native {
             return None;
         }
         match node.and_then(|node| node.placed.get()).filter(|placed| placed.key == found.key) {
-            Some(placed) => Some(Arc::clone(placed)),
+            Some(placed) => Some(placed),
             None => {
                 found.charged.store(body.stx_blocks * 512, Relaxed);
                 Some(Arc::new(found))
@@ -186,7 +196,7 @@ impl Native {
     /// directory with the sticky bit.
     pub(super) fn give_link(&self, node: &Node, uid: Option<Uid>, gid: Option<Gid>) {
         let Some(placed) = node.placed.get() else { return };
-        if self.check_link(node, placed).is_ok()
+        if self.check_link(node, &placed).is_ok()
             && let Some((parent, name)) = node.name()
             && let Ok(dir) = self.dir_fd(parent)
         {
@@ -201,12 +211,12 @@ impl Native {
             && handle.writes
             && let Ok(body) = stat_of(handle.file.as_fd(), c"")
         {
-            tiers.charge(placed, body.stx_blocks * 512);
+            tiers.charge(&placed, body.stx_blocks * 512);
         }
     }
 }
 
-fn boot_nanos() -> u64 {
+pub(super) fn boot_nanos() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

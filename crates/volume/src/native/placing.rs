@@ -36,11 +36,11 @@ impl Native {
         let spot = tiers.spot(&path, || self.caller_task())?;
         let Some(Spot { room: number, rule, task }) = spot else { return Ok(None) };
         let up = self.dir_fd_of(dir)?;
-        if inherits_list(up.as_fd()) {
+        if !self.is_plain(dir, || inherits_list(up.as_fd())) {
             // Only the file system in place knows what the new file would inherit.
             return Ok(None);
         }
-        let directory = stat_of(up.as_fd(), c"")?;
+        let directory = self.stat_dir(dir, up.as_fd())?;
         if device_of(&directory) != self.table.device() {
             // A part of the file system with a device number of its own, which the way home does
             // not enter.
@@ -73,6 +73,7 @@ impl Native {
             let _ = room.remove(&key);
             return Ok(None);
         }
+        let _change = self.changing(dir, Some(name));
         match symlinkat(room.target(&key), &up, name) {
             Ok(()) => {}
             Err(error) => {
@@ -96,14 +97,14 @@ impl Native {
         tiers.made_by(placed.maker(), task);
         let stat = merged(&link, &body);
         let seen = Seen { stat, placed: Some(placed), packed: None, body: place_of(&body) };
-        let (entry, node) = self.entry(dir.id, name, seen, dir.is_watched());
+        let (entry, node) = self.entry(dir, name, seen, dir.is_watched());
         let opened = self.opened(&node, file, flags, &body)?;
         Ok(Some((Created { entry, opened }, node)))
     }
 }
 
 /// Whether new files in a directory get an access control list from it (acl(5)).
-fn inherits_list(dir: BorrowedFd<'_>) -> bool {
+pub(super) fn inherits_list(dir: BorrowedFd<'_>) -> bool {
     let path = proc_path(dir);
     // SAFETY: two strings that live across the call; no buffer, so nothing is written.
     let length = unsafe {

@@ -43,6 +43,7 @@ impl Native {
         }
         let (node, last) = self.pin_before_loss(dir.as_fd(), name).unzip();
         let body = self.placed_before_loss(dir.as_fd(), name, node.as_ref());
+        let _change = self.changing(&up, Some(name));
         unlinkat(dir.as_fd(), name, flags)?;
         let gone = node.filter(|node| !node.gone_from(parent, name) && last == Some(true));
         if let Some(body) = body {
@@ -73,6 +74,17 @@ impl Native {
         }
     }
 
+    /// The rule of a file's new name is for whoever moves files, when nobody uses it.
+    fn renamed(&self, node: &Node) {
+        if node.is_dir() || self.tiers.is_none() {
+            return;
+        }
+        node.renamed.store(true, Relaxed);
+        if !node.open.lock().shared.is_open() {
+            self.may_belong_elsewhere(node);
+        }
+    }
+
     /// The same, where no packed name takes part.
     pub(super) fn rename_in_place(
         &self,
@@ -80,6 +92,8 @@ impl Native {
         to: At<'_>,
         flags: u32,
     ) -> Result<Option<Arc<Node>>> {
+        let _changes =
+            [self.changing(from.dir, Some(from.name)), self.changing(to.dir, Some(to.name))];
         let (parent, name, new_parent, new_name) = (from.dir.id, from.name, to.dir.id, to.name);
         let (from, to) = (from.fd, to.fd);
         if let Some(tiers) = &self.tiers {
@@ -92,9 +106,16 @@ impl Native {
         let moved = stat_of(from.as_fd(), name)
             .ok()
             .and_then(|stat| self.table.find(super::Identity::of(&stat)).map(|node| (node, stat)));
+        if let Some((node, _)) = &moved {
+            self.disturb(node);
+        }
         let replaced = self.pin_before_loss(to.as_fd(), new_name).map(|(node, _)| node);
         let exchanged = flags & RenameFlags::EXCHANGE.bits() != 0;
-        let body = match exchanged {
+        // A name that is moved onto itself loses nothing. The kernel does not ask for that.
+        let itself = moved
+            .as_ref()
+            .is_some_and(|(node, _)| replaced.as_ref().is_some_and(|other| other.id == node.id));
+        let body = match exchanged || itself {
             true => None,
             false => self.placed_before_loss(to.as_fd(), new_name, replaced.as_ref()),
         };
@@ -111,6 +132,7 @@ impl Native {
             if exchanged {
                 node.seen_at(parent, name, 2);
                 node.rename_known();
+                self.renamed(node);
             }
         }
         let mut known = None;
@@ -121,8 +143,11 @@ impl Native {
             }
             node.seen_at(new_parent, new_name, stat.stx_nlink);
             if node.is_dir() {
+                // Its own time of change is another.
+                drop(self.changing(&node, None));
                 self.renames.fetch_add(1, Relaxed);
             }
+            self.renamed(&node);
             known = Some(node);
         }
         if replaced.is_some_and(|node| node.is_dir()) && exchanged {

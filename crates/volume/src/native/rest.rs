@@ -59,7 +59,7 @@ impl Rest {
         let open = OpenFile { fresh: fresh.map(|fresh| *fresh), ..OpenFile::default() };
         Node {
             lookups: AtomicU64::new(lookups),
-            place: Mutex::new(Place { names, pin: None }),
+            place: Mutex::new(Place { names, ..Place::default() }),
             open: Mutex::new(open),
             known: Mutex::new(file.map_or(Recorded::Not, |file| Recorded::Once(epoch, file))),
             ..Node::of(id, identity, libc::S_IFREG)

@@ -24,8 +24,8 @@ impl Native {
             let path = self.path_of(&handle.node);
             match tiers.rule_of(&path, || placed.maker()).map_or(Fsync::Durable, |rule| rule.fsync)
             {
-                Fsync::Durable => self.name_placed(tiers, handle, placed)?,
-                Fsync::Ordered => return self.sync_soon(tiers, handle, placed, path),
+                Fsync::Durable => self.name_placed(tiers, handle, &placed)?,
+                Fsync::Ordered => return self.sync_soon(tiers, handle, &placed, path),
                 Fsync::Scratch => return Ok(()),
             }
         }

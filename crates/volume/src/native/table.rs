@@ -22,6 +22,8 @@ struct Maps {
     /// Files and directories in place.
     by_id: FxHashMap<u64, Arc<Node>>,
     by_identity: FxHashMap<(u64, u64), Arc<Node>>,
+    /// Inode numbers that moved files are still shown with, and their nodes.
+    lent: FxHashMap<u64, Arc<Node>>,
 }
 
 /// All nodes that the kernel holds a reference to.
@@ -32,6 +34,8 @@ pub(crate) struct Table {
     /// Directories whose descriptor is kept, oldest first.
     pinned: Mutex<VecDeque<u64>>,
     most_pinned: usize,
+    /// Moved files whose old inode is kept, oldest first.
+    numbered: Mutex<VecDeque<u64>>,
     device: u64,
 }
 
@@ -41,7 +45,7 @@ impl Table {
         node.lookups.store(1, Relaxed);
         node.place.lock().pin = Some(Arc::new(root));
         let mut maps = Maps::default();
-        maps.by_identity.insert(key(node.identity), Arc::clone(&node));
+        maps.by_identity.insert(key(node.identity()), Arc::clone(&node));
         maps.by_id.insert(ROOT, node);
         // Half of the descriptors are for directories, the rest for open files.
         let limit = getrlimit(Resource::Nofile).current.unwrap_or(1 << 20);
@@ -52,6 +56,7 @@ impl Table {
             next: AtomicU64::new(ROOT + 1),
             pinned: Mutex::default(),
             most_pinned,
+            numbered: Mutex::default(),
             device: super::device_of(stat),
         }
     }
@@ -69,7 +74,7 @@ impl Table {
         {
             let maps = self.maps.read();
             if let Some(node) = maps.by_identity.get(&key(identity))
-                && node.identity == identity
+                && node.identity() == identity
             {
                 node.lookups.fetch_add(1, Relaxed);
                 return Arc::clone(node);
@@ -77,12 +82,17 @@ impl Table {
         }
         let mut maps = self.maps.write();
         match maps.by_identity.get(&key(identity)) {
-            Some(node) if node.identity == identity => {
+            Some(node) if node.identity() == identity => {
                 node.lookups.fetch_add(1, Relaxed);
                 Arc::clone(node)
             }
             // New to us, or the inode number was used again: either way a number of its own.
             _ => {
+                // The file system gave the number of a moved file away, which happens where its
+                // old inode can't be held: the number is the new file's.
+                if let Some(moved) = maps.lent.remove(&identity.inode) {
+                    moved.shown.store(0, Relaxed);
+                }
                 let node = Arc::new(Node::new(self.next.fetch_add(1, Relaxed), stat));
                 node.lookups.store(1, Relaxed);
                 maps.by_identity.insert(key(identity), Arc::clone(&node));
@@ -97,10 +107,64 @@ impl Table {
         self.device
     }
 
+    /// A node is another file from now on, and shows the number that it had. False if the kernel
+    /// does not know it any more.
+    pub(super) fn moved(&self, node: &Arc<Node>, to: Identity) -> bool {
+        let mut maps = self.maps.write();
+        if !maps.by_id.get(&node.id).is_some_and(|known| Arc::ptr_eq(known, node)) {
+            return false;
+        }
+        let was = node.identity();
+        if maps.by_identity.get(&key(was)).is_some_and(|other| other.id == node.id) {
+            maps.by_identity.remove(&key(was));
+        }
+        if node.shown.load(Relaxed) == 0 {
+            node.shown.store(was.inode, Relaxed);
+            maps.lent.insert(was.inode, Arc::clone(node));
+        }
+        *node.identity.write() = to;
+        maps.by_identity.insert(key(to), Arc::clone(node));
+        true
+    }
+
+    /// Keeps the inode that a moved file was, so that no other file gets its number; the oldest go
+    /// when there are too many, and lose their number if the file system gives it away.
+    pub(super) fn keep_number(&self, node: &Arc<Node>, was: OwnedFd) {
+        let mut place = node.place.lock();
+        if place.was.is_some() {
+            return;
+        }
+        place.was = Some(was);
+        drop(place);
+        let mut numbered = self.numbered.lock();
+        numbered.push_back(node.id);
+        while numbered.len() > self.most_pinned / 2 {
+            let oldest = numbered.pop_front().and_then(|id| self.get(id));
+            oldest.iter().for_each(|node| node.place.lock().was = None);
+        }
+    }
+
+    /// The number by which programs know the file that has this one now.
+    pub(crate) fn shown_number(&self, device: u64, inode: u64) -> u64 {
+        let maps = self.maps.read();
+        if maps.lent.is_empty() {
+            return inode;
+        }
+        let shown = maps.by_identity.get(&(device, inode)).map(|node| node.shown.load(Relaxed));
+        shown.filter(|shown| *shown != 0).unwrap_or(inode)
+    }
+
+    /// One more reference, so that the kernel's forgetting does not end the node.
+    pub(super) fn hold(&self, id: u64) -> bool {
+        let maps = self.maps.read();
+        let held = maps.by_id.get(&id).map(|node| node.lookups.fetch_add(1, Relaxed));
+        held.is_some()
+    }
+
     /// Parts a node from its identity, which another file has now.
     pub(crate) fn part(&self, node: &Node) {
         let mut maps = self.maps.write();
-        let key = key(node.identity);
+        let key = key(node.identity());
         if maps.by_identity.get(&key).is_some_and(|other| other.id == node.id) {
             maps.by_identity.remove(&key);
         }
@@ -109,7 +173,7 @@ impl Table {
     /// The node of a file, if the kernel knows it.
     pub(crate) fn find(&self, identity: Identity) -> Option<Arc<Node>> {
         let node = self.maps.read().by_identity.get(&key(identity)).cloned()?;
-        (node.identity == identity).then_some(node)
+        (node.identity() == identity).then_some(node)
     }
 
     /// The kernel dropped `count` references. Returns the node when none is left.
@@ -130,8 +194,13 @@ impl Table {
             return None;
         }
         maps.by_id.remove(&id);
-        if maps.by_identity.get(&key(node.identity)).is_some_and(|other| other.id == id) {
-            maps.by_identity.remove(&key(node.identity));
+        let identity = key(node.identity());
+        if maps.by_identity.get(&identity).is_some_and(|other| other.id == id) {
+            maps.by_identity.remove(&identity);
+        }
+        let shown = node.shown.load(Relaxed);
+        if maps.lent.get(&shown).is_some_and(|other| other.id == id) {
+            maps.lent.remove(&shown);
         }
         Some(node)
     }

@@ -14,10 +14,10 @@ use rustix::io::Errno;
 use super::*;
 
 /// A small generator (Marsaglia's xorshift64, JSS 8(14), 2003): the seed replays a failure.
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
+    pub(super) fn roll(&mut self, sides: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -38,7 +38,7 @@ fn c(name: &str) -> CString {
 const PLAIN: Permissions = Permissions { mode: 0o644, umask: 0o022 };
 
 /// Finds the node of a path as the kernel would, name by name.
-fn walk(native: &Native, path: &str) -> Result<u64> {
+pub(super) fn walk(native: &Native, path: &str) -> Result<u64> {
     let mut node = ROOT;
     for name in path.split('/').filter(|name| !name.is_empty()) {
         node = native.lookup(node, &c(name))?.0.node;
@@ -46,12 +46,12 @@ fn walk(native: &Native, path: &str) -> Result<u64> {
     Ok(node)
 }
 
-fn parent(native: &Native, path: &str) -> Result<(u64, CString)> {
+pub(super) fn parent(native: &Native, path: &str) -> Result<(u64, CString)> {
     let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
     Ok((walk(native, dir)?, c(name)))
 }
 
-fn write_file(native: &Native, path: &str, text: &[u8]) -> Result<()> {
+pub(super) fn write_file(native: &Native, path: &str, text: &[u8]) -> Result<()> {
     let (dir, name) = parent(native, path)?;
     let flags = (libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC) as u32;
     let (created, _) = native.create(dir, &name, flags, PLAIN)?;
@@ -62,7 +62,7 @@ fn write_file(native: &Native, path: &str, text: &[u8]) -> Result<()> {
     done
 }
 
-fn append_file(native: &Native, path: &str, text: &[u8]) -> Result<()> {
+pub(super) fn append_file(native: &Native, path: &str, text: &[u8]) -> Result<()> {
     let flags = (libc::O_WRONLY | libc::O_APPEND) as u32;
     let (opened, _) = native.open(walk(native, path)?, flags)?;
     let handle = native.handle(opened.fh)?;
@@ -73,12 +73,12 @@ fn append_file(native: &Native, path: &str, text: &[u8]) -> Result<()> {
     done
 }
 
-fn bare<T>(result: std::io::Result<T>) -> Result<()> {
+pub(super) fn bare<T>(result: std::io::Result<T>) -> Result<()> {
     result.map(drop).map_err(|e| Errno::from_io_error(&e).expect("the system's own error"))
 }
 
 /// Path, mode, links and content of everything below.
-fn picture(dir: &Path) -> BTreeMap<String, (u32, u64, Vec<u8>)> {
+pub(super) fn picture(dir: &Path) -> BTreeMap<String, (u32, u64, Vec<u8>)> {
     fn add(dir: &Path, prefix: &str, all: &mut BTreeMap<String, (u32, u64, Vec<u8>)>) {
         for entry in fs::read_dir(dir).expect("it is there") {
             let entry = entry.expect("readable");

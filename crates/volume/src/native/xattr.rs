@@ -79,6 +79,9 @@ impl Native {
     /// EEXIST, ENODATA, ENOSPC, EOPNOTSUPP as setxattr(2) says.
     pub fn setxattr(&self, id: u64, name: &CStr, value: &[u8], flags: u32) -> Result<()> {
         let held = self.hold_plain(id, Errno::OPNOTSUPP)?;
+        let node = self.node(id)?;
+        let _change = self.changing(&node, None);
+        self.disturb(&node);
         setxattr(proc_path(held.as_fd()), name, value, XattrFlags::from_bits_retain(flags))
     }
 
@@ -88,6 +91,9 @@ impl Native {
     /// ENODATA as removexattr(2) says.
     pub fn removexattr(&self, id: u64, name: &CStr) -> Result<()> {
         let held = self.hold_plain(id, Errno::NODATA)?;
+        let node = self.node(id)?;
+        let _change = self.changing(&node, None);
+        self.disturb(&node);
         removexattr(proc_path(held.as_fd()), name)
     }
 

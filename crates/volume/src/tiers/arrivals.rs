@@ -8,6 +8,14 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+/// The list's name in Forebay's own folder.
+pub(super) const LIST: &str = "volume.arrivals";
+
+/// An entry of the list.
+pub(super) fn line(body: &[u8], link: &[u8]) -> Vec<u8> {
+    [body, &[0], link, &[0]].concat()
+}
+
 /// One file on its way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Arrival {
@@ -38,11 +46,7 @@ impl Arrivals {
             Some(file) => file,
             empty => empty.insert(File::options().append(true).create(true).open(&self.path)?),
         };
-        let mut line = body.as_os_str().as_bytes().to_vec();
-        line.push(0);
-        line.extend_from_slice(link.as_os_str().as_bytes());
-        line.push(0);
-        file.write_all(&line)
+        file.write_all(&line(body.as_os_str().as_bytes(), link.as_os_str().as_bytes()))
     }
 
     /// All have arrived.

@@ -143,7 +143,7 @@ impl Book {
 
     /// Where the list of files on their way home is kept.
     pub(super) fn arrivals(&self) -> PathBuf {
-        self.own.join("volume.arrivals")
+        self.own.join(super::arrivals::LIST)
     }
 
     /// Takes away what is empty: rooms, and the book when none is left. A room that is not there

@@ -23,7 +23,7 @@ mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use forebay_model::After;
@@ -31,7 +31,7 @@ use rustix::fs::{CWD, Mode, OFlags, Statx, openat, syncfs};
 
 use super::arrivals::Arrivals;
 use super::publish::Publisher;
-use super::{Room, Tiers};
+use super::{Room, Tiers, passage};
 pub use check::{Checked, Finding, check};
 use find::Group;
 pub(super) use find::{below, parent};
@@ -90,6 +90,8 @@ pub fn bring_home(
         }
     }
     work.done.withheld = which == Which::Ruled { succeeded: false } && tiers.publishes();
+    work.done.brought = tiers.moved();
+    passage::take_away(work.root.as_fd());
     // What replaced them is safe before they go.
     if syncfs(&work.root).is_ok() {
         tiers.rooms.iter().for_each(Room::remove_retired);

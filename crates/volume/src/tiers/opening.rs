@@ -107,6 +107,7 @@ impl Tiers {
             publish_dirs: Vec::new(),
             makers: super::ruling::Makers::default(),
             syncing: Arc::default(),
+            moved: Default::default(),
         };
         let done = tiers.open_rooms(directory, purpose);
         if done.is_err() {

@@ -1,6 +1,7 @@
 //! A room: the directory of one volume on one tier, flat, one file for each body. It knows names
 //! and sizes, and nothing of where the links are.
 
+mod bodies;
 mod copies;
 
 use std::ffi::{CStr, CString};
@@ -82,6 +83,16 @@ impl Room {
 
     pub(super) fn is_full(&self) -> bool {
         self.capacity.is_some_and(|capacity| self.used.load(Relaxed) >= capacity)
+    }
+
+    /// Half of it is taken, or nearly all of the file system where there is no bound.
+    pub(super) fn is_pressed(&self) -> bool {
+        match self.capacity {
+            Some(capacity) => self.used.load(Relaxed) >= capacity / 2,
+            None => {
+                rustix::fs::fstatvfs(&self.root).is_ok_and(|all| all.f_bavail < all.f_blocks / 16)
+            }
+        }
     }
 
     pub(super) fn charge(&self, before: u64, now: u64) {

@@ -3,6 +3,7 @@
 
 use std::ffi::CString;
 use std::sync::Arc;
+use std::time::Duration;
 
 use forebay_model::tasks::{engine_directory, named_by_engine};
 use forebay_model::{Home, Placement};
@@ -45,10 +46,17 @@ impl Tiers {
     }
 
     fn rule_for(&self, path: &[u8], task: Option<&str>) -> Option<&Placement> {
-        let own = path
-            .strip_prefix(OWN.as_bytes())
-            .is_some_and(|rest| rest.first().is_none_or(|next| *next == b'/'));
-        if own { None } else { self.rules.as_ref().map(|rules| rules.place(path, task)) }
+        self.rules.as_ref().filter(|_| !is_own(path)).map(|rules| rules.place(path, task))
+    }
+
+    /// How long what is known of a path in place may be believed, where a rule says so.
+    pub(crate) fn trust(&self, path: &[u8]) -> Option<Duration> {
+        self.rules.as_ref().filter(|_| !is_own(path))?.trust(path).map(Duration::from)
+    }
+
+    /// Whether anything is believed for longer than without rules.
+    pub(crate) fn trusts(&self) -> bool {
+        self.rules.as_ref().is_some_and(|rules| rules.trusts())
     }
 
     /// What the rules say of a file that is there.
@@ -98,6 +106,16 @@ impl Tiers {
         }
     }
 
+    /// A file has another body, and was made by whom it was made.
+    pub(super) fn pass_maker(&self, from: &Placed, to: &Placed) {
+        if self.rules.as_ref().is_some_and(|rules| rules.ask_for_tasks()) {
+            let mut makers = self.makers.files.lock();
+            if let Some(task) = makers.get(&from.maker()).cloned() {
+                makers.insert(to.maker(), task);
+            }
+        }
+    }
+
     /// Takes in what a workflow engine wrote into one of its control files.
     pub(crate) fn engine_file(&self, path: &[u8], content: &[u8]) {
         if self.rules.as_ref().is_some_and(|rules| rules.ask_for_tasks())
@@ -111,6 +129,11 @@ impl Tiers {
     fn engine_task(&self, path: &[u8]) -> Option<Arc<str>> {
         self.makers.named.lock().get(engine_directory(path)?).cloned()
     }
+}
+
+fn is_own(path: &[u8]) -> bool {
+    let below = path.strip_prefix(OWN.as_bytes());
+    below.is_some_and(|rest| rest.first().is_none_or(|next| *next == b'/'))
 }
 
 impl Placed {

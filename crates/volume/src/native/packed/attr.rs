@@ -6,7 +6,7 @@ use rustix::fs::{OFlags, Statx, StatxTimestamp, ftruncate};
 use rustix::io::Errno;
 
 use super::{Packed, SET_ID, stamp, writes};
-use crate::native::{Change, Entry, Native, Node, Result, When, lookup};
+use crate::native::{Change, Entry, Native, Node, Result, When};
 use crate::pack::{Attr, Time};
 
 /// Set in the flags of an open(2) that execve(2) makes (`__FMODE_EXEC`).
@@ -111,7 +111,7 @@ impl Native {
             pack.set_attr(packed.ino, attr)?;
         }
         let stat = self.stat_packed(packed)?;
-        let attr_trust = lookup::attr_trust(node);
+        let attr_trust = self.attr_trust(node);
         Ok(Entry { node: node.id, stat, name_trust: attr_trust, attr_trust })
     }
 

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 
 use super::{InUse, Packed, stamp};
 use crate::native::create::Created;
+use crate::native::folder::Right;
 use crate::native::open::backing_flags;
 use crate::native::{Native, Node, Permissions, Result, Seen, reopen, stat_of};
 use crate::pack::Attr;
@@ -30,8 +31,8 @@ impl Native {
             return Ok(None);
         };
         let up = self.dir_fd_of(dir)?;
-        self.check_dir(up.as_fd())?;
-        if stat_of(up.as_fd(), name).is_ok() {
+        self.check(dir, up.as_fd(), Right::Change)?;
+        if self.stat_in(dir, up.as_fd(), name).is_ok() {
             // Somebody was faster, from outside.
             return Ok(None);
         }
@@ -69,15 +70,16 @@ impl Native {
         let in_use = InUse { work, set_id: 0, begun: true };
         let packed = Packed { in_use: Mutex::new(Some(in_use)), ..Packed::new(ino) };
         let packed = Arc::new(packed);
-        self.touch_dir(up.as_fd());
+        self.touch_dir(dir, up.as_fd());
         let seen = Seen {
             stat: self.packed_stat(ino, &attr, 1),
             placed: None,
             packed: Some(packed),
             body: (0, 0),
         };
-        let (entry, node) = self.entry(dir.id, name, seen, dir.is_watched());
+        let (mut entry, node) = self.entry(dir, name, seen, dir.is_watched());
         let opened = self.opened(&node, file, flags, &stat)?;
+        entry.attr_trust = self.attr_trust(&node);
         Ok(Some((Created { entry, opened }, node)))
     }
 }

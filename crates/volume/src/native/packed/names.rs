@@ -5,12 +5,12 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use forebay_model::FileId;
-use rustix::fs::{Access, AtFlags, CWD, Timestamps, accessat, unlinkat, utimensat};
+use rustix::fs::{AtFlags, unlinkat};
 use rustix::io::Errno;
-use rustix::time::Timespec;
 
 use super::Packed;
-use crate::native::{Entry, Identity, Native, Node, Result, Seen, proc_path, stat_of};
+use crate::native::folder::Right;
+use crate::native::{Entry, Identity, Native, Node, Result, Seen, stat_of};
 use crate::pack::{DirKey, Found, Pack};
 
 impl Native {
@@ -18,24 +18,22 @@ impl Native {
     /// packed files.
     pub(super) fn pack_of(&self, dir: &Node) -> Option<(&Arc<Pack>, DirKey)> {
         let pack = self.pack()?;
-        let Identity { device, inode, born } = dir.identity;
+        let Identity { device, inode, born } = dir.identity();
         (device == self.table.device()).then_some((pack, DirKey { inode, born }))
     }
 
     /// What a name leads to, packed or in place.
     pub(crate) fn look_in(&self, dir: &Node, fd: BorrowedFd<'_>, name: &CStr) -> Result<Seen> {
         if self.pack().is_none() {
-            return self.look(fd, name);
+            return self.look_known(dir, fd, name);
         }
         match self.packed_name(dir, fd, name) {
             Some(found) => {
-                if !self.is_shared() {
-                    accessat(CWD, proc_path(fd), Access::EXEC_OK, AtFlags::EACCESS)?;
-                }
+                self.check(dir, fd, Right::Search)?;
                 self.seen_packed(&found)
             }
             None => {
-                let seen = self.look(fd, name)?;
+                let seen = self.look_known(dir, fd, name)?;
                 if let Some(pack) = self.pack() {
                     pack.seen(crate::pack::Time::of(&seen.stat.stx_mtime));
                 }
@@ -55,30 +53,6 @@ impl Native {
         Ok(Seen { stat, placed: None, packed: Some(packed), body: (0, 0) })
     }
 
-    /// Whether the caller may change the names in a directory, where the kernel does not check.
-    pub(super) fn check_dir(&self, fd: BorrowedFd<'_>) -> Result<()> {
-        match self.is_shared() {
-            true => Ok(()),
-            false => {
-                accessat(CWD, proc_path(fd), Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
-            }
-        }
-    }
-
-    /// A directory changes with its names.
-    pub(super) fn touch_dir(&self, fd: BorrowedFd<'_>) {
-        self.wardrobe.undress();
-        let time = |nsec| Timespec { tv_sec: 0, tv_nsec: nsec };
-        let (now, omit) = (time(libc::UTIME_NOW), time(libc::UTIME_OMIT));
-        let modified = Timestamps { last_access: omit, last_modification: now };
-        let path = proc_path(fd);
-        if utimensat(CWD, &path, &modified, AtFlags::empty()).is_err() {
-            // Who may write, but does not own, may only set both.
-            let both = Timestamps { last_access: now, last_modification: now };
-            let _ = utimensat(CWD, &path, &both, AtFlags::empty());
-        }
-    }
-
     /// Gives a packed file one more name.
     pub(in crate::native) fn link_packed(
         &self,
@@ -91,8 +65,8 @@ impl Native {
         // Into a directory where nothing is packed.
         let (pack, key) = self.pack_of(&dir).ok_or(Errno::XDEV)?;
         let up = self.dir_fd_of(&dir)?;
-        self.check_dir(up.as_fd())?;
-        if stat_of(up.as_fd(), name).is_ok() {
+        self.check(&dir, up.as_fd(), Right::Change)?;
+        if self.stat_in(&dir, up.as_fd(), name).is_ok() {
             return Err(Errno::EXIST);
         }
         if pack.attr(packed.ino)?.1 == 0 {
@@ -102,9 +76,9 @@ impl Native {
         self.settle_now(node)?;
         let now = pack.now();
         pack.link(packed.ino, key, || self.path_of(&dir), name.to_bytes(), now)?;
-        self.touch_dir(up.as_fd());
+        self.touch_dir(&dir, up.as_fd());
         let seen = self.look_in(&dir, up.as_fd(), name)?;
-        Ok(self.entry(parent, name, seen, dir.is_watched()).0)
+        Ok(self.entry(&dir, name, seen, dir.is_watched()).0)
     }
 
     /// Removes a packed name; `None` when it is none.
@@ -116,9 +90,10 @@ impl Native {
     ) -> Result<Option<Option<FileId>>> {
         let Some(found) = self.packed_name(dir, fd, name) else { return Ok(None) };
         let Some((pack, key)) = self.pack_of(dir) else { return Ok(None) };
-        self.check_dir(fd)?;
+        self.check(dir, fd, Right::Change)?;
         if found.over.is_some_and(|over| is_there(fd, name, over)) {
             // What a rename was to remove, and did not come to.
+            let _change = self.changing(dir, Some(name));
             match unlinkat(fd, name, AtFlags::empty()) {
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(other) => return Err(other),
@@ -126,7 +101,7 @@ impl Native {
         }
         pack.remove(key, name.to_bytes(), pack.now())?;
         let gone = self.lost(&found, dir.id, name);
-        self.touch_dir(fd);
+        self.touch_dir(dir, fd);
         Ok(Some(gone))
     }
 

@@ -2,12 +2,13 @@
 //! not done or done.
 
 use std::ffi::CStr;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use rustix::fs::{AtFlags, RenameFlags, Statx, unlinkat};
 use rustix::io::Errno;
 
+use crate::native::folder::Right;
 use crate::native::{Native, Node, Result, stat_of};
 use crate::pack::{DirKey, Found};
 
@@ -77,7 +78,7 @@ impl Native {
             Some(other) => other.over == Some(DirKey::of(stat)),
             None => true,
         };
-        let in_place = stat_of(to.fd, to.name).ok().filter(is_hidden);
+        let in_place = self.stat_in(to.dir, to.fd, to.name).ok().filter(is_hidden);
         if let Some(stat) = &in_place {
             if flags & RenameFlags::NOREPLACE.bits() != 0 {
                 return Err(Errno::EXIST);
@@ -86,8 +87,8 @@ impl Native {
                 return Err(Errno::ISDIR);
             }
         }
-        self.check_dir(from.fd)?;
-        self.check_dir(to.fd)?;
+        self.check(from.dir, from.fd, Right::Change)?;
+        self.check(to.dir, to.fd, Right::Change)?;
         self.sync_before_naming_packed(one.ino)?;
         if let Some(node) = &node {
             // A name is not to be safer than its bytes.
@@ -124,6 +125,7 @@ impl Native {
     fn remove_hidden(&self, at: At<'_>) {
         let node = self.pin_before_loss(at.fd, at.name).map(|(node, _)| node);
         let body = self.placed_before_loss(at.fd, at.name, node.as_ref());
+        let _change = self.changing(at.dir, Some(at.name));
         if unlinkat(at.fd, at.name, AtFlags::empty()).is_err() {
             return;
         }
@@ -157,9 +159,9 @@ impl Native {
     }
 
     pub(super) fn touch_both(&self, from: At<'_>, to: At<'_>) {
-        self.touch_dir(from.fd);
+        self.touch_dir(from.dir, from.fd);
         if from.dir.id != to.dir.id {
-            self.touch_dir(to.fd.as_fd());
+            self.touch_dir(to.dir, to.fd);
         }
     }
 }

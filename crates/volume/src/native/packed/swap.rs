@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::rename::At;
+use crate::native::folder::Right;
 use crate::native::{Native, Node, Result};
 use crate::pack::Found;
 
@@ -20,8 +21,8 @@ impl Native {
         else {
             return Err(Errno::XDEV);
         };
-        self.check_dir(from.fd)?;
-        self.check_dir(to.fd)?;
+        self.check(from.dir, from.fd, Right::Change)?;
+        self.check(to.dir, to.fd, Right::Change)?;
         self.sync_before_naming_packed(one.ino)?;
         self.sync_before_naming_packed(other.ino)?;
         let now = pack.now();

@@ -102,9 +102,9 @@ impl Tiers {
         let room = &self.rooms[job.room];
         let name = room.copy_name(&job.name);
         let to = self.begin(job, &name, before.size, evict)?;
-        let mut copied = copy_bytes(&job.home, &to, &|_| ());
+        let mut copied = copy_bytes(&job.home, &to, &|_| Ok(()));
         if copied == Err(Errno::NOSPC) && evict && self.push_out(job.room, before.size) {
-            copied = copy_bytes(&job.home, &to, &|_| ());
+            copied = copy_bytes(&job.home, &to, &|_| Ok(()));
         }
         // Bytes that were read while the file changed are no file that ever was.
         let after = Stamp::of(&stat_of(job.home.as_fd(), c"")?);

@@ -22,7 +22,10 @@ impl Work<'_> {
     /// Tells whoever looks on how far it is.
     pub(super) fn tell(&self) {
         let done = &self.done;
-        let files = done.brought.0 + done.discarded.0 + done.kept.0 + done.left.len() as u64;
-        self.progress.at(files, done.brought.1 + done.discarded.1 + done.kept.1);
+        // Those that had come before are not among those that were to come.
+        let before = self.tiers.moved();
+        let files = done.brought.0 - before.0 + done.discarded.0 + done.kept.0;
+        let bytes = done.brought.1 - before.1 + done.discarded.1 + done.kept.1;
+        self.progress.at(files + done.left.len() as u64, bytes);
     }
 }

@@ -14,7 +14,7 @@ use crate::native::stat_of;
 
 /// Owner first (a change clears set-id bits and capabilities), attributes while the file can still
 /// be written, then mode, and times last.
-pub(super) fn attributes(from: &OwnedFd, to: &OwnedFd, mode: u32) -> Result<(), Errno> {
+pub(in crate::tiers) fn attributes(from: &OwnedFd, to: &OwnedFd, mode: u32) -> Result<(), Errno> {
     let stat = stat_of(from.as_fd(), c"")?;
     let (uid, gid) = (Uid::from_raw(stat.stx_uid), Gid::from_raw(stat.stx_gid));
     let owned = stat_of(to.as_fd(), c"")?;

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{CString, OsStr};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::{Tiers, find, packed_dirs};
+use crate::tiers::{OWN, passage};
 
 /// Something that is not as it should be.
 #[derive(Debug, Clone)]
@@ -66,6 +68,12 @@ pub fn check(directory: &Path, tiers: &Tiers) -> std::io::Result<Checked> {
                 checked.find(&body.path(), "no name leads to it", next);
             }
         }
+    }
+    for name in passage::on_the_way(root.as_fd()) {
+        let path = Path::new(OWN).join("moving").join(OsStr::from_bytes(name.to_bytes()));
+        let next =
+            "the next run with rules or `forebay restore` takes it away; the file itself is whole";
+        checked.find(&path, "a copy that was on its way when a run was killed", next);
     }
     checked.look_into_pack(&root, tiers);
     Ok(checked)

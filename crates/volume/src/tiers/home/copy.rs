@@ -15,10 +15,10 @@ use crate::native::{proc_path, stat_of};
 use crate::tiers::{Placed, Tiers};
 
 /// Bytes that one system call copies; more would make a kill, and who looks on, wait.
-const STEP: usize = 16 << 20;
+const STEP: usize = 4 << 20;
 
-/// Hears of bytes as they are copied.
-pub(in crate::tiers) type Step<'a> = &'a dyn Fn(u64);
+/// Hears of bytes as they are copied, and may end it.
+pub(in crate::tiers) type Step<'a> = &'a dyn Fn(u64) -> Result<(), Errno>;
 
 /// The name that a file has on its way, in the directory where it arrives: two bodies, of whatever
 /// rooms, never have the same.
@@ -101,7 +101,7 @@ fn range(from: &OwnedFd, to: &OwnedFd, start: u64, end: u64, told: Step<'_>) -> 
     while read_at < end {
         let step = usize::try_from(end - read_at).unwrap_or(STEP).min(STEP);
         match copy_file_range(from, Some(&mut read_at), to, Some(&mut write_at), step) {
-            Ok(count) if count > 0 => told(count as u64),
+            Ok(count) if count > 0 => told(count as u64)?,
             Err(Errno::INTR) => {}
             // Some file systems say "nothing" when they mean "not I".
             Ok(_) | Err(Errno::XDEV | Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL) => {
@@ -139,7 +139,7 @@ fn by_hand(
             }
         }
         at += count as u64;
-        told(count as u64);
+        told(count as u64)?;
     }
     Ok(())
 }

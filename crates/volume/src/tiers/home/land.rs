@@ -70,7 +70,11 @@ impl Work<'_> {
     ) -> Result<CString, Errno> {
         let noted = self.arrivals.note(&self.body_of(placed), path);
         noted.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-        copy::copy(self.tiers, placed, dir, &|bytes| self.progress.copied(bytes))
+        let step = |bytes| {
+            self.progress.copied(bytes);
+            Ok(())
+        };
+        copy::copy(self.tiers, placed, dir, &step)
     }
 
     /// Makes the bytes of a batch safe, then the names, then lets the bodies go.

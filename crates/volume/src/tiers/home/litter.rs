@@ -32,10 +32,14 @@ impl Work<'_> {
         }
     }
 
-    /// Whether the file at a name is a copy of a body.
+    /// Whether the file at a name, in place or on another tier, is a copy of a body.
     fn has_arrived(&self, dir: BorrowedFd<'_>, name: &CStr, placed: &Placed) -> bool {
         let time = |stat: &Statx| (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec);
-        match (stat_of(dir, name), self.tiers.stat(placed)) {
+        let there = match self.tiers.recognise(dir, name) {
+            Some(other) => self.tiers.stat(&other),
+            None => stat_of(dir, name),
+        };
+        match (there, self.tiers.stat(placed)) {
             (Ok(file), Ok(body)) => {
                 file.stx_mode == body.stx_mode
                     && (file.stx_uid, file.stx_size) == (body.stx_uid, body.stx_size)

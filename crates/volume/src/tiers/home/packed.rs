@@ -6,7 +6,8 @@ use std::ffi::{CString, OsStr};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 use forebay_model::After;
 use rustix::fs::{Statx, syncfs};
@@ -21,6 +22,10 @@ use crate::pack::{DirKey, Found, Pack};
 
 /// Files that are made safe together.
 const BATCH: usize = 2048;
+/// Files that are made before the next ones are looked at.
+const WAVE: usize = 256;
+/// Files that are made at the same time: storage that is far away answers many as soon as one.
+const HANDS: usize = 16;
 
 /// A name of a packed file.
 pub(super) struct Name {
@@ -41,7 +46,7 @@ impl Work<'_> {
         let tiers = self.tiers;
         let Some(pack) = tiers.pack() else { return };
         let mut files = Files::of(pack, self);
-        let mut batch = Vec::new();
+        let (mut wave, mut batch) = (Vec::new(), Vec::new());
         let mut touched: HashMap<DirKey, (Arc<Place>, Statx)> = HashMap::new();
         while let Some(names) = files.next(self) {
             self.tell();
@@ -76,9 +81,9 @@ impl Work<'_> {
                             touched.insert(place.key, (Arc::clone(place), stat));
                         }
                     }
-                    match self.make_all(pack, &names) {
-                        Ok(()) => batch.push(names),
-                        Err(error) => self.leave_packed(first, error),
+                    wave.push(names);
+                    if wave.len() >= WAVE {
+                        self.make_wave(pack, &mut wave, &mut batch);
                     }
                     if batch.len() >= BATCH {
                         self.land_packed(pack, &mut batch);
@@ -86,25 +91,32 @@ impl Work<'_> {
                 }
             }
         }
+        self.make_wave(pack, &mut wave, &mut batch);
         self.land_packed(pack, &mut batch);
         // A directory is as old as its files say, not as their coming home.
         touched.values().for_each(|(place, stat)| place.set_times(stat));
     }
 
-    /// Makes the file under all its names, in directories that may be closed to writers.
-    fn make_all(&mut self, pack: &Pack, names: &[Name]) -> Result<(), String> {
-        let word = |error: Errno| match error {
-            Errno::EXIST => "another file has its name in place".to_owned(),
-            other => other.to_string(),
-        };
-        match make_all(pack, names) {
-            Err(Errno::ACCESS) => {
-                let opened: Vec<_> = names.iter().map(|name| name.place.open_up()).collect();
-                let done = make_all(pack, names);
-                drop(opened);
-                done.map_err(word)
+    /// Makes files under all their names, several at a time.
+    fn make_wave(&mut self, pack: &Pack, wave: &mut Vec<Vec<Name>>, batch: &mut Vec<Vec<Name>>) {
+        let made = by_many_hands(wave, |names| make_all(pack, names));
+        for (names, made) in wave.drain(..).zip(made) {
+            // Directories that are closed to writers are opened for one file after the other.
+            let made = match made {
+                Err(Errno::ACCESS) => {
+                    let _opened: Vec<_> = names.iter().map(|name| name.place.open_up()).collect();
+                    make_all(pack, &names)
+                }
+                made => made,
+            };
+            match (made, names.first()) {
+                (Ok(()), _) => batch.push(names),
+                (Err(Errno::EXIST), Some(first)) => {
+                    self.leave_packed(first, "another file has its name in place");
+                }
+                (Err(error), Some(first)) => self.leave_packed(first, error),
+                (Err(_), None) => {}
             }
-            done => done.map_err(word),
         }
     }
 
@@ -135,4 +147,31 @@ pub(super) fn leave_pack(pack: &Pack, names: &[Name]) {
         pack.leave(name.place.key, name.name.to_bytes());
         pack.forget(name.found.ino);
     }
+}
+
+/// Does something with each of them, several at a time; the answers are in their order.
+fn by_many_hands<T: Sync>(
+    all: &[T],
+    what: impl Fn(&T) -> Result<(), Errno> + Sync,
+) -> Vec<Result<(), Errno>> {
+    let next = AtomicUsize::new(0);
+    let answers: Vec<_> = all.iter().map(|_| OnceLock::new()).collect();
+    let work = || {
+        // Each is to have the mode that it is made with.
+        crate::creds::set_umask(0);
+        while let Some((one, answer)) = {
+            let at = next.fetch_add(1, Relaxed);
+            all.get(at).zip(answers.get(at))
+        } {
+            let _ = answer.set(what(one));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..HANDS.min(all.len()) {
+            // Where no more threads can be had, those that there are do it.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+    answers.into_iter().map(|answer| answer.into_inner().unwrap_or(Err(Errno::IO))).collect()
 }

@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{
-    AtFlags, CWD, Gid, Mode, OFlags, RenameFlags, Timestamps, Uid, fchmod, fchown, futimens,
+    AtFlags, CWD, Gid, Mode, OFlags, RenameFlags, Statx, Timestamps, Uid, fchmod, fchown, futimens,
     linkat, openat, renameat, renameat_with, unlinkat,
 };
 use rustix::io::Errno;
@@ -15,11 +15,8 @@ use super::packed::Name;
 use crate::native::{proc_path, stat_of};
 use crate::pack::{Attr, DirKey, Pack, Time};
 
-/// Where a file has been made.
-struct Made<'n> {
-    dir: &'n OwnedFd,
-    name: &'n CStr,
-}
+/// Where a file has been made, and which one it is.
+type Made<'n> = (&'n OwnedFd, &'n CStr, DirKey);
 
 /// Makes a file under all its names.
 ///
@@ -27,16 +24,18 @@ struct Made<'n> {
 /// EEXIST when somebody has one of them; the file system's.
 pub(super) fn make_all(pack: &Pack, names: &[Name]) -> Result<(), Errno> {
     let Some((first, others)) = names.split_first() else { return Ok(()) };
-    let made = make(pack, first, is_ours(first)?)?;
-    let Made { dir, name } = &made;
-    let key = DirKey::of(&stat_of(dir.as_fd(), name)?);
+    // Nearly always nothing has the name; where asking is slow, not to ask is much.
+    let (dir, name, key) = match make(pack, first, false) {
+        Err(Errno::EXIST) => make(pack, first, is_ours(first)?),
+        made => made,
+    }?;
     for other in others {
         let to = &other.place.fd;
         if is_ours(other)? {
             unlinkat(to, &other.name, AtFlags::empty())?;
         }
         let _ = pack.land_on(other.place.key, other.name.to_bytes(), key);
-        rustix::fs::linkat(dir, *name, to, &other.name, AtFlags::empty())?;
+        linkat(dir, name, to, &other.name, AtFlags::empty())?;
     }
     Ok(())
 }
@@ -67,7 +66,8 @@ fn is_ours(name: &Name) -> Result<bool, Errno> {
 /// EEXIST when something has the name that is not to be replaced; the file system's.
 fn make<'n>(pack: &Pack, of: &'n Name, replace: bool) -> Result<Made<'n>, Errno> {
     let dir = &of.place.fd;
-    let mode = Mode::from_raw_mode(0o600);
+    // Nobody reaches what has no name; else it is the owner's alone until it is whole.
+    let (mode, closed) = (Mode::from_raw_mode(of.found.attr.mode & 0o777), Mode::RUSR | Mode::WUSR);
     let passing =
         CString::new(format!(".forebay.packed.{:x}", of.found.ino)).expect("digits hold no NUL");
     let nameless = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
@@ -77,27 +77,33 @@ fn make<'n>(pack: &Pack, of: &'n Name, replace: bool) -> Result<Made<'n>, Errno>
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
             let _ = unlinkat(dir, &passing, AtFlags::empty());
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-            (openat(dir, &passing, flags, mode)?, true)
+            (openat(dir, &passing, flags, closed)?, true)
         }
         Err(other) => return Err(other),
     };
-    let done = fill(pack, of, &file).and_then(|()| {
+    let done = stat_of(file.as_fd(), c"").and_then(|new| {
+        fill(pack, of, &file, &new)?;
         // Should this be cut short, the file in place is the one.
-        let made = DirKey::of(&stat_of(file.as_fd(), c"")?);
+        let made = DirKey::of(&new);
         let _ = pack.land_on(of.place.key, of.name.to_bytes(), made);
-        name_it(&file, named, &passing, of, replace)
+        name_it(&file, named, &passing, of, replace).map(|()| made)
     });
     if done.is_err() {
         let _ = unlinkat(dir, &passing, AtFlags::empty());
     }
-    done.map(|()| Made { dir, name: &of.name })
+    done.map(|made| (dir, of.name.as_c_str(), made))
 }
 
-fn fill(pack: &Pack, of: &Name, file: &OwnedFd) -> Result<(), Errno> {
+/// Bytes and attributes of a file that is new.
+fn fill(pack: &Pack, of: &Name, file: &OwnedFd, new: &Statx) -> Result<(), Errno> {
     let Attr { mode, uid, gid, atime, mtime, .. } = of.found.attr;
     bytes(pack, of.found.ino, file)?;
-    fchown(file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?;
-    fchmod(file, Mode::from_raw_mode(mode))?;
+    if (new.stx_uid, new.stx_gid) != (uid, gid) {
+        fchown(file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?;
+    }
+    if u32::from(new.stx_mode) & 0o7777 != mode {
+        fchmod(file, Mode::from_raw_mode(mode))?;
+    }
     let time = |time: crate::pack::Time| Timespec { tv_sec: time.sec, tv_nsec: time.nsec as _ };
     let times = Timestamps { last_access: time(atime), last_modification: time(mtime) };
     futimens(file, &times)
@@ -106,7 +112,7 @@ fn fill(pack: &Pack, of: &Name, file: &OwnedFd) -> Result<(), Errno> {
 /// The bytes of a packed file, wherever they are.
 pub(in crate::tiers) fn bytes(pack: &Pack, ino: u64, to: &OwnedFd) -> Result<(), Errno> {
     match pack.apart(ino)? {
-        Some(work) => copy::bytes(&work.file, to, &|_| ()),
+        Some(work) => copy::bytes(&work.file, to, &|_| Ok(())),
         None => write_all(to, &pack.content(ino)?),
     }
 }

@@ -41,7 +41,11 @@ impl Publisher<'_> {
         let _ = unlinkat(&dir, &passing, AtFlags::empty());
         let file = openat(&dir, &passing, flags, Mode::from_raw_mode(0o600))?;
         let progress = self.progress;
-        let done = fill(from, &file, &|bytes| progress.copied(bytes)).and_then(|source| {
+        let step = |bytes| {
+            progress.copied(bytes);
+            Ok(())
+        };
+        let done = fill(from, &file, &step).and_then(|source| {
             fsync(&file)?;
             self.may_replace(to, &dir, &name, source.uid)?;
             renameat(&dir, &passing, &dir, &name)?;

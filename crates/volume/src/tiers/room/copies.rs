@@ -13,7 +13,7 @@ use super::Room;
 /// Before the name of a copy. No number begins so, and no body that was replaced.
 const WHOLE: &str = "copy.";
 /// Before that of a copy that is being made.
-const PARTIAL: &str = "copying.";
+pub(super) const PARTIAL: &str = "copying.";
 
 impl Room {
     /// A name for a copy of the file `name`.
@@ -72,7 +72,7 @@ pub(in crate::tiers) fn is_copy(name: &[u8]) -> bool {
     [WHOLE, PARTIAL].iter().any(|prefix| name.starts_with(prefix.as_bytes()))
 }
 
-fn prefixed(prefix: &str, name: &CStr) -> CString {
+pub(super) fn prefixed(prefix: &str, name: &CStr) -> CString {
     let mut all = prefix.as_bytes().to_vec();
     all.extend_from_slice(name.to_bytes());
     CString::new(all).expect("neither part holds a NUL")

@@ -1,0 +1,103 @@
+//! How long names and attributes in place may be believed without asking the storage again:
+//! [[trust]] tables, the first that matches wins. They are for storage where each question is
+//! slow, and for directories that nobody else changes meanwhile.
+
+use super::{Rules, glob};
+use crate::toml::{Flaw, Table};
+use crate::units::Micros;
+use globset::GlobSet;
+
+/// What is promised without any trust; less could not be kept.
+const LEAST: Micros = Micros::from_secs(1);
+/// Longer than any run; the kernel counts in seconds and must not overflow.
+const MOST: Micros = Micros::from_secs(366 * 24 * 3600);
+
+/// The [[trust]] tables, in their order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trust {
+    globs: GlobSet,
+    /// For each glob how long.
+    times: Vec<Micros>,
+}
+
+impl Trust {
+    pub(super) fn read(root: Table<'_>) -> Result<Trust, Flaw> {
+        let Some(entry) = root.get("trust") else { return Ok(Trust::default()) };
+        let items = entry.items().ok_or_else(|| entry.not("a list of tables, [[trust]]"))?;
+        let (mut globs, mut times) = (Vec::new(), Vec::new());
+        for item in items {
+            let table = item.table()?;
+            table.only(&["match", "for"])?;
+            globs.extend(glob::all(table.need("match")?)?);
+            let value = table.need("for")?;
+            let time: Micros =
+                value.text()?.parse().map_err(|error| value.flaw(format!("{error}")))?;
+            if !(LEAST..=MOST).contains(&time) {
+                return Err(value.flaw("trust is for 1 s at least, and 366 days at most"));
+            }
+            times.resize(globs.len(), time);
+        }
+        let globs = GlobSet::new(globs).map_err(|error| root.flaw(error.to_string()))?;
+        Ok(Trust { globs, times })
+    }
+}
+
+impl Rules {
+    /// How long what is known of this path in place may be believed; `None`: no longer than
+    /// without rules. It counts for files and directories, for their absence, and for nothing
+    /// below them.
+    pub fn trust(&self, path: &[u8]) -> Option<Micros> {
+        let globs = self.trust.globs.matches_candidate(&globset::Candidate::from_bytes(path));
+        globs.first().map(|glob| self.trust.times[*glob])
+    }
+
+    /// Whether anything is believed for longer.
+    pub fn trusts(&self) -> bool {
+        !self.trust.times.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! If these fail, changes from outside are missed where nobody said that there are none.
+    use super::*;
+    use crate::site::Site;
+
+    fn parse(text: &str) -> Result<Rules, Flaw> {
+        let site = "[tier.t]\npath = \"/t\"\nreach = \"node\"\n";
+        let site = Site::parse(site, "site.toml", &|_| None).expect("a site");
+        Rules::parse(text, "rules.toml", &site)
+    }
+
+    #[test]
+    fn the_first_trust_that_matches_counts() {
+        let text = "[[trust]]\nmatch = \"inbox/**\"\nfor = \"2 s\"\n\
+                    [[trust]]\nmatch = [\"*.sam\", \"**\"]\nfor = \"1.5 min\"\n";
+        let rules = parse(text).expect("right");
+        let (short, long) = (Some(Micros::from_secs(2)), Some(Micros::from_secs(90)));
+        for (path, time) in
+            [("inbox/a", short), ("inbox/a.sam", short), ("inbox", long), ("a/b", long), ("", long)]
+        {
+            assert_eq!(rules.trust(path.as_bytes()), time, "{path:?}");
+        }
+        assert!(rules.trusts() && !parse("").expect("right").trusts());
+        assert_eq!(parse("").expect("right").trust(b"a"), None);
+    }
+
+    #[test]
+    fn what_is_no_trust_is_refused_at_its_place() {
+        for (text, flaw) in [
+            ("[[trust]]\nmatch = \"a\"\n", "the key \"for\" is missing"),
+            ("[[trust]]\nfor = \"2 s\"\n", "the key \"match\" is missing"),
+            ("[[trust]]\nmatch = \"a\"\nfor = 2\n", "for must be a text in quotes"),
+            ("[[trust]]\nmatch = \"a\"\nfor = \"2\"\n", "is no time; write it like"),
+            ("[[trust]]\nmatch = \"a\"\nfor = \"900 ms\"\n", "1 s at least"),
+            ("[[trust]]\nmatch = \"a\"\nfor = \"9000 h\"\n", "366 days at most"),
+            ("[[trust]]\nmatch = \"a\"\nfor = \"2 s\"\nhome = \"here\"\n", "no key \"home\""),
+            ("trust = \"2 s\"\n", "a list of tables"),
+        ] {
+            let told = parse(text).expect_err(text).to_string();
+            assert!(told.contains(flaw), "{flaw:?} is not in {told:?}");
+        }
+    }
+}

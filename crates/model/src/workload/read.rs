@@ -1,0 +1,121 @@
+//! A workload as people write it from what a paper states (FORMATS.md): stages of jobs with
+//! barriers between them, files that stages share, and steps with times and volumes.
+//!
+//! What it is not: a learnt workload. That comes from a run, and is not written by hand.
+
+mod files;
+mod lengths;
+mod stage;
+
+use super::{Access, Doubt, FileSetId, Step, Task, TaskId, TaskKind, TaskKindId, Workload};
+use crate::toml::{Document, Entry, Flaw, Table};
+use crate::units::{Rate, Seconds};
+use files::Families;
+use stage::Stage;
+
+/// More tasks than any workflow that people write down; a misplaced zero should not take all memory.
+const TASKS_MAX: usize = 2_000_000;
+
+impl Workload {
+    /// Reads the text of a workload file; `source` is its name in flaws.
+    ///
+    /// # Errors
+    /// The first flaw, with its line and column.
+    pub fn parse(text: &str, source: &str) -> Result<Self, Flaw> {
+        let document = Document { source, text };
+        let entries = document.parse()?;
+        let root = document.root(&entries);
+        root.only(&["name", "source", "stream", "lengths", "files", "stage", "doubt"])?;
+        let stream = root.get("stream").map(Entry::rate).transpose()?;
+        let named = lengths::named(root)?;
+        let mut workload = Self { name: root.need("name")?.text()?.to_owned(), ..Self::default() };
+        let mut families = Families::read(root, &mut workload)?;
+        let stages = root.need("stage")?;
+        let items = stages.items().ok_or_else(|| stages.not("a list of tables, [[stage]]"))?;
+        let mut all: Vec<Stage<'_>> = Vec::new();
+        for item in items {
+            let stage = Stage::read(item.table()?, &all, &named)?;
+            all.push(stage);
+        }
+        let jobs: usize = all.iter().map(|stage| stage.lengths.len() + 1).sum();
+        if jobs > TASKS_MAX {
+            return Err(stages.flaw(format!("{jobs} jobs are more than the {TASKS_MAX} that fit")));
+        }
+        families.split(&all, &mut workload)?;
+        for (number, stage) in all.iter().enumerate() {
+            workload.add(number, stage, &families, stream)?;
+        }
+        families.free(&mut workload)?;
+        if let Some(doubts) = root.get("doubt") {
+            let items = doubts.items().ok_or_else(|| doubts.not("a list of tables, [[doubt]]"))?;
+            workload.doubts = items.into_iter().map(doubt).collect::<Result<_, _>>()?;
+        }
+        workload.check().map_err(|why| root.flaw(why.to_string()))?;
+        Ok(workload)
+    }
+
+    /// Adds the jobs of a stage, and the task that joins them.
+    fn add(
+        &mut self,
+        number: usize,
+        stage: &Stage<'_>,
+        families: &Families<'_>,
+        stream: Option<Rate>,
+    ) -> Result<(), Flaw> {
+        let kind = TaskKindId(self.kinds.len() as u32);
+        let name = stage.name.to_owned();
+        self.kinds.push(TaskKind { name, cores: stage.cores, memory: stage.memory });
+        let after: Vec<TaskId> = stage.after.iter().map(|before| families.joins[*before]).collect();
+        let mean = stage.lengths.iter().sum::<f64>() / stage.lengths.len() as f64;
+        let longest = stage.lengths.iter().copied().fold(0.0, f64::max);
+        let whole: f64 = stage.lengths.iter().sum();
+        let (mut from, first) = (0.0, self.tasks.len());
+        for (job, length) in stage.lengths.iter().enumerate() {
+            let to = from + length;
+            let mut steps = Vec::new();
+            for step in &stage.steps {
+                let scale = length / if step.slowest { longest } else { mean };
+                let mut accesses: Vec<Access> = Vec::new();
+                for used in &step.accesses {
+                    families.touch(
+                        used,
+                        (number, job),
+                        (from / whole, to / whole),
+                        length / mean,
+                        &mut accesses,
+                    )?;
+                }
+                let mut compute = Seconds(step.compute.get() * scale);
+                if let Some(stream) = stream.filter(|_| step.takes) {
+                    // Of the time that was measured, storage had its part.
+                    let moved = accesses.iter().map(|access| access.read + access.written).sum();
+                    compute = Seconds((compute - stream.time(moved)).get().max(0.0));
+                }
+                steps.push(Step { name: step.name.to_owned(), compute, accesses });
+            }
+            from = to;
+            let key =
+                stage.key.map_or_else(|| (job + 1).to_string(), |key| format!("{key} {}", job + 1));
+            self.tasks.push(Task { kind, key: Some(key), after: after.clone(), steps });
+        }
+        let join = TaskKindId(self.kinds.len() as u32);
+        self.kinds.push(TaskKind { name: format!("{} done", stage.name), cores: 0, memory: None });
+        let jobs = (first..self.tasks.len()).map(|task| TaskId(task as u32)).collect();
+        self.tasks.push(Task { kind: join, key: None, after: jobs, steps: Vec::new() });
+        Ok(())
+    }
+}
+
+fn doubt(entry: Entry<'_>) -> Result<Doubt, Flaw> {
+    let table: Table<'_> = entry.table()?;
+    table.only(&["what", "share"])?;
+    Ok(Doubt {
+        what: table.need("what")?.text()?.to_owned(),
+        share: table.need("share")?.number(0.0, 10.0)?,
+    })
+}
+
+/// A set that a job has a part in.
+fn set(number: usize) -> FileSetId {
+    FileSetId(number as u32)
+}

@@ -1,0 +1,202 @@
+//! Families of files: all that one stage hands to others under one kind of name. A family is one
+//! row of bytes, cut into parts, and so is each stage: a job works on the part of the row that
+//! its own part of the stage covers.
+
+use super::set;
+use super::stage::{Much, Stage, Used};
+use crate::event::{Op, OpKey};
+use crate::toml::{Entry, Flaw, Table};
+use crate::units::ByteCount;
+use crate::workload::{Access, FileClass, FileClassId, FileSet, TaskId, Until, Workload};
+
+/// When the parts of a family are deleted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Freed {
+    Never,
+    /// With the job that a part is of.
+    Job,
+    /// With a step of that job.
+    Step(u32),
+    /// When all jobs of a stage are done.
+    Stage(usize),
+}
+
+struct Family<'d> {
+    name: &'d str,
+    class: FileClassId,
+    bytes: ByteCount,
+    count: u64,
+    per: Option<Entry<'d>>,
+    freed: Option<Entry<'d>>,
+    /// The stage whose jobs it is cut for.
+    stage: Option<usize>,
+    /// When its parts go.
+    until: Freed,
+    /// Its first set, and where each part ends, from 0 to 1.
+    first: usize,
+    ends: Vec<f64>,
+}
+
+/// All families.
+pub(super) struct Families<'d> {
+    all: Vec<Family<'d>>,
+    /// For each stage the task that joins it, and its first job.
+    pub(super) joins: Vec<TaskId>,
+    firsts: Vec<u32>,
+}
+
+impl<'d> Families<'d> {
+    pub(super) fn read(root: Table<'d>, workload: &mut Workload) -> Result<Self, Flaw> {
+        let mut all = Vec::new();
+        for entry in root.need("files")?.table()?.entries() {
+            let table = entry.table()?;
+            table.only(&["path", "bytes", "count", "per", "freed", "source"])?;
+            let path = table.need("path")?.text()?;
+            let class = FileClassId(workload.classes.len() as u32);
+            let (pattern, example) = (path.to_owned(), path.replace('#', "1").into_bytes());
+            workload.classes.push(FileClass { pattern, example });
+            let count = table.get("count").map(|entry| entry.whole(1, 1 << 30)).transpose()?;
+            all.push(Family {
+                name: entry.key,
+                class,
+                bytes: table.need("bytes")?.bytes()?,
+                count: u64::from(count.unwrap_or(1)),
+                per: table.get("per"),
+                freed: table.get("freed"),
+                stage: None,
+                until: Freed::Never,
+                first: 0,
+                ends: Vec::new(),
+            });
+        }
+        Ok(Self { all, joins: Vec::new(), firsts: Vec::new() })
+    }
+
+    /// Cuts the families for the stages that they are for.
+    pub(super) fn split(
+        &mut self,
+        stages: &[Stage<'_>],
+        workload: &mut Workload,
+    ) -> Result<(), Flaw> {
+        let known: Vec<&str> = stages.iter().map(|stage| stage.name).collect();
+        let find = |entry: Entry<'_>| -> Result<usize, Flaw> {
+            let name = entry.text()?;
+            let place = known.iter().position(|known| *known == name);
+            place.ok_or_else(|| entry.unknown("stage", name, &known))
+        };
+        let mut next = 0;
+        for stage in stages {
+            self.firsts.push(next);
+            next += stage.lengths.len() as u32 + 1;
+            self.joins.push(TaskId(next - 1));
+        }
+        for family in &mut self.all {
+            family.stage = family.per.map(find).transpose()?;
+            family.until = match family.freed {
+                None => Freed::Never,
+                Some(entry) if entry.text() == Ok("job") => match family.stage {
+                    Some(_) => Freed::Job,
+                    None => {
+                        return Err(entry.flaw("\"job\" needs `per`: whose job deletes a part?"));
+                    }
+                },
+                Some(entry) => match family.stage.and_then(|stage| stages[stage].step(entry)) {
+                    Some(step) => Freed::Step(step),
+                    None => Freed::Stage(find(entry)?),
+                },
+            };
+            let one = [1.0];
+            let lengths = family.stage.map_or(&one[..], |stage| &stages[stage].lengths);
+            let whole: f64 = lengths.iter().sum();
+            family.first = workload.files.len();
+            let (mut so_far, mut cut) = (0.0, 0_u64);
+            for length in lengths {
+                so_far += length;
+                let end = (family.bytes.get() as f64 * (so_far / whole)).round() as u64;
+                let bytes = ByteCount(end.saturating_sub(cut));
+                cut = cut.max(end);
+                let count = family.count;
+                workload.files.push(FileSet {
+                    class: family.class,
+                    count,
+                    bytes,
+                    until: Until::End,
+                });
+                family.ends.push(so_far / whole);
+            }
+            if let Some(last) = family.ends.last_mut() {
+                *last = 1.0;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets when each part is deleted.
+    pub(super) fn free(&self, workload: &mut Workload) -> Result<(), Flaw> {
+        for family in &self.all {
+            for part in 0..family.ends.len() {
+                workload.files[family.first + part].until = match (family.until, family.stage) {
+                    (Freed::Job, Some(stage)) => {
+                        Until::Task(TaskId(self.firsts[stage] + part as u32))
+                    }
+                    (Freed::Step(step), Some(stage)) => {
+                        Until::Step(TaskId(self.firsts[stage] + part as u32), step)
+                    }
+                    (Freed::Stage(stage), _) => Until::Task(self.joins[stage]),
+                    _ => Until::End,
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// The accesses of one job: to its own part where the family is cut for its stage, else to
+    /// each part that its share of the row covers.
+    pub(super) fn touch(
+        &self,
+        used: &Used<'_>,
+        (stage, job): (usize, usize),
+        (from, to): (f64, f64),
+        length: f64,
+        accesses: &mut Vec<Access>,
+    ) -> Result<(), Flaw> {
+        let known: Vec<&str> = self.all.iter().map(|family| family.name).collect();
+        let Some(family) = self.all.iter().find(|family| family.name == used.files.key) else {
+            return Err(used.files.unknown_key("family of files", &known));
+        };
+        let share = family.bytes.get() as f64 * (to - from);
+        let much = |much: Much| match much {
+            Much::Times(times) => share * times,
+            Much::Bytes(bytes) => bytes.get() as f64,
+        };
+        let (read, write) = (much(used.read), much(used.write));
+        let mut add = |part: usize, share: f64| {
+            let (read, written) = (
+                ByteCount((read * share).round() as u64),
+                ByteCount((write * share).round() as u64),
+            );
+            let mut ops: Vec<(OpKey, f64)> =
+                used.ops.iter().map(|(key, count)| (*key, count * length * share)).collect();
+            for (op, bytes) in [(Op::Read, read), (Op::Write, written)] {
+                if bytes > ByteCount::ZERO {
+                    let count = bytes.get() as f64 / used.block.get() as f64;
+                    ops.push((OpKey::data(op, used.block.get(), used.pattern), count.max(1.0)));
+                }
+            }
+            accesses.push(Access { files: set(family.first + part), ops, read, written });
+        };
+        if family.stage == Some(stage) {
+            add(job, 1.0);
+            return Ok(());
+        }
+        let mut part = family.ends.partition_point(|end| *end <= from);
+        let mut at = from;
+        while part < family.ends.len() && (at < to || part == 0) {
+            let end = family.ends[part].min(to);
+            add(part, if to > from { (end - at) / (to - from) } else { 1.0 });
+            at = end;
+            part += 1;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,215 @@
+//! Lower bounds: what no placement can beat, so that a plan says how far it may be from the best.
+//!
+//! Three things bound the time: the longest chain of tasks, all work over all slots, and for each
+//! storage and direction what goes through it over what it can do. Each is a sum over tasks of the
+//! least time of each access, so each is linear in the placements, and their relaxation
+//! ([`Bounds::relaxed`]) bounds all placements at once. All of it is proven in the model only. What
+//! it is not: an estimate; nothing waits for anything here.
+
+mod dual;
+mod floor;
+mod room;
+
+pub use floor::{Floor, Least, Profiles, Resource, Way};
+
+use crate::space::{Frame, Space, facts};
+use forebay_model::{Site, Workload};
+
+/// What a search wants small: `time * makespan` plus the tolls of all classes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Aim {
+    /// What one second costs, in the goal's own unit.
+    pub time: f64,
+    /// For each class and placement what it costs at least, whatever the time; may be empty: 0.
+    pub tolls: Vec<Vec<f64>>,
+}
+
+impl Aim {
+    /// The time alone.
+    pub fn time(factor: f64) -> Self {
+        Self { time: factor, tolls: Vec::new() }
+    }
+
+    fn toll(&self, class: usize, option: usize) -> f64 {
+        self.tolls.get(class).and_then(|tolls| tolls.get(option)).copied().unwrap_or(0.0)
+    }
+}
+
+/// The least that each task does with the files of one class.
+#[derive(Clone, Debug)]
+struct Part {
+    class: usize,
+    /// Seconds, for each placement of the class.
+    seconds: Vec<f64>,
+    least: f64,
+}
+
+/// Bounds of one workload on one site.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    compute: Vec<f64>,
+    cores: Vec<f64>,
+    after: Vec<Vec<usize>>,
+    parts: Vec<Vec<Part>>,
+    /// For each class and placement: seconds of slots, and of cores.
+    work: Vec<Vec<f64>>,
+    core_work: Vec<Vec<f64>>,
+    /// What is shared, with how much of it each class and placement takes.
+    resources: Vec<(Resource, Vec<Vec<f64>>)>,
+    rooms: Vec<room::Room>,
+    bytes: Vec<f64>,
+    cores_of_node: f64,
+}
+
+impl Bounds {
+    /// Looks at each access of the workload with each placement of its class.
+    pub fn new(site: &Site, workload: &Workload, space: &Space, floor: &dyn Floor) -> Self {
+        let zero = || space.options.iter().map(|all| vec![0.0; all.len()]).collect::<Vec<_>>();
+        let mut bounds = Self {
+            compute: Vec::new(),
+            cores: Vec::new(),
+            after: Vec::new(),
+            parts: Vec::new(),
+            work: zero(),
+            core_work: zero(),
+            resources: Vec::new(),
+            rooms: room::rooms(site, workload, space),
+            bytes: facts(workload).iter().map(|class| class.bytes.get() as f64).collect(),
+            cores_of_node: site.nodes().map_or(f64::INFINITY, |nodes| f64::from(nodes.cores)),
+        };
+        for (number, task) in workload.tasks.iter().enumerate() {
+            let cores = f64::from(workload.kinds[task.kind.index()].cores);
+            bounds.compute.push(task.steps.iter().map(|step| step.compute.get()).sum());
+            bounds.cores.push(cores);
+            bounds.after.push(task.after.iter().map(|before| before.index()).collect());
+            let mut parts: Vec<Part> = Vec::new();
+            for access in task.steps.iter().flat_map(|step| &step.accesses) {
+                let class = workload.files[access.files.index()].class.index();
+                let options = &space.options[class];
+                let at = parts.iter().position(|part| part.class == class).unwrap_or_else(|| {
+                    parts.push(Part { class, seconds: vec![0.0; options.len()], least: 0.0 });
+                    parts.len() - 1
+                });
+                for (option, placement) in options.iter().enumerate() {
+                    let least = floor.least(number, access, placement);
+                    parts[at].seconds[option] += least.time.get();
+                    for (resource, amount) in least.uses {
+                        bounds.take(resource, class, option, amount, &zero);
+                    }
+                }
+            }
+            for part in &mut parts {
+                part.least = part.seconds.iter().copied().fold(f64::INFINITY, f64::min);
+                for (option, seconds) in part.seconds.iter().enumerate() {
+                    bounds.work[part.class][option] += seconds;
+                    bounds.core_work[part.class][option] += seconds * cores;
+                }
+            }
+            bounds.parts.push(parts);
+        }
+        bounds
+    }
+
+    fn take(
+        &mut self,
+        resource: Resource,
+        class: usize,
+        option: usize,
+        amount: f64,
+        zero: &dyn Fn() -> Vec<Vec<f64>>,
+    ) {
+        let found = self.resources.iter().position(|(known, _)| *known == resource);
+        let at = found.unwrap_or_else(|| {
+            self.resources.push((resource, zero()));
+            self.resources.len() - 1
+        });
+        self.resources[at].1[class][option] += amount;
+    }
+
+    /// Seconds of waiting that one pipeline has at least with this class in this placement.
+    pub fn waiting(&self, class: usize, option: usize) -> f64 {
+        self.work[class][option]
+    }
+
+    /// Bytes of this class that one pipeline has.
+    pub(crate) fn bytes(&self, class: usize) -> f64 {
+        self.bytes[class]
+    }
+
+    /// What no choice of this frame beats that has these placements; `None`: any.
+    pub fn partial(&self, frame: &Frame, picks: &[Option<u8>], aim: &Aim) -> f64 {
+        let mut best = self.path(frame, picks);
+        for row in self.rows(frame) {
+            let sum: f64 = (0..picks.len()).map(|class| at_least(row.of, class, picks)).sum();
+            best = best.max(row.fixed + sum * row.factor);
+        }
+        let toll = |class: usize| match picks[class] {
+            Some(pick) => aim.toll(class, usize::from(pick)),
+            None => (0..self.work[class].len())
+                .map(|option| aim.toll(class, option))
+                .fold(f64::INFINITY, f64::min),
+        };
+        aim.time * best + (0..picks.len()).map(toll).sum::<f64>()
+    }
+
+    /// The longest chain of tasks, each with its least time.
+    fn path(&self, frame: &Frame, picks: &[Option<u8>]) -> f64 {
+        let mut done = Vec::with_capacity(self.compute.len());
+        let mut last = 0.0_f64;
+        for (task, compute) in self.compute.iter().enumerate() {
+            let start = self.after[task].iter().map(|before| done[*before]).fold(0.0, f64::max);
+            let io = self.parts[task].iter().map(|part| match picks[part.class] {
+                Some(pick) => part.seconds[usize::from(pick)],
+                None => part.least,
+            });
+            let end = start + compute + io.sum::<f64>();
+            last = last.max(end);
+            done.push(end);
+        }
+        last + delay(frame)
+    }
+
+    /// Work over width, and each storage's volume over its rate.
+    fn rows(&self, frame: &Frame) -> impl Iterator<Item = Row<'_>> {
+        let pipelines = f64::from(frame.pipelines);
+        let nodes = f64::from(frame.nodes);
+        let width = nodes * f64::from(frame.slots);
+        let cores = nodes * self.cores_of_node;
+        let compute: f64 = self.compute.iter().sum();
+        let core_compute: f64 = self.compute.iter().zip(&self.cores).map(|(c, n)| c * n).sum();
+        let work =
+            Row { fixed: compute * pipelines / width, of: &self.work, factor: pipelines / width };
+        let core_work = Row {
+            fixed: core_compute * pipelines / cores,
+            of: &self.core_work,
+            factor: pipelines / cores,
+        };
+        let storages = self.resources.iter().map(move |(resource, of)| {
+            let volumes = if resource.everywhere { nodes } else { 1.0 };
+            Row { fixed: 0.0, of, factor: pipelines / (resource.rate * volumes) }
+        });
+        [work, core_work].into_iter().chain(storages)
+    }
+}
+
+/// Something that takes `fixed + factor * sum over classes` seconds.
+struct Row<'b> {
+    fixed: f64,
+    of: &'b [Vec<f64>],
+    factor: f64,
+}
+
+fn at_least(of: &[Vec<f64>], class: usize, picks: &[Option<u8>]) -> f64 {
+    match picks[class] {
+        Some(pick) => of[class][usize::from(pick)],
+        None => of[class].iter().copied().fold(f64::INFINITY, f64::min),
+    }
+}
+
+/// The last pipeline starts so much later.
+fn delay(frame: &Frame) -> f64 {
+    frame.stagger.get() * f64::from(frame.pipelines.saturating_sub(1))
+}
+
+#[cfg(test)]
+mod tests;

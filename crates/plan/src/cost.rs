@@ -1,0 +1,156 @@
+//! What a simulated run costs, in dollars, from a price sheet.
+//!
+//! Machines are paid by time, storage by what is set apart or lies there, by bytes and by requests.
+//! Requests are counted from the workload, for an outcome knows operations only in sum. What it is
+//! not: sure. Each result names its sheet, the day of it, and what in it nobody could verify.
+
+mod bill;
+mod evacuation;
+mod requests;
+mod used;
+
+pub use bill::{Cost, Line};
+
+use crate::{Choice, Outcome};
+use forebay_model::prices::{Per, Price, Prices};
+use forebay_model::{ByteCount, Site, Tier, TierId, Workload};
+use requests::Requests;
+use std::collections::BTreeMap;
+use std::fmt;
+use used::{Used, gb};
+
+/// Under what conditions machines and bytes are bought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// Machines that may be taken away.
+    pub spot: bool,
+    /// Results leave the site.
+    pub download: bool,
+}
+
+/// Why there is no cost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotPriced(String);
+
+impl fmt::Display for NotPriced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotPriced {}
+
+/// All that is needed to price outcomes of one workload on one site.
+#[derive(Debug)]
+pub struct Pricer<'a> {
+    site: &'a Site,
+    prices: &'a Prices,
+    terms: Terms,
+    /// A machine's price and its name in the sheet.
+    machine: Option<(String, &'a Price)>,
+    /// Of each class, what one pipeline asks for.
+    classes: Vec<Requests>,
+}
+
+impl<'a> Pricer<'a> {
+    /// Looks all prices up. `Ok(None)`: the site names no price at all.
+    ///
+    /// # Errors
+    /// The site names a price that the sheet has not.
+    pub fn new(
+        site: &'a Site,
+        workload: &Workload,
+        prices: &'a Prices,
+        terms: Terms,
+    ) -> Result<Option<Self>, NotPriced> {
+        for (tier, price) in site.tiers().filter_map(|tier| Some((tier, tier.price.as_deref()?))) {
+            if prices.of_storage(price).next().is_none() {
+                let (tier, sheet) = (&tier.id, &prices.sheet);
+                let message = format!("tier {tier} costs {price:?}, and sheet {sheet} has no such");
+                return Err(NotPriced(message));
+            }
+        }
+        let instance = site.nodes().and_then(|nodes| nodes.instance.as_deref());
+        let machine = instance.map(|instance| machine(prices, instance)).transpose()?;
+        if machine.is_none() && site.tiers().all(|tier| tier.price.is_none()) {
+            return Ok(None);
+        }
+        if terms.spot && prices.spot.is_none() {
+            let message =
+                format!("sheet {} has no [spot]: it sells no such machines", prices.sheet);
+            return Err(NotPriced(message));
+        }
+        let classes = requests::by_class(workload);
+        Ok(Some(Self { site, prices, terms, machine, classes }))
+    }
+
+    /// What this outcome of this choice costs.
+    pub fn cost(&self, choice: &Choice, outcome: &Outcome) -> Cost {
+        let evacuation = evacuation::time(self.site, &self.classes, choice);
+        let paid = outcome.makespan + evacuation;
+        let mut cost = Cost::new(self.prices, choice.pipelines, evacuation);
+        if let Some((item, price)) = &self.machine {
+            let hours = paid.get() / 3600.0 * f64::from(choice.nodes);
+            cost.add(format!("{} x {item}", choice.nodes), item, price, hours);
+            if let (true, Some(spot)) = (self.terms.spot, &self.prices.spot) {
+                cost.reduce(item, spot, price.usd * hours);
+                let months = paid / self.prices.month * f64::from(choice.nodes);
+                cost.interruptions = Some(spot.interrupted_per_month * months);
+            }
+        }
+        let asked = self.requests(choice);
+        for tier in self.site.tiers().filter(|tier| tier.pool_of.is_none()) {
+            let used = Used::of(tier, self.site, outcome, choice.nodes);
+            let requests = asked.get(&tier.id).copied().unwrap_or_default();
+            let project = *choice.project.as_str() == *tier.id.as_str();
+            if !(used.touched || requests.any() || project) {
+                continue;
+            }
+            let Some(name) = &tier.price else {
+                cost.unpriced.push(tier.id.clone());
+                continue;
+            };
+            let months = paid / self.prices.month;
+            for (item, price) in self.prices.of_storage(name) {
+                let units = used.units(price.per, tier, &requests, months);
+                let units = (units - price.included * months * used.volumes).max(0.0);
+                cost.add(format!("{}: {}", tier.id, price.per.words()), item, price, units);
+            }
+        }
+        let item = "transfer.internet";
+        if let (true, Some(price)) = (self.terms.download, self.prices.get(item)) {
+            let kept: u64 = self.classes.iter().map(|class| class.results.get()).sum();
+            let gb = gb(ByteCount(kept)) * f64::from(choice.pipelines);
+            cost.add("results leave the site".to_owned(), item, price, gb);
+        }
+        cost
+    }
+
+    /// Requests of all pipelines, by tier that is no pool.
+    fn requests(&self, choice: &Choice) -> BTreeMap<TierId, Requests> {
+        let mut asked: BTreeMap<TierId, Requests> = BTreeMap::new();
+        let whole = |id: &TierId| self.site.tier(id).map_or(id, Tier::whole).clone();
+        for (class, placement) in self.classes.iter().zip(&choice.placements) {
+            let class = class.times(f64::from(choice.pipelines));
+            let (home, cached) = requests::split(&class, placement, &choice.project, choice.nodes);
+            asked.entry(whole(home.0)).or_default().add(&home.1);
+            if let Some((tier, requests)) = cached {
+                asked.entry(whole(tier)).or_default().add(&requests);
+            }
+        }
+        asked
+    }
+}
+
+/// A machine as the sheet has it: by its name, or by its name and how it is bought.
+fn machine<'p>(prices: &'p Prices, instance: &str) -> Result<(String, &'p Price), NotPriced> {
+    let names = [instance.to_owned(), format!("{instance}.ondemand")];
+    let found = names.into_iter().find_map(|name| prices.get(&name).map(|price| (name, price)));
+    found.filter(|(_, price)| price.per == Per::Hour).ok_or_else(|| {
+        let sheet = &prices.sheet;
+        NotPriced(format!("sheet {sheet} has no price for an hour of machine {instance:?}"))
+    })
+}
+
+#[cfg(test)]
+mod tests;

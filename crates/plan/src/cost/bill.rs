@@ -1,0 +1,108 @@
+//! A cost, line by line.
+
+use forebay_model::prices::{Price, Prices, Spot, Status};
+use forebay_model::{Seconds, TierId, Usd};
+use serde::Serialize;
+
+/// What a run costs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cost {
+    /// The price sheet and when it was put together.
+    pub sheet: String,
+    /// The day of the sheet.
+    pub compiled: String,
+    /// What is paid for what; nothing that costs nothing.
+    pub lines: Vec<Line>,
+    /// All lines.
+    #[serde(rename = "total_usd")]
+    pub total: Usd,
+    /// The same for one pipeline.
+    #[serde(rename = "per_sample_usd")]
+    pub per_sample: Usd,
+    /// How long machines are paid after the last task, to bring results off their disks.
+    #[serde(rename = "evacuation_s")]
+    pub evacuation: Seconds,
+    /// How many machines are expected to be taken away while it lasts; `None`: none can be.
+    pub interruptions: Option<f64>,
+    /// Prices in it that nobody could verify.
+    pub unverified: Vec<String>,
+    /// Prices in it that stood on somebody else's page only.
+    pub second_hand: Vec<String>,
+    /// Tiers that were used and have no price: they are counted as free.
+    #[serde(serialize_with = "names")]
+    pub unpriced: Vec<TierId>,
+    #[serde(skip)]
+    pipelines: u32,
+}
+
+/// One thing that is paid for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Line {
+    /// What, in words.
+    pub what: String,
+    /// The entry of the sheet.
+    pub item: String,
+    /// How many units of it.
+    pub units: f64,
+    /// Dollars.
+    pub usd: Usd,
+}
+
+impl Cost {
+    pub(super) fn new(prices: &Prices, pipelines: u32, evacuation: Seconds) -> Self {
+        Self {
+            sheet: prices.sheet.clone(),
+            compiled: prices.compiled.clone(),
+            lines: Vec::new(),
+            total: Usd::ZERO,
+            per_sample: Usd::ZERO,
+            evacuation,
+            interruptions: None,
+            unverified: Vec::new(),
+            second_hand: Vec::new(),
+            unpriced: Vec::new(),
+            pipelines: pipelines.max(1),
+        }
+    }
+
+    pub(super) fn add(&mut self, what: String, item: &str, price: &Price, units: f64) {
+        if units <= 0.0 {
+            return;
+        }
+        self.rest_on(item, price.status);
+        let usd = price.usd * units;
+        // A free item matters where nobody knows that it is free; it needs no line.
+        if usd > Usd::ZERO {
+            self.push(Line { what, item: item.to_owned(), units, usd });
+        }
+    }
+
+    /// Machines at the price of those that may be taken away.
+    pub(super) fn reduce(&mut self, machine: &str, spot: &Spot, full: Usd) {
+        self.rest_on("spot", spot.status);
+        let what = format!("{machine} may be taken away");
+        let usd = full * -spot.discount;
+        self.push(Line { what, item: "spot".to_owned(), units: spot.discount, usd });
+    }
+
+    fn push(&mut self, line: Line) {
+        self.total += line.usd;
+        self.per_sample = self.total * (1.0 / f64::from(self.pipelines));
+        self.lines.push(line);
+    }
+
+    fn rest_on(&mut self, item: &str, status: Status) {
+        let list = match status {
+            Status::Unverified => &mut self.unverified,
+            Status::SecondHand => &mut self.second_hand,
+            Status::Seen => return,
+        };
+        if !list.iter().any(|known| known == item) {
+            list.push(item.to_owned());
+        }
+    }
+}
+
+fn names<S: serde::Serializer>(tiers: &[TierId], out: S) -> Result<S::Ok, S::Error> {
+    out.collect_seq(tiers.iter().map(TierId::as_str))
+}

@@ -1,0 +1,120 @@
+//! How many requests a class of files makes of its storage, in the kinds that are paid for.
+
+use forebay_model::workload::Until;
+use forebay_model::{ByteCount, Home, Op, Placement, TierId, Workload};
+
+/// A file goes up in parts of so many bytes, each a request: what S3 clients do by default.
+const PART_BYTES: f64 = 8.0 * 1024.0 * 1024.0;
+
+/// What a class asks for in one pipeline.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Requests {
+    /// Bytes, attributes and look-ups that are asked for.
+    pub(super) reads: f64,
+    /// Uploads, parts of them, copies and listings.
+    pub(super) writes: f64,
+    pub(super) deletes: f64,
+    /// Bytes of its files, whoever made them.
+    pub(super) bytes: ByteCount,
+    /// Bytes of files that tasks made and that are there in the end.
+    pub(super) results: ByteCount,
+}
+
+impl Requests {
+    pub(super) fn any(&self) -> bool {
+        self.reads + self.writes + self.deletes > 0.0
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        self.reads += other.reads;
+        self.writes += other.writes;
+        self.deletes += other.deletes;
+    }
+
+    pub(super) fn times(self, factor: f64) -> Self {
+        Self {
+            reads: self.reads * factor,
+            writes: self.writes * factor,
+            deletes: self.deletes * factor,
+            ..self
+        }
+    }
+}
+
+/// For each class of the workload.
+pub(super) fn by_class(workload: &Workload) -> Vec<Requests> {
+    let mut classes = vec![Requests::default(); workload.classes.len()];
+    let mut made = vec![false; workload.files.len()];
+    let steps = workload.tasks.iter().flat_map(|task| &task.steps);
+    for access in steps.flat_map(|step| &step.accesses) {
+        let Some(set) = workload.files.get(access.files.index()) else { continue };
+        let Some(class) = classes.get_mut(set.class.index()) else { continue };
+        made[access.files.index()] |= access.written > ByteCount::ZERO;
+        class.writes += access.written.get() as f64 / PART_BYTES;
+        for (key, count) in &access.ops {
+            match key.op() {
+                Op::Create
+                | Op::Rename
+                | Op::Link
+                | Op::Symlink
+                | Op::Mkdir
+                | Op::Mknod
+                | Op::Opendir
+                | Op::Readdir => class.writes += count,
+                Op::Unlink | Op::Rmdir => class.deletes += count,
+                Op::Read
+                | Op::Lookup
+                | Op::LookupFailed
+                | Op::Getattr
+                | Op::Open
+                | Op::Readlink
+                | Op::Xattr
+                | Op::CopyRange => class.reads += count,
+                // Bytes that are written count by part; the rest stays in the client.
+                Op::Write
+                | Op::Flush
+                | Op::Close
+                | Op::Fsync
+                | Op::Fsyncdir
+                | Op::Setattr
+                | Op::Access
+                | Op::Truncate
+                | Op::Lock
+                | Op::Fallocate
+                | Op::Seek
+                | Op::Ioctl
+                | Op::Statfs => {}
+            }
+        }
+    }
+    for (set, made) in workload.files.iter().zip(made) {
+        let Some(class) = classes.get_mut(set.class.index()) else { continue };
+        class.bytes += set.bytes;
+        if made && set.until == Until::End {
+            class.results += set.bytes;
+        }
+    }
+    classes
+}
+
+/// The tier that is home, and that of copies if there are any, each with its requests.
+type Split<'p> = ((&'p TierId, Requests), Option<(&'p TierId, Requests)>);
+
+/// Which of them go where.
+pub(super) fn split<'p>(
+    all: &Requests,
+    placement: &'p Placement,
+    project: &'p TierId,
+    nodes: u32,
+) -> Split<'p> {
+    let home = match &placement.home {
+        Home::Here => project,
+        Home::Tier(tier) => tier,
+    };
+    let Some(cache) = &placement.cache else { return ((home, *all), None) };
+    // Each node fetches each file once; the copies answer the rest.
+    let fetched = all.bytes.get() as f64 / PART_BYTES * f64::from(nodes);
+    let reads = all.reads.min(fetched.ceil());
+    let rest = Requests { reads: all.reads - reads, ..Requests::default() };
+    ((home, Requests { reads, ..*all }), Some((&cache.tier, rest)))
+}

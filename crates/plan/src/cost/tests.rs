@@ -1,0 +1,187 @@
+//! If these fail, a plan is called cheaper that is not, or a guess passes for a price.
+use super::*;
+use crate::{PolicyId, TierOutcome};
+use forebay_model::event::{Op, OpKey};
+use forebay_model::workload::*;
+use forebay_model::{After, Fsync, Full, Home, Layout, Placement, Seconds};
+
+const SHEET: &str = r#"
+schema = 1
+sheet = "test-2026"
+compiled = "2026-11-21"
+hours_per_month = 730
+[spot]
+discount = 0.5
+interrupted_per_month = 0.1
+status = "seen"
+date = "2026"
+source = "x"
+[price]
+"vm.ondemand" = { usd = 2, per = "hour", status = "unverified" }
+"disk.size" = { usd = 0.1, per = "GB-month reserved", status = "seen", date = "d", source = "s" }
+"disk.iops" = { usd = 0.01, per = "IOPS-month", included = 100, status = "seen-2nd", date = "d", source = "s" }
+"bucket.size" = { usd = 0.02, per = "GB-month used", status = "seen", date = "d", source = "s" }
+"bucket.put" = { usd = 0.005, per = "1000 writes", status = "seen", date = "d", source = "s" }
+"bucket.get" = { usd = 0.0004, per = "1000 reads", status = "seen", date = "d", source = "s" }
+"bucket.read" = { usd = 0.01, per = "GB read", status = "seen", date = "d", source = "s" }
+"bucket.other.more" = { usd = 9, per = "GB read", status = "seen", date = "d", source = "s" }
+"transfer.internet" = { usd = 0.09, per = "GB out", status = "seen", date = "d", source = "s" }
+"#;
+const SITE: &str = r#"
+[nodes]
+count = 4
+cores = 8
+instance = "vm"
+[tier.disk]
+reach = "node"
+capacity = "730 GB"
+price = "disk"
+profile = { source = "us", data_per_second = 300, read = { total = "1 GiB/s" } }
+[tier.bucket]
+reach = "world"
+price = "bucket"
+profile = { source = "us", write = { total = "100 MB/s" } }
+"#;
+
+fn prices() -> Prices {
+    Prices::parse(SHEET, "prices.toml").expect("a sheet")
+}
+
+fn site(text: &str) -> Site {
+    Site::parse(text, "site.toml", &|_| None).expect("a site")
+}
+
+/// One task that makes a result of 10 GB with 1000 creates and 3000 look-ups.
+fn workload() -> Workload {
+    let access = Access {
+        files: FileSetId(0),
+        ops: vec![(OpKey::plain(Op::Create), 1000.0), (OpKey::plain(Op::Lookup), 3000.0)],
+        read: ByteCount::ZERO,
+        written: ByteCount(10_000_000_000),
+    };
+    let step = Step { name: "x".to_owned(), compute: Seconds(1.0), accesses: vec![access] };
+    Workload {
+        name: "one".to_owned(),
+        classes: vec![FileClass { pattern: "out/#".to_owned(), example: b"out/1".to_vec() }],
+        files: vec![FileSet {
+            class: FileClassId(0),
+            count: 1000,
+            bytes: ByteCount(10_000_000_000),
+            until: Until::End,
+        }],
+        kinds: vec![TaskKind { name: "x".to_owned(), cores: 1, memory: None }],
+        tasks: vec![Task { kind: TaskKindId(0), key: None, after: vec![], steps: vec![step] }],
+        doubts: vec![],
+    }
+}
+
+fn choice(home: Home) -> Choice {
+    let placement = Placement {
+        home,
+        layout: Layout::Plain,
+        full: Full::Spill,
+        fsync: Fsync::Durable,
+        after: After::Restore,
+        publish: None,
+        cache: None,
+        rule: Some(1),
+    };
+    Choice {
+        placements: vec![placement],
+        project: TierId("bucket".to_owned()),
+        pools: BTreeMap::new(),
+        nodes: 2,
+        slots: 8,
+        pipelines: 2,
+        stagger: Seconds::ZERO,
+        policy: PolicyId("fifo"),
+        low: vec![],
+        spot: None,
+    }
+}
+
+fn outcome(tier: &str) -> Outcome {
+    let used = TierOutcome {
+        read_bytes: ByteCount(5_000_000_000),
+        operations: 1.0,
+        peak_bytes: ByteCount(20_000_000_000),
+        ..TierOutcome::default()
+    };
+    Outcome {
+        makespan: Seconds(3600.0),
+        tasks: vec![],
+        tiers: BTreeMap::from([(TierId(tier.to_owned()), used)]),
+        utilisation: 1.0,
+    }
+}
+
+fn line(cost: &Cost, item: &str) -> f64 {
+    cost.lines.iter().filter(|line| line.item == item).map(|line| line.usd.get()).sum()
+}
+
+#[track_caller]
+fn near(left: f64, right: f64) {
+    assert!((left - right).abs() <= right.abs() * 1e-9 + 1e-12, "{left} is not {right}");
+}
+
+#[test]
+fn in_place_pays_machines_room_bytes_and_requests() {
+    let (prices, site) = (prices(), site(SITE));
+    let pricer = Pricer::new(&site, &workload(), &prices, Terms::default());
+    let pricer = pricer.expect("prices").expect("a price");
+    let cost = pricer.cost(&choice(Home::Here), &outcome("bucket"));
+    near(line(&cost, "vm.ondemand"), 2.0 * 2.0);
+    near(line(&cost, "bucket.size"), 20.0 * 0.02 / 730.0);
+    near(line(&cost, "bucket.read"), 5.0 * 0.01);
+    near(line(&cost, "bucket.get"), 2.0 * 3.0 * 0.0004);
+    // 1000 creates, and a part for each 8 MiB.
+    near(line(&cost, "bucket.put"), 2.0 * (1.0 + 1e10 / 8_388_608.0 / 1e3) * 0.005);
+    near(line(&cost, "bucket.other.more"), 0.0);
+    near(cost.total.get(), cost.lines.iter().map(|line| line.usd.get()).sum());
+    near(cost.per_sample.get() * 2.0, cost.total.get());
+    assert_eq!(cost.evacuation, Seconds::ZERO);
+    assert_eq!(cost.unverified, ["vm.ondemand"]);
+    assert_eq!((cost.sheet.as_str(), cost.compiled.as_str()), ("test-2026", "2026-11-21"));
+}
+
+#[test]
+fn a_disk_that_goes_with_the_machine_is_emptied_first_and_paid_meanwhile() {
+    let (prices, site) = (prices(), site(SITE));
+    let pricer = Pricer::new(&site, &workload(), &prices, Terms::default());
+    let pricer = pricer.expect("prices").expect("a price");
+    let cost = pricer.cost(&choice(Home::Tier(TierId("disk".to_owned()))), &outcome("disk"));
+    // 2 pipelines of 10 GB into a bucket that takes 100 MB/s.
+    near(cost.evacuation.get(), 200.0);
+    near(line(&cost, "vm.ondemand"), 2.0 * 2.0 * 3800.0 / 3600.0);
+    let months = 3800.0 / 3600.0 / 730.0;
+    near(line(&cost, "disk.size"), 2.0 * 730.0 * 0.1 * months);
+    near(line(&cost, "disk.iops"), 2.0 * 200.0 * 0.01 * months);
+    assert_eq!(cost.second_hand, ["disk.iops"]);
+}
+
+#[test]
+fn spot_costs_less_and_says_how_often_machines_go() {
+    let (prices, site) = (prices(), site(SITE));
+    let terms = Terms { spot: true, download: true };
+    let pricer = Pricer::new(&site, &workload(), &prices, terms).expect("prices").expect("a price");
+    let cost = pricer.cost(&choice(Home::Here), &outcome("bucket"));
+    near(line(&cost, "vm.ondemand") + line(&cost, "spot"), 2.0);
+    near(cost.interruptions.expect("some"), 0.1 * 2.0 / 730.0);
+    near(line(&cost, "transfer.internet"), 20.0 * 0.09);
+}
+
+#[test]
+fn a_site_without_prices_has_no_cost_and_a_wrong_name_is_told() {
+    let prices = prices();
+    let bare = site("[tier.a]\npath = '/a'\nreach = 'node'\n");
+    let none = Pricer::new(&bare, &workload(), &prices, Terms::default()).expect("no flaw");
+    assert!(none.is_none());
+    for (from, to, words) in [
+        ("price = \"disk\"", "price = \"dsik\"", "tier disk costs \"dsik\", and sheet test-2026"),
+        ("instance = \"vm\"", "instance = \"pm\"", "no price for an hour of machine \"pm\""),
+    ] {
+        let site = site(&SITE.replace(from, to));
+        let flaw = Pricer::new(&site, &workload(), &prices, Terms::default()).expect_err(words);
+        assert!(flaw.to_string().contains(words), "{flaw}");
+    }
+}

@@ -1,0 +1,71 @@
+//! How much of a storage is used, in the units that are paid for.
+
+use super::requests::Requests;
+use crate::Outcome;
+use forebay_model::prices::Per;
+use forebay_model::{ByteCount, Reach, Site, Tier};
+
+/// What an outcome says of a tier with its pools.
+pub(super) struct Used {
+    pub(super) touched: bool,
+    read: ByteCount,
+    written: ByteCount,
+    peak: ByteCount,
+    capacity: Option<ByteCount>,
+    /// How many of it there are: one for each node, or one.
+    pub(super) volumes: f64,
+}
+
+impl Used {
+    pub(super) fn of(tier: &Tier, site: &Site, outcome: &Outcome, nodes: u32) -> Self {
+        let mut used = Self {
+            touched: false,
+            read: ByteCount::ZERO,
+            written: ByteCount::ZERO,
+            peak: ByteCount::ZERO,
+            capacity: None,
+            volumes: if tier.reach == Reach::Node { f64::from(nodes) } else { 1.0 },
+        };
+        for part in site.tiers().filter(|part| part.whole() == &tier.id) {
+            if let Some(capacity) = part.capacity {
+                used.capacity = Some(used.capacity.unwrap_or_default() + capacity);
+            }
+            let Some(seen) = outcome.tiers.get(&part.id) else { continue };
+            used.touched |= seen.operations > 0.0 || seen.peak_bytes > ByteCount::ZERO;
+            used.read += seen.read_bytes;
+            used.written += seen.written_bytes;
+            used.peak += seen.peak_bytes;
+        }
+        used
+    }
+
+    pub(super) fn units(&self, per: Per, tier: &Tier, requests: &Requests, months: f64) -> f64 {
+        let profile = tier.profile.as_ref();
+        match per {
+            Per::GbMonthReserved => match self.capacity {
+                Some(capacity) => gb(capacity) * self.volumes * months,
+                None => gb(self.peak) * months,
+            },
+            // The most that lay there at a time, as if it had lain there all the time: never too
+            // little.
+            Per::GbMonthUsed => gb(self.peak) * months,
+            Per::GbRead => gb(self.read),
+            Per::GbWritten => gb(self.written),
+            Per::ThousandReads => requests.reads / 1e3,
+            Per::ThousandWrites => requests.writes / 1e3,
+            Per::ThousandDeletes => requests.deletes / 1e3,
+            Per::IopsMonth => {
+                profile.and_then(|p| p.data_per_second).unwrap_or(0.0) * self.volumes * months
+            }
+            Per::MibsMonth => {
+                let rate = profile.and_then(|p| p.read.total).map_or(0.0, |rate| rate.get());
+                rate / f64::from(1 << 20) * self.volumes * months
+            }
+            Per::Hour | Per::GbOut => 0.0,
+        }
+    }
+}
+
+pub(super) fn gb(bytes: ByteCount) -> f64 {
+    bytes.get() as f64 / 1e9
+}

@@ -1,0 +1,110 @@
+//! A choice as files that others obey: rules for `forebay run`, settings for workflow engines.
+//!
+//! Each engine is one entry of [`ENGINES`]. What it is not: a writer of files; it makes their texts.
+
+mod glob;
+mod nextflow;
+mod rules;
+mod slurm;
+mod snakemake;
+
+pub use rules::{NotEmitted, rules};
+
+use crate::{Choice, Outcome};
+use forebay_model::workload::{Task, TaskKindId};
+use forebay_model::{ByteCount, Home, Reach, Site, TierId, Workload};
+
+/// What the texts are made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Emission<'a> {
+    /// The tiers.
+    pub site: &'a Site,
+    /// The tasks and classes.
+    pub workload: &'a Workload,
+    /// What was chosen.
+    pub choice: &'a Choice,
+    /// What is expected of it.
+    pub outcome: &'a Outcome,
+    /// How many times the workload is to be done.
+    pub samples: u32,
+    /// What this is, from what and for what: a comment on top.
+    pub header: &'a [String],
+}
+
+/// A workflow engine or scheduler that can be told something.
+#[derive(Clone, Copy, Debug)]
+pub struct Engine {
+    /// Its name for people.
+    pub name: &'static str,
+    /// What its file is called, after the name of the rules file without its ending.
+    pub suffix: &'static str,
+    /// How the file is used.
+    pub usage: &'static str,
+    text: fn(&Emission<'_>) -> String,
+}
+
+/// All engines.
+pub const ENGINES: &[Engine] = &[snakemake::ENGINE, nextflow::ENGINE, slurm::ENGINE];
+
+impl Engine {
+    /// The text of its file.
+    pub fn text(&self, emission: &Emission<'_>) -> String {
+        (self.text)(emission)
+    }
+}
+
+impl Emission<'_> {
+    fn comment(&self, mark: &str) -> String {
+        self.header
+            .iter()
+            .map(|line| format!("{mark} {line}").trim_end().to_owned() + "\n")
+            .collect()
+    }
+
+    /// Kinds that take slots, with their tasks.
+    fn kinds(&self) -> impl Iterator<Item = (TaskKindId, &str)> {
+        let kinds = self.workload.kinds.iter().enumerate();
+        let working = kinds.filter(|(_, kind)| kind.cores > 0);
+        working.map(|(number, kind)| (TaskKindId(number as u32), kind.name.as_str()))
+    }
+
+    fn is_low(&self, kind: TaskKindId) -> bool {
+        self.choice.low.contains(&kind)
+    }
+
+    /// Tiers on each node that files go to, with the room that there is on one.
+    fn node_tiers(&self) -> Vec<(&TierId, ByteCount)> {
+        let mut tiers = Vec::new();
+        for placement in &self.choice.placements {
+            let Home::Tier(id) = &placement.home else { continue };
+            let Some(tier) = self.site.tier(id).filter(|tier| tier.reach == Reach::Node) else {
+                continue;
+            };
+            let room = self.choice.pools.get(id).copied().or(tier.capacity);
+            if let Some(room) = room
+                && !tiers.contains(&(&tier.id, room))
+            {
+                tiers.push((&tier.id, room));
+            }
+        }
+        tiers
+    }
+
+    /// The most that one task of this kind writes to these tiers.
+    fn most_written(&self, kind: TaskKindId, tiers: &[(&TierId, ByteCount)]) -> ByteCount {
+        let on = |task: &Task| {
+            let accesses = task.steps.iter().flat_map(|step| &step.accesses);
+            let written = accesses.filter(|access| {
+                let class = self.workload.files[access.files.index()].class;
+                let home = &self.choice.placements[class.index()].home;
+                matches!(home, Home::Tier(id) if tiers.iter().any(|(tier, _)| *tier == id))
+            });
+            written.map(|access| access.written).sum::<ByteCount>()
+        };
+        let tasks = self.workload.tasks.iter().filter(|task| task.kind == kind);
+        tasks.map(on).max().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

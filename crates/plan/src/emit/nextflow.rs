@@ -1,0 +1,53 @@
+//! A configuration of Nextflow: how many tasks at a time, all together and of each process.
+
+use super::{Emission, Engine};
+
+pub(super) const ENGINE: Engine = Engine {
+    name: "nextflow",
+    suffix: ".nextflow.config",
+    usage: "nextflow run ... -c FILE",
+    text,
+};
+
+fn text(emission: &Emission<'_>) -> String {
+    let choice = emission.choice;
+    let width = u64::from(choice.slots) * u64::from(choice.nodes);
+    let mut text = emission.comment("//");
+    text.push_str(&format!("executor {{\n    queueSize = {width}\n}}\n"));
+    text.push_str(
+        "process {\n    // Rules place the files of the work directory: no second copy.\n",
+    );
+    text.push_str("    scratch = false\n");
+    let tiers = emission.node_tiers();
+    let room = tiers.iter().map(|(_, room)| room.get()).min();
+    for (kind, name) in emission.kinds() {
+        let mut keys = String::new();
+        let written = emission.most_written(kind, &tiers).get();
+        // Only where the disks bind before the slots do.
+        if let Some(room) = room.filter(|_| written > 0) {
+            let at_a_time = (room / written).max(1).saturating_mul(u64::from(choice.nodes));
+            if at_a_time < width {
+                keys.push_str(&format!("        maxForks = {at_a_time}\n"));
+            }
+        }
+        if emission.is_low(kind) {
+            keys.push_str("        // Under Slurm: after all others.\n");
+            keys.push_str("        clusterOptions = '--nice=100'\n");
+        }
+        if !keys.is_empty() {
+            text.push_str(&format!("    withName: {} {{\n{keys}    }}\n", quoted(name)));
+        }
+    }
+    text.push_str("}\n");
+    text
+}
+
+/// A text as Groovy has it.
+fn quoted(text: &str) -> String {
+    let escape = |c: char| match c {
+        '\'' | '\\' => format!("\\{c}"),
+        c if c.is_control() => " ".to_owned(),
+        c => c.to_string(),
+    };
+    format!("'{}'", text.chars().map(escape).collect::<String>())
+}

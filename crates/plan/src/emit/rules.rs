@@ -1,0 +1,178 @@
+//! A rules file that says the same as a choice.
+
+use super::Emission;
+use super::glob::{narrowness, of_class, of_path};
+use forebay_model::{After, Ahead, Fsync, Full, Home, Layout, Placement, Rules};
+use std::fmt;
+
+/// Why a choice can't be said in rules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotEmitted(String);
+
+impl fmt::Display for NotEmitted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotEmitted {}
+
+/// One glob and what it says.
+struct Line<'e> {
+    glob: String,
+    class: &'e str,
+    placement: &'e Placement,
+}
+
+/// The text of a rules file that places each class of the workload as the choice does.
+///
+/// # Errors
+/// Two classes have one name, and the choice wants them in two places.
+pub fn rules(emission: &Emission<'_>) -> Result<String, NotEmitted> {
+    let classes = emission.workload.classes.iter().zip(&emission.choice.placements);
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    let mut narrow: Vec<Line<'_>> = Vec::new();
+    for (class, placement) in classes.clone().filter(|(_, placement)| !is_in_place(placement)) {
+        let glob = of_class(&class.pattern, &class.example);
+        lines.push(Line { glob, class: &class.pattern, placement });
+    }
+    lines.sort_by_key(|line| std::cmp::Reverse(narrowness(&line.glob)));
+    // What a glob for another class catches, too, is said before it: by a glob of its own, or where
+    // that is the wider one, by its path.
+    for by_path in [false, true] {
+        let text = text(emission, &narrow, &lines);
+        let Ok(read) = Rules::parse(&text, "rules", emission.site) else {
+            return told(text, emission);
+        };
+        for (class, placement) in classes.clone() {
+            if same(read.place(&class.example, None), placement) {
+                continue;
+            }
+            let path = String::from_utf8_lossy(&class.example);
+            let glob =
+                if by_path { of_path(&path) } else { of_class(&class.pattern, &class.example) };
+            let line = Line { glob, class: &class.pattern, placement };
+            if by_path {
+                narrow.insert(0, line);
+            } else if !lines.iter().any(|other| other.glob == line.glob) {
+                narrow.push(line);
+            }
+        }
+        narrow.sort_by_key(|line| std::cmp::Reverse(narrowness(&line.glob)));
+    }
+    told(text(emission, &narrow, &lines), emission)
+}
+
+/// The text, if it says what was chosen.
+fn told(text: String, emission: &Emission<'_>) -> Result<String, NotEmitted> {
+    let read = Rules::parse(&text, "the rules", emission.site)
+        .map_err(|flaw| NotEmitted(flaw.to_string()))?;
+    for (class, placement) in emission.workload.classes.iter().zip(&emission.choice.placements) {
+        if !same(read.place(&class.example, None), placement) {
+            let (class, path) = (&class.pattern, String::from_utf8_lossy(&class.example));
+            let message = format!("no rule can tell {path:?} (of {class:?}) from other files");
+            return Err(NotEmitted(message));
+        }
+    }
+    Ok(text)
+}
+
+fn is_in_place(placement: &Placement) -> bool {
+    placement.home == Home::Here && placement.cache.is_none() && placement.publish.is_none()
+}
+
+/// Whether both mean the same, whichever rule says it.
+pub(super) fn same(a: &Placement, b: &Placement) -> bool {
+    Placement { rule: None, ..a.clone() } == Placement { rule: None, ..b.clone() }
+}
+
+fn text(emission: &Emission<'_>, first: &[Line<'_>], then: &[Line<'_>]) -> String {
+    let mut text = emission.comment("#");
+    let mut all = first.iter().chain(then).peekable();
+    if all.peek().is_none() {
+        text.push_str("# There is no rule: everything stays in place.\n");
+    }
+    while let Some(line) = all.next() {
+        let mut group = vec![line];
+        while let Some(next) = all.next_if(|next| same(next.placement, line.placement)) {
+            group.push(next);
+        }
+        text.push_str("\n[[rule]]\n");
+        let globs: Vec<String> = group.iter().map(|line| quoted(&line.glob)).collect();
+        match globs.as_slice() {
+            [one] => text.push_str(&format!("match = {one} # {}\n", words(group[0].class))),
+            _ => {
+                text.push_str("match = [\n");
+                for (glob, line) in globs.iter().zip(&group) {
+                    text.push_str(&format!("    {glob}, # {}\n", words(line.class)));
+                }
+                text.push_str("]\n");
+            }
+        }
+        text.push_str(&keys(line.placement));
+    }
+    text
+}
+
+fn keys(placement: &Placement) -> String {
+    let mut keys = String::new();
+    let mut key = |name: &str, word: &str| keys.push_str(&format!("{name} = {}\n", quoted(word)));
+    match &placement.home {
+        Home::Here => key("home", "here"),
+        Home::Tier(tier) => key("home", tier.as_str()),
+    }
+    if placement.layout == Layout::Packed {
+        key("layout", "packed");
+    }
+    if placement.full == Full::Fail {
+        key("full", "fail");
+    }
+    match placement.fsync {
+        Fsync::Durable => {}
+        Fsync::Ordered => key("fsync", "ordered"),
+        Fsync::Scratch => key("fsync", "scratch"),
+    }
+    match placement.after {
+        After::Restore => {}
+        After::Keep => key("after", "keep"),
+        After::Discard => key("after", "discard"),
+    }
+    if let Some(tier) = &placement.publish {
+        key("publish", tier.as_str());
+    }
+    if let Some(cache) = &placement.cache {
+        key("cache", cache.tier.as_str());
+        match cache.ahead {
+            Ahead::OnOpen => {}
+            Ahead::Never => key("ahead", "never"),
+            Ahead::AtStart => key("ahead", "at-start"),
+        }
+    }
+    keys
+}
+
+/// A text as TOML has it.
+fn quoted(text: &str) -> String {
+    let plain = !text.contains(['\'', '\\', '"']) && !text.contains(char::is_control);
+    if plain {
+        return format!("\"{text}\"");
+    }
+    if !text.contains('\'') && !text.contains(char::is_control) {
+        return format!("'{text}'");
+    }
+    let mut quoted = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(c))),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// A comment stays on its line.
+fn words(class: &str) -> String {
+    class.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}

@@ -1,0 +1,223 @@
+//! If these fail, a plan is obeyed as something else than was planned.
+use super::rules::same;
+use super::*;
+use crate::space::{Frames, Space};
+use crate::{PolicyId, TierOutcome};
+use forebay_model::classes::class_of;
+use forebay_model::workload::*;
+use forebay_model::{Op, OpKey, Rules, Seconds};
+use std::collections::BTreeMap;
+
+const SITE: &str = r#"
+[tier.net]
+reach = "shared"
+profile = { source = "us" }
+[tier.disk]
+reach = "node"
+capacity = "100 GB"
+pools = { temp = "40 GB", cache = "40 GB" }
+profile = { source = "us" }
+"#;
+
+/// Names as pipelines have them, with all that means something in globs.
+const PARTS: &[&str] = &[
+    "map",
+    "0007.bwa.sam",
+    "x1.sam",
+    "a[1].txt",
+    "{b}.txt",
+    "tmp.AbC123x",
+    "tmpa1b2c3d4",
+    "tmpfile",
+    "3f",
+    "0123456789abcdef0123456789abcd",
+    ".command.sh",
+    "b*c",
+    "q?.txt",
+    "it's \"new\"",
+    "7",
+    "back\\slash",
+    "comma,d",
+    "!no",
+    "work",
+    "naïve",
+    "out",
+    "12.34",
+    "#real",
+];
+
+fn workload(paths: &[Vec<u8>]) -> Workload {
+    let mut workload = Workload { name: "w".to_owned(), ..Workload::default() };
+    workload.kinds.push(TaskKind {
+        name: "MAP:ALIGN 1".to_owned(),
+        cores: 2,
+        memory: Some(ByteCount(3_000_000_000)),
+    });
+    let mut accesses = Vec::new();
+    for path in paths {
+        let pattern = class_of(path);
+        if workload.classes.iter().any(|class| class.pattern == pattern) {
+            continue;
+        }
+        let id = FileClassId(workload.classes.len() as u32);
+        workload.classes.push(FileClass { pattern, example: path.clone() });
+        // Every third one is an input.
+        let made = !id.0.is_multiple_of(3);
+        workload.files.push(FileSet {
+            class: id,
+            count: 200,
+            bytes: ByteCount(20_000),
+            until: Until::End,
+        });
+        accesses.push(Access {
+            files: FileSetId(id.0),
+            ops: vec![(OpKey::plain(if made { Op::Create } else { Op::Open }), 1.0)],
+            read: ByteCount(if made { 0 } else { 9 }),
+            written: ByteCount(if made { 20_000_000_000 } else { 0 }),
+        });
+    }
+    let step = Step { name: "s".to_owned(), compute: Seconds(1.0), accesses };
+    workload.tasks.push(Task { kind: TaskKindId(0), key: None, after: vec![], steps: vec![step] });
+    workload
+}
+
+fn site() -> Site {
+    Site::parse(SITE, "site.toml", &|_| None).expect("a site")
+}
+
+fn space(site: &Site, workload: &Workload) -> Space {
+    let frames = Frames {
+        nodes: vec![1],
+        slots: vec![8],
+        pipelines: vec![2],
+        staggers: vec![Seconds(60.0)],
+        policies: vec![(PolicyId("low"), vec![TaskKindId(0)])],
+        split_pools: false,
+    };
+    Space::new(site, workload, &TierId("net".to_owned()), &frames)
+}
+
+fn outcome() -> Outcome {
+    let tier = TierOutcome { peak_bytes_per_node: 5.5 * 1024.0 * 1024.0, ..TierOutcome::default() };
+    Outcome {
+        makespan: Seconds(1.0),
+        tasks: vec![],
+        tiers: BTreeMap::from([(TierId("disk".to_owned()), tier)]),
+        utilisation: 1.0,
+    }
+}
+
+/// A small generator: the same cases every time.
+fn next(state: &mut u64) -> usize {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 33) as usize
+}
+
+#[test]
+fn what_is_emitted_is_read_back_as_the_same_placements() {
+    let site = site();
+    let outcome = outcome();
+    let header = ["a plan".to_owned(), String::new()];
+    let mut state = 1;
+    for case in 0..400 {
+        let paths: Vec<Vec<u8>> = (0..1 + next(&mut state) % 12)
+            .map(|_| {
+                let parts = 1 + next(&mut state) % 4;
+                let parts = (0..parts).map(|_| PARTS[next(&mut state) % PARTS.len()]);
+                let mut path = parts.collect::<Vec<_>>().join("/").into_bytes();
+                if next(&mut state).is_multiple_of(20) {
+                    path.push(0xff);
+                }
+                path
+            })
+            .collect();
+        let workload = workload(&paths);
+        let space = space(&site, &workload);
+        let mut point = space.as_it_is();
+        for (class, options) in space.options.iter().enumerate() {
+            point.picks[class] = (next(&mut state) % options.len()) as u8;
+        }
+        let choice = space.choice(&point);
+        let emission = Emission {
+            site: &site,
+            workload: &workload,
+            choice: &choice,
+            outcome: &outcome,
+            samples: 4,
+            header: &header,
+        };
+        let text = rules(&emission).unwrap_or_else(|why| panic!("case {case}: {why}"));
+        let read = Rules::parse(&text, "rules.toml", &site).expect("rules");
+        for (class, placement) in workload.classes.iter().zip(&choice.placements) {
+            let placed = read.place(&class.example, None);
+            assert!(same(placed, placement), "case {case}, {}:\n{text}", class.pattern);
+        }
+        // And the same again for whoever plans from these rules.
+        for (a, b) in crate::choice::placements(&read, &workload).iter().zip(&choice.placements) {
+            assert!(same(a, b));
+        }
+    }
+}
+
+/// A rule is for the class, not for one of its files.
+#[test]
+fn a_rule_matches_the_other_files_of_its_class_too_and_no_namesake_elsewhere() {
+    let site = site();
+    let paths = ["in/ref.fa", "map/0007.bwa.sam", "all.bam"].map(|path| path.as_bytes().to_vec());
+    let workload = workload(&paths);
+    let space = space(&site, &workload);
+    let point = crate::space::Point { frame: 0, picks: vec![1, 1, 1] };
+    let (choice, outcome) = (space.choice(&point), outcome());
+    let emission = Emission {
+        site: &site,
+        workload: &workload,
+        choice: &choice,
+        outcome: &outcome,
+        samples: 1,
+        header: &[],
+    };
+    let text = rules(&emission).expect("rules");
+    let read = Rules::parse(&text, "rules.toml", &site).expect("rules");
+    let moved = |path: &str| read.place(path.as_bytes(), None).rule.is_some();
+    assert!(moved("map/12.bwa.sam") && moved("all.bam"), "{text}");
+    assert!(
+        !moved("map/x.bwa.sam") && !moved("deep/all.bam") && !moved("map/y/1.bwa.sam"),
+        "{text}"
+    );
+}
+
+#[test]
+fn every_engine_is_told_how_much_at_a_time_and_says_how_its_file_is_used() {
+    let site = site();
+    let paths = ["in/ref.fa", "map/0007.bwa.sam", "all.bam"].map(|path| path.as_bytes().to_vec());
+    let workload = workload(&paths);
+    let space = space(&site, &workload);
+    let point = crate::space::Point { frame: 0, picks: vec![0, 1, 1] };
+    let (choice, outcome) = (space.choice(&point), outcome());
+    let header = ["from a.run".to_owned()];
+    let emission = Emission {
+        site: &site,
+        workload: &workload,
+        choice: &choice,
+        outcome: &outcome,
+        samples: 4,
+        header: &header,
+    };
+    for engine in ENGINES {
+        let text = engine.text(&emission);
+        assert!(text.contains("from a.run"), "{}: {text}", engine.name);
+        assert!(text.contains('8'), "{}: {text}", engine.name);
+        assert!(text.contains("MAP:ALIGN 1"), "{} names no task: {text}", engine.name);
+        assert!(!engine.usage.is_empty() && engine.suffix.starts_with('.'));
+    }
+    let text = |name| {
+        let engine = ENGINES.iter().find(|engine| engine.name == name).expect("an engine");
+        engine.text(&emission)
+    };
+    // 40 GB of room, 40 GB for each task.
+    assert!(text("nextflow").contains("maxForks = 1\n"), "{}", text("nextflow"));
+    assert!(text("snakemake").contains("forebay_mb: 40000\n"), "{}", text("snakemake"));
+    assert!(text("snakemake").contains("- forebay_mb=40000\n"));
+    assert!(text("slurm").contains("#SBATCH --tmp=6M\n#"), "{}", text("slurm"));
+    assert!(text("slurm").contains("--array=1-4%2"), "{}", text("slurm"));
+}

@@ -1,0 +1,132 @@
+//! Finds the choice that serves a goal best in the model, and says how far from the best it may be.
+//!
+//! A ladder that may be left at any rung: descents from several starts, then either all that could
+//! be better (few classes: the result is proven) or annealing from a seed. Whoever calls says after
+//! each batch whether there is time left, and simulates: on as many threads as there are, for a
+//! batch has no order. What it is not: a clock, a simulator, or sure of more than the model is.
+
+mod anneal;
+mod descend;
+mod dice;
+mod exhaust;
+mod found;
+mod goal;
+mod seen;
+
+pub use found::{Found, Rejected, Rung};
+pub use goal::Goal;
+pub use seen::Score;
+
+use crate::Choice;
+use crate::bound::{Aim, Bounds};
+use crate::space::{Frame, Point, Space};
+use forebay_model::Usd;
+use seen::Seen;
+
+/// Says what choices lead to.
+pub trait Judge {
+    /// The same order as the choices; an error is the reason why a choice can't be.
+    fn judge(&mut self, choices: &[Choice]) -> Vec<Result<Score, String>>;
+
+    /// What a second costs with this frame at least; `None`: nobody knows prices.
+    fn rent(&self, frame: &Frame) -> Option<Usd>;
+
+    /// What one pipeline's files of this class cost at least with this placement, whatever the
+    /// time.
+    fn toll(&self, _class: usize, _placement: &forebay_model::Placement) -> Usd {
+        Usd::ZERO
+    }
+}
+
+/// What is wanted of a search.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wanted {
+    /// What is best.
+    pub goal: Goal,
+    /// How many times the workload is to be done.
+    pub samples: u32,
+    /// For all that is random.
+    pub seed: u64,
+    /// By which share predictions may be wrong: smaller differences are none.
+    pub error: f64,
+}
+
+/// With fewer classes all placements are looked at, those that can't be better by their bound only.
+const EXHAUST_CLASSES_MAX: usize = 10;
+/// And not more points than this: the bounds alone take too long.
+const EXHAUST_POINTS_MAX: f64 = 5e6;
+/// A class that could save less than this part of the time stays in place.
+const MATTERS: f64 = 1e-3;
+
+/// Looks for the best choice until it is found, or `go_on` (which is told how many choices have
+/// been simulated) says no.
+///
+/// # Errors
+/// No choice is possible: the reason why that in place is not.
+pub fn search(
+    space: &Space,
+    bounds: &Bounds,
+    judge: &mut dyn Judge,
+    wanted: Wanted,
+    go_on: &mut dyn FnMut(usize) -> bool,
+) -> Result<Found, String> {
+    let aims = aims(space, judge, &wanted);
+    let floors: Vec<f64> =
+        space.frames.iter().zip(&aims).map(|(frame, aim)| bounds.relaxed(frame, aim)).collect();
+    let mut seen = Seen::new(space, judge, wanted, go_on);
+    let free = free(space, bounds, wanted.goal);
+    descend::from_several(&mut seen, bounds, &free);
+    let points = free.iter().map(|class| space.options[*class].len() as f64).product::<f64>()
+        * space.frames.len() as f64;
+    let rung = if free.len() <= EXHAUST_CLASSES_MAX && points <= EXHAUST_POINTS_MAX {
+        let done = exhaust::all(&mut seen, bounds, &aims, &floors, &free);
+        if done { Rung::Exhausted } else { Rung::Stopped }
+    } else {
+        anneal::from_the_best(&mut seen, &free);
+        descend::from_the_best(&mut seen, &free);
+        Rung::Annealed
+    };
+    found::found(seen, &free, &floors, rung)
+}
+
+/// The goal as a price of time and tolls, for each frame.
+fn aims(space: &Space, judge: &dyn Judge, wanted: &Wanted) -> Vec<Aim> {
+    let tolls = |class: usize| {
+        let toll = |placement| judge.toll(class, placement).get();
+        space.options[class].iter().map(toll).collect()
+    };
+    let tolls: Vec<Vec<f64>> = match wanted.goal {
+        Goal::Cheapest => (0..space.options.len()).map(tolls).collect(),
+        Goal::Fastest | Goal::Throughput => Vec::new(),
+    };
+    let aim = |frame: &Frame| Aim {
+        time: wanted.goal.price_of_time(frame, wanted.samples, judge.rent(frame)),
+        tolls: tolls.clone(),
+    };
+    space.frames.iter().map(aim).collect()
+}
+
+/// The classes that are worth a thought, the most promising first.
+fn free(space: &Space, bounds: &Bounds, goal: Goal) -> Vec<usize> {
+    let gain = |class: usize| {
+        let waits = (0..space.options[class].len()).map(|option| bounds.waiting(class, option));
+        bounds.waiting(class, 0) - waits.fold(f64::INFINITY, f64::min)
+    };
+    let mut free: Vec<(f64, usize)> =
+        space.free().into_iter().map(|class| (gain(class), class)).collect();
+    free.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let least = MATTERS * free.iter().map(|(gain, _)| gain).sum::<f64>();
+    // Dollars are not in these gains: all classes may matter.
+    free.retain(|(gain, _)| goal == Goal::Cheapest || *gain > least);
+    free.into_iter().map(|(_, class)| class).collect()
+}
+
+/// The point with another placement of one class.
+fn with(point: &Point, class: usize, option: usize) -> Point {
+    let mut other = point.clone();
+    other.picks[class] = option as u8;
+    other
+}
+
+#[cfg(test)]
+mod tests;

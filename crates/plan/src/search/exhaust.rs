@@ -1,0 +1,77 @@
+//! All points, but for those that can't be better: their bound is no less than the best.
+
+use super::seen::Seen;
+use crate::bound::{Aim, Bounds};
+use crate::space::Point;
+
+/// So many at a time: enough for all threads, few enough to learn from.
+const BATCH: usize = 64;
+
+struct Walk<'w, 'a> {
+    seen: &'w mut Seen<'a>,
+    bounds: &'w Bounds,
+    aims: &'w [Aim],
+    free: &'w [usize],
+    waiting: Vec<Point>,
+}
+
+/// Whether everything was looked at.
+pub(super) fn all(
+    seen: &mut Seen<'_>,
+    bounds: &Bounds,
+    aims: &[Aim],
+    floors: &[f64],
+    free: &[usize],
+) -> bool {
+    let mut frames: Vec<usize> = (0..floors.len()).collect();
+    frames.sort_by(|a, b| floors[*a].total_cmp(&floors[*b]).then(a.cmp(b)));
+    let start = seen.space.as_it_is();
+    let mut walk = Walk { seen, bounds, aims, free, waiting: Vec::new() };
+    for frame in frames {
+        if floors[frame] >= walk.seen.best_value() {
+            continue;
+        }
+        // What nobody chooses stays in place.
+        let mut picks: Vec<Option<u8>> = vec![Some(0); start.picks.len()];
+        for class in free {
+            picks[*class] = None;
+        }
+        if !walk.below(frame, &mut picks, 0) {
+            return false;
+        }
+    }
+    walk.flush()
+}
+
+impl Walk<'_, '_> {
+    fn below(&mut self, frame: usize, picks: &mut [Option<u8>], depth: usize) -> bool {
+        let space = self.seen.space;
+        let bound = self.bounds.partial(&space.frames[frame], picks, &self.aims[frame]);
+        if bound >= self.seen.best_value() {
+            return true;
+        }
+        let Some(&class) = self.free.get(depth) else {
+            let picks = picks.iter().map(|pick| pick.unwrap_or(0)).collect();
+            self.waiting.push(Point { frame, picks });
+            return self.waiting.len() < BATCH || self.flush();
+        };
+        let mut options: Vec<usize> = (0..space.options[class].len()).collect();
+        options.sort_by(|a, b| {
+            let waits = |option| self.bounds.waiting(class, option);
+            waits(*a).total_cmp(&waits(*b)).then(a.cmp(b))
+        });
+        for option in options {
+            picks[class] = Some(option as u8);
+            if !self.below(frame, picks, depth + 1) {
+                return false;
+            }
+        }
+        picks[class] = None;
+        true
+    }
+
+    fn flush(&mut self) -> bool {
+        let points = std::mem::take(&mut self.waiting);
+        self.seen.look(&points)
+    }
+}

@@ -1,0 +1,173 @@
+//! What a search came to: the choice, the bound, and why the others lost.
+
+use super::seen::{Score, Seen};
+use super::with;
+use crate::space::{Point, Space};
+use std::collections::BTreeMap;
+
+/// Times that the proposal moves to something alike that costs less.
+const ROUNDS_MAX: usize = 8;
+
+/// How far a search came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rung {
+    /// Everything was looked at that could be better: optimal in the model.
+    Exhausted,
+    /// Time was over before that.
+    Stopped,
+    /// There is too much to look at all of it.
+    Annealed,
+}
+
+/// The result of a search.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// What is proposed.
+    pub chosen: Point,
+    /// What it leads to.
+    pub score: Score,
+    /// What it is worth to the goal: seconds, dollars, seconds for a sample.
+    pub value: f64,
+    /// All in place, in the first frame.
+    pub as_it_is: Result<Score, String>,
+    /// The same for it, if it can be.
+    pub as_it_is_value: Option<f64>,
+    /// The best to the goal, if another one is proposed because the model can't tell them apart.
+    pub alike: Option<(Point, Score)>,
+    /// Nothing is worth less, in the model.
+    pub bound: f64,
+    /// How far the search came.
+    pub rung: Rung,
+    /// How many classes it chose placements for.
+    pub classes: usize,
+    /// How many choices were simulated.
+    pub simulated: usize,
+    /// Nothing is both faster and cheaper than any of these; the fastest first.
+    pub front: Vec<(Point, Score)>,
+    /// What lost: all in place, and each single change of what is proposed.
+    pub rejected: Vec<Rejected>,
+}
+
+/// A choice that lost.
+#[derive(Clone, Debug)]
+pub struct Rejected {
+    /// The choice.
+    pub point: Point,
+    /// What it leads to, or why it can't be.
+    pub score: Result<Score, String>,
+    /// Its worth as a multiple of that of the chosen one.
+    pub ratio: Option<f64>,
+}
+
+impl Found {
+    /// How much better than the proposal something unknown may be at most: 0.1 is 10 %.
+    pub fn gap(&self) -> f64 {
+        if self.bound > 0.0 { (self.value / self.bound - 1.0).max(0.0) } else { f64::INFINITY }
+    }
+}
+
+pub(super) fn found(
+    mut seen: Seen<'_>,
+    free: &[usize],
+    floors: &[f64],
+    rung: Rung,
+) -> Result<Found, String> {
+    let start = seen.space.as_it_is();
+    let Some(best) = seen.best().cloned() else {
+        return Err(match seen.known.remove(&start) {
+            Some(Err(why)) => why,
+            _ => "nothing was simulated".to_owned(),
+        });
+    };
+    let mut chosen = cheapest_alike(&seen, &best);
+    let mut near = Vec::new();
+    for _ in 0..ROUNDS_MAX {
+        near = changes(&chosen, seen.space, free);
+        seen.look_a_little(&near);
+        let next = cheapest_alike(&seen, seen.best().unwrap_or(&best));
+        if next == chosen {
+            break;
+        }
+        chosen = next;
+    }
+    let best = seen.best().cloned().unwrap_or(best);
+    near.retain(|point| *point != chosen && *point != start);
+    near.insert(0, start.clone());
+    near.dedup();
+    let known = |point: &Point| seen.known.get(point).cloned();
+    let score = |point: &Point| known(point).and_then(Result::ok);
+    let Some(of_chosen) = score(&chosen) else { return Err("nothing was simulated".to_owned()) };
+    let value = seen.worth(&chosen, &of_chosen);
+    let reject = |point: &Point| {
+        let score = known(point)?;
+        let ratio = score.as_ref().ok().map(|score| seen.worth(point, score) / value);
+        Some(Rejected { point: point.clone(), score, ratio })
+    };
+    let rejected = near.iter().filter(|point| **point != chosen).filter_map(reject).collect();
+    let least = floors.iter().copied().fold(f64::INFINITY, f64::min);
+    let best_value = seen.best_value();
+    Ok(Found {
+        score: of_chosen,
+        value,
+        as_it_is: known(&start).unwrap_or_else(|| Err("it was not simulated".to_owned())),
+        as_it_is_value: score(&start).map(|score| seen.worth(&start, &score)),
+        alike: (best != chosen).then(|| score(&best).map(|score| (best, score))).flatten(),
+        // Rounding must not make a bound that is reached look like more than what reaches it.
+        bound: least.min(best_value),
+        rung,
+        classes: free.len(),
+        simulated: seen.known.len(),
+        front: front(&seen.known),
+        rejected,
+        chosen,
+    })
+}
+
+/// Each other placement of one class, and each other frame.
+fn changes(point: &Point, space: &Space, free: &[usize]) -> Vec<Point> {
+    let mut all = Vec::new();
+    for &class in free {
+        all.extend((0..space.options[class].len()).map(|option| with(point, class, option)));
+    }
+    all.extend((0..space.frames.len()).map(|frame| Point { frame, ..point.clone() }));
+    all
+}
+
+/// Of all that the model can't tell from the best, what costs least, and of these what moves least.
+fn cheapest_alike(seen: &Seen<'_>, best: &Point) -> Point {
+    let limit = seen.value(best) * (1.0 + seen.wanted.error);
+    let alike = seen.known.iter().filter_map(|(point, score)| {
+        let score = score.as_ref().ok()?;
+        (seen.worth(point, score) <= limit).then_some(())?;
+        Some((score.per_sample?.get(), seen.space.moved(point), seen.worth(point, score), point))
+    });
+    let cheapest = alike.min_by(|a, b| {
+        a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)).then(a.2.total_cmp(&b.2)).then_with(|| a.3.cmp(b.3))
+    });
+    // Nobody knows prices: time is all there is to save.
+    cheapest.map_or_else(|| best.clone(), |(.., point)| point.clone())
+}
+
+fn front(known: &BTreeMap<Point, Result<Score, String>>) -> Vec<(Point, Score)> {
+    let possible = known.iter().filter_map(|(point, score)| {
+        let score = *score.as_ref().ok()?;
+        Some((point, score, score.per_sample?.get()))
+    });
+    let mut all: Vec<_> = possible.collect();
+    all.sort_by(|a, b| {
+        a.1.makespan
+            .get()
+            .total_cmp(&b.1.makespan.get())
+            .then(a.2.total_cmp(&b.2))
+            .then(a.0.cmp(b.0))
+    });
+    let mut front: Vec<(Point, Score)> = Vec::new();
+    let mut least = f64::INFINITY;
+    for (point, score, usd) in all {
+        if usd < least {
+            least = usd;
+            front.push((point.clone(), score));
+        }
+    }
+    front
+}

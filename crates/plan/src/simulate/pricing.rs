@@ -1,0 +1,127 @@
+//! What steps cost where their files are: once for all that stay where the choice wants them, and
+//! at the moment for those that spilled or have copies nearer by.
+
+use super::copies::Near;
+use super::{Held, Running, Sim, StepWork, Watch};
+use crate::scene::NotPossible;
+use crate::share::Flows;
+use forebay_model::ByteCount;
+use forebay_model::workload::Access;
+
+impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
+    /// Prices every step as if nothing spilled: most never find it otherwise.
+    pub(super) fn price_all(&mut self) {
+        let speed = self.scene.nodes.speed;
+        let mut number = 0;
+        for task in &self.scene.workload.tasks {
+            for step in &task.steps {
+                let first = self.scene.first_access[number] as usize;
+                self.cost.start(step.compute.get() / speed);
+                let mut varies = self.scene.nodes.memory.is_some();
+                for (offset, access) in step.accesses.iter().enumerate() {
+                    let set = self.scene.accesses[first + offset].set;
+                    let home =
+                        &self.homes.of_class[self.scene.workload.files[set as usize].class.index()];
+                    let row =
+                        if self.scene.made[set as usize] { home.row } else { self.homes.project };
+                    varies |= home.cache.is_some();
+                    let storage = self.scene.tiers[row].storage;
+                    self.cost.add((self.scene, &self.lanes), home, storage, access, 1.0, false);
+                }
+                self.works.push(StepWork {
+                    shape: self.shapes.of(self.cost.alone, &self.cost.asks, &self.lanes.limited),
+                    alone: self.cost.alone,
+                    compute: self.cost.compute,
+                    varies,
+                });
+                number += 1;
+            }
+        }
+    }
+
+    /// A step begins: takes room for what it writes, counts its bytes, and says what it costs.
+    pub(super) fn enter(
+        &mut self,
+        flow: u32,
+        running: Running,
+        step: u32,
+    ) -> Result<StepWork, NotPossible> {
+        let (pipeline, task) = self.of(running.run);
+        let scene = self.scene;
+        let accesses = &scene.workload.tasks[task as usize].steps[running.step as usize].accesses;
+        let first = scene.first_access[step as usize] as usize;
+        for offset in 0..accesses.len() {
+            let row = scene.accesses[first + offset];
+            if row.grows > 0 {
+                self.grow(running, row.set, row.grows)?;
+            }
+        }
+        let mut work = self.works[step as usize];
+        let varies = work.varies || self.spilled;
+        if varies {
+            self.cost.start(work.compute);
+        }
+        for (offset, access) in accesses.iter().enumerate() {
+            let row = scene.accesses[first + offset];
+            let near =
+                if work.varies { self.near(flow, running, row.set, access) } else { Near::Home };
+            self.touch((pipeline, row.set), access, row.operations, varies, near);
+        }
+        if varies {
+            work.alone = self.cost.alone;
+            work.shape = self.shapes.of(self.cost.alone, &self.cost.asks, &self.lanes.limited);
+        }
+        Ok(work)
+    }
+
+    /// Counts an access where its files are, and prices it if that is not done yet.
+    fn touch(
+        &mut self,
+        (pipeline, set): (u32, u32),
+        access: &Access,
+        operations: f64,
+        price: bool,
+        near: Near,
+    ) {
+        let scene = self.scene;
+        let class = scene.workload.files[set as usize].class.index();
+        let home = self.homes.of_class[class];
+        let made = scene.made[set as usize];
+        let held = if made { self.held[self.held(pipeline, set)] } else { Held::default() };
+        let row = match near {
+            Near::Copy(row) => row,
+            Near::Home | Near::Memory if made => home.row,
+            Near::Home | Near::Memory => self.homes.project,
+        };
+        let away = match (home.spill, held.spilled) {
+            (Some(row), spilled) if spilled > 0 => {
+                Some((row, spilled as f64 / (held.home + spilled) as f64))
+            }
+            _ => None,
+        };
+        let share = away.map_or(0.0, |(_, share)| share);
+        let mut part = (access.read, access.written);
+        let in_memory = near == Near::Memory;
+        if let Some((row, share)) = away {
+            let of = |bytes: ByteCount| ByteCount((bytes.get() as f64 * share) as u64);
+            let (read, written) = (of(access.read), of(access.written));
+            part = (access.read - read, access.written - written);
+            let tier = &mut self.tiers[row];
+            tier.read_bytes += read;
+            tier.written_bytes += written;
+            tier.operations += operations * share;
+            if price {
+                let storage = scene.tiers[row].storage;
+                self.cost.add((scene, &self.lanes), &home, storage, access, share, in_memory);
+            }
+        }
+        let tier = &mut self.tiers[row];
+        tier.read_bytes += part.0;
+        tier.written_bytes += part.1;
+        tier.operations += operations * (1.0 - share);
+        if price {
+            let storage = scene.tiers[row].storage;
+            self.cost.add((scene, &self.lanes), &home, storage, access, 1.0 - share, in_memory);
+        }
+    }
+}

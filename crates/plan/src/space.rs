@@ -1,0 +1,107 @@
+//! What a search may choose from: for each class of files some placements, and for all together
+//! some frames (nodes, pipelines, order, pools).
+//!
+//! What can't work is never in it: a home on one node's disk for files that another node reads, a
+//! new home for files that are there before the run, two tiers with packed files. What it is not:
+//! an opinion; the first placement of each class is "in place", and nothing says which is better.
+
+mod facts;
+mod frames;
+mod options;
+
+pub use facts::{ClassFacts, facts};
+pub use frames::{Frame, Frames};
+
+use crate::Choice;
+use forebay_model::{Home, Layout, Placement, Site, TierId, Workload};
+
+/// All that may be chosen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Space {
+    /// Where the project is.
+    pub project: TierId,
+    /// For each class its placements; the first is in place.
+    pub options: Vec<Vec<Placement>>,
+    /// Everything else; the first is what there would be without a plan.
+    pub frames: Vec<Frame>,
+    /// What is left out, and why: for people.
+    pub left_out: Vec<String>,
+}
+
+/// One choice of a space: which frame, and for each class which placement.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Point {
+    /// A place in [`Space::frames`].
+    pub frame: usize,
+    /// Places in [`Space::options`].
+    pub picks: Vec<u8>,
+}
+
+impl Space {
+    /// All placements of all classes that may work on this site, with these frames.
+    pub fn new(site: &Site, workload: &Workload, project: &TierId, frames: &Frames) -> Self {
+        let mut left_out = Vec::new();
+        let frames = frames.all(site);
+        let nodes = frames.iter().map(|frame| frame.nodes).max().unwrap_or(1);
+        let facts = facts(workload);
+        let tiers = options::tiers(site, project, &mut left_out);
+        let options = facts.iter().map(|class| options::of(class, &tiers, nodes)).collect();
+        Self { project: project.clone(), options, frames, left_out }
+    }
+
+    /// Everything in place, in the first frame.
+    pub fn as_it_is(&self) -> Point {
+        Point { frame: 0, picks: vec![0; self.options.len()] }
+    }
+
+    /// Classes with more than one placement.
+    pub fn free(&self) -> Vec<usize> {
+        (0..self.options.len()).filter(|class| self.options[*class].len() > 1).collect()
+    }
+
+    /// The placement that a point has for a class.
+    pub fn placement(&self, point: &Point, class: usize) -> &Placement {
+        &self.options[class][usize::from(point.picks[class])]
+    }
+
+    /// The choice that a point means.
+    pub fn choice(&self, point: &Point) -> Choice {
+        let frame = &self.frames[point.frame];
+        let classes = 0..self.options.len();
+        Choice {
+            placements: classes.map(|class| self.placement(point, class).clone()).collect(),
+            project: self.project.clone(),
+            pools: frame.pools.clone(),
+            nodes: frame.nodes,
+            slots: frame.slots,
+            pipelines: frame.pipelines,
+            stagger: frame.stagger,
+            policy: frame.policy,
+            spot: None,
+            low: frame.low.clone(),
+        }
+    }
+
+    /// Whether rules could say this: all packed files are on one tier.
+    pub fn fits_together(&self, point: &Point) -> bool {
+        let classes = 0..self.options.len();
+        let mut packed = classes.map(|class| self.placement(point, class)).filter_map(pack_of);
+        let first = packed.next();
+        packed.all(|tier| Some(tier) == first)
+    }
+
+    /// How many classes are not in place.
+    pub fn moved(&self, point: &Point) -> usize {
+        point.picks.iter().filter(|pick| **pick > 0).count()
+    }
+}
+
+fn pack_of(placement: &Placement) -> Option<&TierId> {
+    match &placement.home {
+        Home::Tier(tier) if placement.layout == Layout::Packed => Some(tier),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

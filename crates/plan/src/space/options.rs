@@ -1,0 +1,103 @@
+//! Which placements a class may have.
+
+use super::facts::ClassFacts;
+use forebay_model::{
+    After, Ahead, ByteCount, Cache, Fsync, Full, Home, Layout, Placement, Reach, Site, Tier, TierId,
+};
+
+/// Files that are smaller on average may be packed: the volume keeps larger ones apart anyway.
+const PACKED_BYTES_MAX: u64 = 128 << 10;
+/// Fewer files are no storm.
+const PACKED_FILES_MIN: u64 = 100;
+
+/// A tier that files can go to: the names that homes and copies have there, which are different
+/// where the tier has a pool for copies.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    home: TierId,
+    copies: TierId,
+    reach: Reach,
+    room: Option<ByteCount>,
+}
+
+/// The tiers beside the project's.
+pub(super) fn tiers(site: &Site, project: &TierId, left_out: &mut Vec<String>) -> Vec<Target> {
+    let here = site.tier(project).map_or(project, Tier::whole);
+    let mut targets = Vec::new();
+    for tier in site.tiers().filter(|tier| tier.pool_of.is_none() && &tier.id != here) {
+        if tier.profile.is_none() {
+            left_out.push(format!("tier {} has no profile: `forebay probe` makes one", tier.id));
+            continue;
+        }
+        let parts = || site.tiers().filter(|part| part.whole() == &tier.id);
+        let copies = parts().find(|part| is_for_copies(&part.id)).map_or(&tier.id, |part| &part.id);
+        let homes = parts().filter(|part| &part.id != copies || part.pool_of.is_none());
+        let home = homes.max_by_key(|part| part.capacity.unwrap_or(ByteCount(u64::MAX)));
+        let home = home.unwrap_or(tier);
+        let room = parts()
+            .map(|part| part.capacity)
+            .try_fold(ByteCount::ZERO, |sum, part| part.map(|capacity| sum + capacity));
+        targets.push(Target {
+            home: home.id.clone(),
+            copies: copies.clone(),
+            reach: tier.reach,
+            room,
+        });
+    }
+    targets
+}
+
+/// A pool that somebody set apart for copies says so in its name.
+pub(super) fn is_for_copies(pool: &TierId) -> bool {
+    pool.as_str().split_once('.').is_some_and(|(_, name)| name.contains("cache"))
+}
+
+/// In place first, then all that may work for this class.
+pub(super) fn of(class: &ClassFacts, targets: &[Target], nodes: u32) -> Vec<Placement> {
+    let mut options = vec![in_place()];
+    for target in targets {
+        let fits = target.room.is_none_or(|room| class.largest <= room);
+        if !fits || class.files == 0 {
+            continue;
+        }
+        // Rules decide when a file is made: what is there before the run stays where it is. What
+        // is on one node's disk is lost to tasks on other nodes.
+        let reached = target.reach != Reach::Node || nodes == 1 || class.private;
+        if class.made && reached {
+            options.push(home(&target.home, Layout::Plain));
+            let small = class.bytes.get() / class.files <= PACKED_BYTES_MAX;
+            if small && class.files >= PACKED_FILES_MIN && target.reach == Reach::Node {
+                options.push(home(&target.home, Layout::Packed));
+            }
+        }
+        // Copies are of files that nobody writes; and a copy on storage that no node has at hand
+        // is no copy.
+        if !class.written && class.read && target.reach != Reach::World {
+            options.push(cached(&target.copies, Ahead::OnOpen));
+            options.push(cached(&target.copies, Ahead::AtStart));
+        }
+    }
+    options
+}
+
+/// What happens without a rule.
+pub(crate) fn in_place() -> Placement {
+    Placement {
+        home: Home::Here,
+        layout: Layout::Plain,
+        full: Full::Spill,
+        fsync: Fsync::Durable,
+        after: After::Restore,
+        publish: None,
+        cache: None,
+        rule: None,
+    }
+}
+
+fn home(tier: &TierId, layout: Layout) -> Placement {
+    Placement { home: Home::Tier(tier.clone()), layout, ..in_place() }
+}
+
+fn cached(tier: &TierId, ahead: Ahead) -> Placement {
+    Placement { cache: Some(Cache { tier: tier.clone(), ahead }), ..in_place() }
+}

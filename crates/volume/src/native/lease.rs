@@ -1,0 +1,108 @@
+//! Whether anybody has a file open or mapped, inside, outside or past us: a lease (fcntl(2),
+//! `F_SETLEASE`) is granted only if nobody has, and the kernel says when somebody is about to.
+//!
+//! What we know of opens is not enough: a mapping made in passthrough outlives the last close that
+//! we are told of, and who is outside tells us nothing.
+
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use rustix::io::Errno;
+
+const SETLEASE: libc::c_int = libc::F_SETLEASE;
+const GETLEASE: libc::c_int = libc::F_GETLEASE;
+/// `F_SETSIG`, which not all C libraries name.
+const SETSIG: libc::c_int = 10;
+
+/// What came of asking for a lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Leased {
+    /// Nobody else has the file open.
+    Alone,
+    /// Somebody has.
+    Busy,
+    /// This file system has none, or not for us.
+    Unknown,
+}
+
+/// Asks to be told before anybody opens the file; refused if somebody has it open already.
+pub(super) fn alone(file: BorrowedFd<'_>) -> Leased {
+    // A lease that breaks is looked for. Its signal is one that nobody minds: the usual one would end
+    // a process that knows nothing of it.
+    // SAFETY: plain numbers and a live descriptor.
+    unsafe { libc::fcntl(file.as_raw_fd(), SETSIG, libc::SIGURG) };
+    match set(file, libc::F_WRLCK) {
+        Ok(()) => Leased::Alone,
+        Err(Errno::AGAIN) => Leased::Busy,
+        Err(_) => Leased::Unknown,
+    }
+}
+
+/// Readers may come; writers wait for us, and are seen.
+pub(super) fn let_readers(file: BorrowedFd<'_>) {
+    let _ = set(file, libc::F_RDLCK);
+}
+
+/// Whether nobody waits to write.
+pub(super) fn is_kept(file: BorrowedFd<'_>) -> bool {
+    // SAFETY: a live descriptor; no third argument.
+    let lease = unsafe { libc::fcntl(file.as_raw_fd(), GETLEASE) };
+    lease != libc::F_UNLCK
+}
+
+/// Whoever waits may go on.
+pub(super) fn give_up(file: BorrowedFd<'_>) {
+    let _ = set(file, libc::F_UNLCK);
+}
+
+fn set(file: BorrowedFd<'_>, kind: libc::c_int) -> Result<(), Errno> {
+    // SAFETY: plain numbers and a live descriptor.
+    match unsafe { libc::fcntl(file.as_raw_fd(), SETLEASE, kind) } {
+        0 => Ok(()),
+        _ => {
+            let error = std::io::Error::last_os_error();
+            Err(Errno::from_io_error(&error).unwrap_or(Errno::IO))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! If these fail, a file is moved under the hands of whoever writes it through a mapping.
+    use std::os::fd::AsFd;
+
+    use super::*;
+
+    #[test]
+    fn who_has_a_file_open_or_mapped_is_seen() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("f");
+        std::fs::write(&path, [1; 100]).expect("written");
+        let file = std::fs::File::open(&path).expect("opens");
+        let other = std::fs::File::options().read(true).write(true).open(&path).expect("opens");
+        if alone(file.as_fd()) == Leased::Unknown {
+            return;
+        }
+        // SAFETY: a fresh mapping of one page, which nobody else uses.
+        let page = unsafe {
+            let (prot, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
+            libc::mmap(std::ptr::null_mut(), 4096, prot, flags, other.as_raw_fd(), 0)
+        };
+        assert_eq!(alone(file.as_fd()), Leased::Busy);
+        drop(other);
+        assert_eq!(alone(file.as_fd()), Leased::Busy, "it is mapped still");
+        // SAFETY: the mapping made above.
+        unsafe { libc::munmap(page, 4096) };
+        assert_eq!(alone(file.as_fd()), Leased::Alone);
+        let_readers(file.as_fd());
+        let reader = std::fs::File::open(&path).expect("readers may come");
+        assert_eq!(alone(file.as_fd()), Leased::Busy);
+        drop(reader);
+        assert!(is_kept(file.as_fd()));
+        let write = rustix::fs::OFlags::WRONLY | rustix::fs::OFlags::NONBLOCK;
+        let mode = rustix::fs::Mode::empty();
+        assert_eq!(rustix::fs::open(&path, write, mode).err(), Some(Errno::AGAIN));
+        assert!(!is_kept(file.as_fd()), "a writer waits");
+        give_up(file.as_fd());
+        assert!(rustix::fs::open(&path, write, mode).is_ok());
+    }
+}

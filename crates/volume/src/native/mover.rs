@@ -1,0 +1,174 @@
+//! The thread that moves files to where their rules send them, some moments after their last close
+//! (`moving`, `moves`). Nobody waits for it, and what it can't do is done when the run ends.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Weak};
+
+use rustix::fs::{OFlags, fsync};
+use rustix::io::Errno;
+
+use super::moves::{LATER_NANOS, Moves, SETTLE_NANOS, Waiting};
+use super::moving::{Begun, Moved};
+use super::placed::boot_nanos;
+use super::{Native, Node, ROOT, reopen};
+use crate::tiers::Passage;
+
+/// Files and bytes that get their names before these are made safe together.
+const BATCH: (usize, u64) = (64, 64 << 20);
+
+/// Ends all when the thread ends, however it does: whoever brings files home must not wait for it.
+struct Last(Arc<Moves>);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        self.0.abandon();
+    }
+}
+
+impl Native {
+    /// Starts the thread, if rules send files anywhere.
+    pub(crate) fn start_moving(self: &Arc<Native>) {
+        if !self.tiers.as_ref().is_some_and(|tiers| tiers.moves()) {
+            return;
+        }
+        let (native, moves) = (Arc::downgrade(self), Arc::clone(&self.moves));
+        let work = move || {
+            let last = Last(moves);
+            while last.0.sleep(boot_nanos) {
+                let Some(native) = Weak::upgrade(&native) else { return };
+                native.move_due(boot_nanos());
+            }
+        };
+        // Without it, files come home when the run ends.
+        if std::thread::Builder::new().name("forebay-move".into()).spawn(work).is_err() {
+            self.moves.abandon();
+        }
+    }
+
+    /// The end: no file is moved any more, and none is on its way.
+    pub(crate) fn end_moves(&self) {
+        self.moves.end();
+    }
+
+    /// A file may belong elsewhere, and nobody has it open: it is moved when it has settled.
+    pub(super) fn may_belong_elsewhere(&self, node: &Node) {
+        let Some(tiers) = self.tiers.as_ref().filter(|tiers| tiers.moves()) else { return };
+        let renamed = node.renamed.load(std::sync::atomic::Ordering::Relaxed);
+        if renamed || tiers.drains() && node.placed.is_some() {
+            self.want_moved(node.id, boot_nanos() + SETTLE_NANOS);
+        }
+    }
+
+    fn want_moved(&self, id: u64, due: u64) {
+        let held = self.hold_way(id);
+        if !held.is_empty()
+            && let Some(before) = self.moves.want(due, Waiting { node: id, held })
+        {
+            self.let_go(&before);
+        }
+    }
+
+    /// Keeps a file and the directories above it known, whatever the kernel forgets meanwhile.
+    fn hold_way(&self, id: u64) -> Vec<u64> {
+        let (mut held, mut next) = (Vec::new(), Some(id));
+        while let Some(id) = next.filter(|id| *id != ROOT && held.len() < 4096) {
+            if !self.table.hold(id) {
+                break;
+            }
+            held.push(id);
+            next = self.table.get(id).and_then(|node| node.name()).map(|(parent, _)| parent);
+        }
+        held
+    }
+
+    fn let_go(&self, waiting: &Waiting) {
+        waiting.held.iter().for_each(|id| self.forget(*id, 1));
+    }
+
+    /// Moves all files that have settled by `now`.
+    pub(crate) fn move_due(&self, now: u64) {
+        let Some(tiers) = &self.tiers else { return };
+        loop {
+            // Where room is missing, nothing has to settle.
+            let by = if tiers.is_pressed() { now.saturating_add(SETTLE_NANOS) } else { now };
+            let (mut batch, mut bytes) = (Vec::new(), 0);
+            while batch.len() < BATCH.0 && bytes < BATCH.1 && !self.moves.is_over() {
+                let Some(waiting) = self.moves.next(by) else { break };
+                let again = match self.move_one(waiting.node) {
+                    Ok(Some(moved)) => {
+                        bytes += moved.bytes();
+                        batch.push(moved);
+                        None
+                    }
+                    Ok(None) => None,
+                    Err(Errno::CANCELED | Errno::AGAIN | Errno::STALE) => Some(SETTLE_NANOS),
+                    Err(_) => Some(LATER_NANOS),
+                };
+                if let Some(after) = again {
+                    self.want_moved(waiting.node, now.saturating_add(after));
+                }
+                self.let_go(&waiting);
+            }
+            if batch.is_empty() {
+                return;
+            }
+            self.finish(&batch);
+        }
+    }
+
+    fn move_one(&self, id: u64) -> super::Result<Option<Moved>> {
+        let Some(tiers) = &self.tiers else { return Ok(None) };
+        let moving = match self.begin_move(id)? {
+            Begun::No => return Ok(None),
+            Begun::Later => return Err(Errno::AGAIN),
+            Begun::Yes(moving) => moving,
+        };
+        let go = || {
+            let passage = self.passage()?;
+            let carried = Native::carry(tiers, passage, &moving, &|| self.moves.is_over())?;
+            self.land(passage, &moving, &carried)
+        };
+        let done = go();
+        if let Err(error) = done {
+            self.end_move(&moving);
+            if error != Errno::CANCELED {
+                log::warn!("{} stays where it is for now: {error}", moving.path());
+            }
+        }
+        done.map(Some)
+    }
+
+    /// The way that files take, made when the first goes.
+    pub(super) fn passage(&self) -> super::Result<&Passage> {
+        if let Some(passage) = self.passage.get() {
+            return Ok(passage);
+        }
+        let root = self.dir_fd(ROOT)?;
+        let passage = Passage::open(root.as_fd())?;
+        Ok(self.passage.get_or_init(|| passage))
+    }
+
+    /// Makes the names of moved files safe, then lets go what they were.
+    fn finish(&self, batch: &[Moved]) {
+        let mut safe: Vec<(*const OwnedFd, bool)> = Vec::new();
+        let mut all = true;
+        for moved in batch {
+            let dir = Arc::as_ptr(&moved.dir);
+            let known = safe.iter().find(|(other, _)| *other == dir).map(|(_, safe)| *safe);
+            let is_safe = !moved.safe
+                || known.unwrap_or_else(|| {
+                    let how = OFlags::RDONLY | OFlags::DIRECTORY;
+                    let done = reopen(moved.dir.as_fd(), how).and_then(fsync);
+                    safe.push((dir, done.is_ok()));
+                    done.inspect_err(|error| log::error!("making a name durable: {error}")).is_ok()
+                });
+            if is_safe {
+                self.leave_behind(moved);
+            }
+            all &= is_safe;
+        }
+        if let Some(passage) = self.passage.get().filter(|_| all) {
+            passage.arrived();
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Where the bytes of a file are that a rule sent to a tier. That may change while nobody has the
+//! file open (`native::moving`), so whoever asks gets what is so now, and keeps it.
+
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+
+use crate::tiers::Placed;
+
+/// The body of a file, if it has one on a tier.
+#[derive(Debug, Default)]
+pub(crate) struct Slot(RwLock<Option<Arc<Placed>>>);
+
+impl Slot {
+    pub(crate) fn get(&self) -> Option<Arc<Placed>> {
+        self.0.read().clone()
+    }
+
+    pub(crate) fn is_some(&self) -> bool {
+        self.0.read().is_some()
+    }
+
+    /// The body, which is this one if none was known.
+    pub(super) fn get_or_init(&self, placed: &Arc<Placed>) -> Arc<Placed> {
+        Arc::clone(self.0.write().get_or_insert_with(|| Arc::clone(placed)))
+    }
+
+    pub(super) fn set(&self, placed: Option<Arc<Placed>>) {
+        *self.0.write() = placed;
+    }
+}

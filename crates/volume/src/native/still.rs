@@ -1,0 +1,72 @@
+//! Keeping files still while one of them changes its place: each request holds the files and
+//! directories that it names, many at a time, and who moves a file holds it and its directory alone,
+//! for the moment of one rename.
+//!
+//! Who moves never waits for long: a request that takes its time is nobody's to stop.
+
+use std::time::Duration;
+
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// Numbers share locks: a few more wait for a moment, and no number has one of its own to keep.
+const STRIPES: usize = 64;
+/// How long who moves a file waits for requests; those that come meanwhile wait as long.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+#[derive(Debug)]
+pub(crate) struct Still([RwLock<()>; STRIPES]);
+
+/// Held by a request.
+pub(crate) type Stays<'a> = [Option<RwLockReadGuard<'a, ()>>; 2];
+/// Held by who moves a file.
+pub(super) type Alone<'a> = [Option<RwLockWriteGuard<'a, ()>>; 2];
+
+impl Default for Still {
+    fn default() -> Still {
+        Still(std::array::from_fn(|_| RwLock::new(())))
+    }
+}
+
+impl Still {
+    /// A request is about these.
+    pub(crate) fn stay(&self, one: u64, other: Option<u64>) -> Stays<'_> {
+        let (one, other) = stripes(one, other.unwrap_or(one));
+        [Some(self.0[one].read()), other.map(|other| self.0[other].read())]
+    }
+
+    /// Nobody else is about these now; `None`: somebody is.
+    pub(super) fn alone(&self, one: u64, other: u64) -> Option<Alone<'_>> {
+        let (one, other) = stripes(one, other);
+        let first = self.0[one].try_write_for(PATIENCE)?;
+        let second = match other {
+            Some(other) => Some(self.0[other].try_write_for(PATIENCE)?),
+            None => None,
+        };
+        Some([Some(first), second])
+    }
+}
+
+/// In one order, and none twice.
+fn stripes(one: u64, other: u64) -> (usize, Option<usize>) {
+    let (one, other) = (one as usize % STRIPES, other as usize % STRIPES);
+    (one.min(other), (one != other).then_some(one.max(other)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_share_and_who_moves_is_alone() {
+        let still = Still::default();
+        let one = still.stay(1, Some(2));
+        let another = still.stay(2, Some(1));
+        assert!(still.alone(2, 9).is_none() && still.alone(9, 2 + STRIPES as u64).is_none());
+        drop((one, another));
+        let alone = still.alone(2, 9).expect("nobody is there");
+        assert!(still.0[2].try_read().is_none() && still.0[9].try_read().is_none());
+        assert!(still.0[1].try_read().is_some());
+        drop(alone);
+        assert!(still.alone(3, 3 + STRIPES as u64).is_some(), "two numbers of one stripe");
+    }
+}

@@ -1,0 +1,289 @@
+//! Moving a file while the run goes on: home from its tier, or to where the rule of its new name
+//! sends it. Here are the bytes: the file is made whole where it goes, under a name that nobody
+//! knows, and safe. That it gets its name by one rename, while nobody uses it, is for
+//! `native::moving`.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use forebay_model::{After, Drain, Fsync, Home, Layout, Placement};
+use rustix::fs::{
+    AtFlags, Gid, Mode, OFlags, Statx, Uid, chownat, fsync, openat, renameat, symlinkat, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::home::attributes::attributes;
+use super::home::copy::{Step, bytes};
+use super::passage::Passage;
+use super::syncing::Which;
+use super::{Placed, Tiers};
+use crate::native::{Identity, stat_of};
+
+/// The unit in which file systems give room.
+const BLOCK: u64 = 4096;
+
+/// Where a file is to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Goal {
+    /// Home, as a plain file.
+    Place,
+    /// To the tier with this room.
+    Room(usize),
+}
+
+/// A file that is to be moved, and how.
+#[derive(Debug)]
+pub(crate) struct Cargo {
+    /// Its bytes, open to read.
+    pub(crate) file: OwnedFd,
+    /// Their attributes when it was opened.
+    pub(crate) stat: Statx,
+    pub(crate) mode: u32,
+    /// Below the covered directory.
+    pub(crate) path: Vec<u8>,
+    pub(crate) name: CString,
+    /// The body that it has now.
+    pub(crate) from: Option<Arc<Placed>>,
+    pub(crate) goal: Goal,
+    /// It is to be safe from a power failure before it has its name.
+    pub(crate) safe: bool,
+}
+
+/// A file that is whole where it goes, and has no name there yet.
+#[derive(Debug)]
+pub(crate) struct Carried {
+    /// In the passage: the file, or the link to its body.
+    name: CString,
+    /// The body, and the bytes that were set apart for it.
+    body: Option<(usize, CString, u64)>,
+}
+
+impl Tiers {
+    /// Files move while the run goes on.
+    pub(crate) fn moves(&self) -> bool {
+        self.rules.is_some()
+    }
+
+    /// Files come home from their tier while the run goes on.
+    pub(crate) fn drains(&self) -> bool {
+        self.rules.as_ref().is_some_and(|rules| rules.drains())
+    }
+
+    /// Some tier that drains has little room left: what waits to come home should not wait.
+    pub(crate) fn is_pressed(&self) -> bool {
+        self.drains() && self.rooms.iter().any(|room| room.writable && room.is_pressed())
+    }
+
+    /// Where a file is to go that nobody uses, and how safe its bytes are to be; `None`: it stays.
+    pub(crate) fn goal(&self, path: &[u8], placed: Option<&Placed>) -> Option<(Goal, bool)> {
+        let rule = match placed {
+            Some(placed) => self.rule_of(path, || placed.maker()),
+            None => self.rule(path),
+        }?;
+        let safe = rule.fsync != Fsync::Scratch;
+        let goal = match (&rule.home, placed) {
+            (Home::Here, Some(_)) => Goal::Place,
+            (Home::Here, None) => return None,
+            // A log is no place for what is a file already.
+            (Home::Tier(_), _) if rule.layout == Layout::Packed => return None,
+            (Home::Tier(_), Some(_)) if rule.drain == Drain::Closed => Goal::Place,
+            (Home::Tier(tier), Some(placed)) if self.room(placed).tier == *tier => return None,
+            (Home::Tier(_), None) if !stays_on_its_tier(rule) => return None,
+            (Home::Tier(tier), _) => {
+                let fits =
+                    |room: &super::Room| room.tier == *tier && room.writable && !room.is_full();
+                Goal::Room(self.rooms.iter().position(fits)?)
+            }
+        };
+        Some((goal, safe))
+    }
+
+    /// Whether no sync of a body is still to be carried out, or failed.
+    pub(crate) fn is_synced(&self, placed: &Placed) -> bool {
+        self.syncing.is_settled(&Which::Body(placed.room, placed.key.clone()))
+    }
+
+    /// Makes the file where it is to go. `step` hears of bytes, and may end it.
+    ///
+    /// # Errors
+    /// The file systems', ENOSPC where the tier has no room; nothing is left then.
+    pub(crate) fn carry(
+        &self,
+        passage: &Passage,
+        cargo: &Cargo,
+        step: Step<'_>,
+    ) -> Result<Carried, Errno> {
+        match cargo.goal {
+            Goal::Place => self.carry_home(passage, cargo, step),
+            Goal::Room(number) => self.carry_to(passage, cargo, number, step),
+        }
+    }
+
+    fn carry_home(
+        &self,
+        passage: &Passage,
+        cargo: &Cargo,
+        step: Step<'_>,
+    ) -> Result<Carried, Errno> {
+        let placed = cargo.from.as_ref().ok_or(Errno::INVAL)?;
+        let name = passing(placed.room, &placed.key);
+        let carried = Carried { name, body: None };
+        let _ = unlinkat(passage.dir(), &carried.name, AtFlags::empty());
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = openat(passage.dir(), &carried.name, flags, Mode::RUSR | Mode::WUSR)?;
+        let done = fill(&file, cargo, step)
+            .and_then(|()| self.note(passage, placed.room, &placed.key, cargo));
+        match done {
+            Ok(()) => Ok(carried),
+            Err(error) => {
+                self.drop_carried(passage, &carried);
+                Err(error)
+            }
+        }
+    }
+
+    fn carry_to(
+        &self,
+        passage: &Passage,
+        cargo: &Cargo,
+        number: usize,
+        step: Step<'_>,
+    ) -> Result<Carried, Errno> {
+        let room = &self.rooms[number];
+        // A file with holes takes less than its size, and its copy has its holes.
+        let bytes = (cargo.stat.stx_blocks * 512).div_ceil(BLOCK).max(1) * BLOCK;
+        if !room.reserve(bytes) {
+            return Err(Errno::NOSPC);
+        }
+        let key = room.copy_name(cargo.name.to_bytes());
+        let name = passing(number, &key);
+        let carried = Carried { name, body: Some((number, key.clone(), bytes)) };
+        let make = || {
+            let file = room.begin_body(&key)?;
+            fill(&file, cargo, step)?;
+            // Both, for either may be the one that is left without a link.
+            self.note(passage, number, &key, cargo)?;
+            if let Some(placed) = &cargo.from {
+                self.note(passage, placed.room, &placed.key, cargo)?;
+            }
+            let stat = stat_of(file.as_fd(), c"")?;
+            let _ = unlinkat(passage.dir(), &carried.name, AtFlags::empty());
+            symlinkat(room.target(&key), passage.dir(), &carried.name)?;
+            // A link stands for a body of its owner's alone.
+            let (uid, gid) = (Uid::from_raw(stat.stx_uid), Gid::from_raw(stat.stx_gid));
+            let flags = AtFlags::SYMLINK_NOFOLLOW;
+            chownat(passage.dir(), &carried.name, Some(uid), Some(gid), flags)?;
+            room.name_body(&key)?;
+            if cargo.safe { fsync(room.root()) } else { Ok(()) }
+        };
+        match make() {
+            Ok(()) => Ok(carried),
+            Err(error) => {
+                self.drop_carried(passage, &carried);
+                Err(error)
+            }
+        }
+    }
+
+    fn note(&self, passage: &Passage, room: usize, key: &CStr, cargo: &Cargo) -> Result<(), Errno> {
+        let noted = passage.note(self.rooms[room].target(key).to_bytes(), &cargo.path);
+        noted.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+    }
+
+    /// Which file a carried one will be.
+    pub(crate) fn identity_of(
+        &self,
+        passage: &Passage,
+        carried: &Carried,
+    ) -> Result<Identity, Errno> {
+        stat_of(passage.dir().as_fd(), &carried.name).map(|stat| Identity::of(&stat))
+    }
+
+    /// Gives a carried file the name of the one that it was made from; tells its body.
+    ///
+    /// # Errors
+    /// The file system's; nothing has changed then.
+    pub(crate) fn name_carried(
+        &self,
+        passage: &Passage,
+        carried: &Carried,
+        dir: BorrowedFd<'_>,
+        name: &CStr,
+    ) -> Result<Option<Placed>, Errno> {
+        renameat(passage.dir(), &carried.name, dir, name)?;
+        let Some((number, key, reserved)) = &carried.body else { return Ok(None) };
+        let placed = Placed::new(*number, key.clone());
+        placed.charged.store(*reserved, Relaxed);
+        if let Ok(body) = self.stat(&placed) {
+            self.charge(&placed, body.stx_blocks * 512);
+        }
+        Ok(Some(placed))
+    }
+
+    /// Takes away what was carried for nothing.
+    pub(crate) fn drop_carried(&self, passage: &Passage, carried: &Carried) {
+        let _ = unlinkat(passage.dir(), &carried.name, AtFlags::empty());
+        if let Some((number, key, reserved)) = &carried.body {
+            let room = &self.rooms[*number];
+            room.remove_copy(key);
+            let _ = room.remove(key);
+            room.charge(*reserved, 0);
+        }
+    }
+
+    /// A file has its name where it went, and that is safe: the body that it had goes.
+    pub(crate) fn leave_behind(&self, from: &Placed, to: Option<&Placed>, bytes: u64) {
+        match to {
+            Some(to) => self.pass_maker(from, to),
+            None => {
+                self.moved.0.fetch_add(1, Relaxed);
+                self.moved.1.fetch_add(bytes, Relaxed);
+            }
+        }
+        self.remove(from);
+    }
+
+    /// Files that came home so far, and their bytes.
+    pub(crate) fn moved(&self) -> (u64, u64) {
+        (self.moved.0.load(Relaxed), self.moved.1.load(Relaxed))
+    }
+}
+
+/// Whether a file in place may go where this rule says: not where it would be deleted, nor to come
+/// home again.
+fn stays_on_its_tier(rule: &Placement) -> bool {
+    rule.drain == Drain::End && rule.after != After::Discard
+}
+
+/// Bytes, then attributes, then both safe.
+fn fill(file: &OwnedFd, cargo: &Cargo, step: Step<'_>) -> Result<(), Errno> {
+    bytes(&cargo.file, file, step)?;
+    attributes(&cargo.file, file, cargo.mode)?;
+    step(0)?;
+    if cargo.safe { fsync(file) } else { Ok(()) }
+}
+
+/// The name that a file has on its way: two bodies, of whatever rooms, never have the same.
+fn passing(room: usize, key: &CStr) -> CString {
+    let mut name = format!("{room}.").into_bytes();
+    name.extend_from_slice(key.to_bytes());
+    CString::new(name).expect("a name holds no NUL")
+}
+
+impl Cargo {
+    /// Opens a body.
+    ///
+    /// # Errors
+    /// The tier's.
+    pub(crate) fn body(tiers: &Tiers, placed: &Placed) -> Result<(OwnedFd, u32), Errno> {
+        super::home::copy::readable(tiers, placed)
+    }
+
+    /// The name alone, of a path below the covered directory.
+    pub(crate) fn shown(&self) -> String {
+        std::path::Path::new(std::ffi::OsStr::from_bytes(&self.path)).display().to_string()
+    }
+}
