@@ -3,8 +3,10 @@
 mod attach;
 mod check;
 mod doctor;
+mod explain;
 mod import;
 mod mount;
+mod plan;
 mod restore;
 mod run;
 mod summary;
@@ -21,6 +23,10 @@ pub(crate) enum Command {
     Summary(summary::Args),
     /// Make a run file of the records that another tool kept of a run
     Import(import::Args),
+    /// Learn a workflow from its run, and find where its files should live
+    Plan(plan::Args),
+    /// Say in sentences why a plan is as it is, or where the time of a run went
+    Explain(explain::Args),
     /// Bring files that rules sent to other tiers back in place
     Restore(restore::Args),
     /// Look whether all files on other tiers are there and whole
@@ -44,6 +50,8 @@ impl Command {
             Command::Run(args) => run::run(args),
             Command::Summary(args) => summary::run(&args),
             Command::Import(args) => import::run(&args),
+            Command::Plan(args) => plan::run(&args),
+            Command::Explain(args) => explain::run(&args),
             Command::Restore(args) => restore::run(&args),
             Command::Check(args) => check::run(&args),
             Command::Mount(args) => mount::run(args),

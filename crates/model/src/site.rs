@@ -128,6 +128,20 @@ impl Site {
         self.nodes.as_ref()
     }
 
+    /// The site with one more tier, or with another one of that name.
+    #[must_use]
+    pub fn with(mut self, tier: Tier) -> Self {
+        self.tiers.insert(tier.id.clone(), tier);
+        self
+    }
+
+    /// The site with these machines.
+    #[must_use]
+    pub fn with_nodes(mut self, nodes: Nodes) -> Self {
+        self.nodes = Some(nodes);
+        self
+    }
+
     fn read(&mut self, entry: Entry<'_>, variable: Variables<'_>) -> Result<(), Flaw> {
         let id = TierId(name(entry)?.to_owned());
         let table = entry.table()?;

@@ -10,10 +10,9 @@ mod dual;
 mod floor;
 mod room;
 
-pub use floor::{Floor, Least, Profiles, Resource, Way};
-
+use crate::scene::Scene;
 use crate::space::{Frame, Space, facts};
-use forebay_model::{Site, Workload};
+use floor::{Floor, Resource};
 
 /// What a search wants small: `time * makespan` plus the tolls of all classes.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,11 +58,15 @@ pub struct Bounds {
     rooms: Vec<room::Room>,
     bytes: Vec<f64>,
     cores_of_node: f64,
+    /// Slots of the site that the workflow engine takes.
+    reserved: f64,
 }
 
 impl Bounds {
     /// Looks at each access of the workload with each placement of its class.
-    pub fn new(site: &Site, workload: &Workload, space: &Space, floor: &dyn Floor) -> Self {
+    pub fn new(scene: &Scene<'_>, space: &Space) -> Self {
+        let (site, workload) = (scene.site, scene.workload);
+        let floor = Floor::new(scene, &space.project);
         let zero = || space.options.iter().map(|all| vec![0.0; all.len()]).collect::<Vec<_>>();
         let mut bounds = Self {
             compute: Vec::new(),
@@ -75,11 +78,13 @@ impl Bounds {
             resources: Vec::new(),
             rooms: room::rooms(site, workload, space),
             bytes: facts(workload).iter().map(|class| class.bytes.get() as f64).collect(),
-            cores_of_node: site.nodes().map_or(f64::INFINITY, |nodes| f64::from(nodes.cores)),
+            cores_of_node: f64::from(scene.nodes.cores),
+            reserved: f64::from(scene.nodes.reserved),
         };
-        for (number, task) in workload.tasks.iter().enumerate() {
+        for task in &workload.tasks {
             let cores = f64::from(workload.kinds[task.kind.index()].cores);
-            bounds.compute.push(task.steps.iter().map(|step| step.compute.get()).sum());
+            let compute: f64 = task.steps.iter().map(|step| step.compute.get()).sum();
+            bounds.compute.push(compute / scene.nodes.speed);
             bounds.cores.push(cores);
             bounds.after.push(task.after.iter().map(|before| before.index()).collect());
             let mut parts: Vec<Part> = Vec::new();
@@ -91,8 +96,8 @@ impl Bounds {
                     parts.len() - 1
                 });
                 for (option, placement) in options.iter().enumerate() {
-                    let least = floor.least(number, access, placement);
-                    parts[at].seconds[option] += least.time.get();
+                    let least = floor.least(access, placement);
+                    parts[at].seconds[option] += least.seconds;
                     for (resource, amount) in least.uses {
                         bounds.take(resource, class, option, amount, &zero);
                     }
@@ -129,6 +134,12 @@ impl Bounds {
     /// Seconds of waiting that one pipeline has at least with this class in this placement.
     pub fn waiting(&self, class: usize, option: usize) -> f64 {
         self.work[class][option]
+    }
+
+    /// What this class alone adds to a goal with this placement, if its waits were in nobody's
+    /// shadow: for an order, not for a bound.
+    pub(crate) fn worth(&self, aim: &Aim, class: usize, option: usize) -> f64 {
+        aim.time * self.work[class][option] + aim.toll(class, option)
     }
 
     /// Bytes of this class that one pipeline has.
@@ -173,7 +184,7 @@ impl Bounds {
     fn rows(&self, frame: &Frame) -> impl Iterator<Item = Row<'_>> {
         let pipelines = f64::from(frame.pipelines);
         let nodes = f64::from(frame.nodes);
-        let width = nodes * f64::from(frame.slots);
+        let width = nodes * f64::from(frame.slots) - self.reserved;
         let cores = nodes * self.cores_of_node;
         let compute: f64 = self.compute.iter().sum();
         let core_compute: f64 = self.compute.iter().zip(&self.cores).map(|(c, n)| c * n).sum();

@@ -1,7 +1,10 @@
 //! What a plan decides: where each class of files lives, how many nodes, what runs when.
 
 use forebay_model::workload::{FileClass, TaskKindId};
-use forebay_model::{ByteCount, Placement, Rules, Seconds, Site, TierId, Workload};
+use forebay_model::{
+    After, ByteCount, Drain, Fsync, Full, Home, Layout, Placement, Rules, Seconds, Site, TierId,
+    Workload,
+};
 use std::collections::BTreeMap;
 
 /// One way to run a workload on a site.
@@ -69,4 +72,19 @@ pub struct PolicyId(pub &'static str);
 pub fn placements(rules: &Rules, workload: &Workload) -> Vec<Placement> {
     let place = |class: &FileClass| rules.place(&class.example, None).clone();
     workload.classes.iter().map(place).collect()
+}
+
+/// What happens to files that no rule is for.
+pub fn in_place() -> Placement {
+    Placement {
+        home: Home::Here,
+        layout: Layout::Plain,
+        full: Full::Spill,
+        fsync: Fsync::Durable,
+        after: After::Restore,
+        drain: Drain::End,
+        publish: None,
+        cache: None,
+        rule: None,
+    }
 }

@@ -5,15 +5,14 @@
 //! not: sure. Each result names its sheet, the day of it, and what in it nobody could verify.
 
 mod bill;
-mod evacuation;
 mod requests;
 mod used;
 
 pub use bill::{Cost, Line};
 
-use crate::{Choice, Outcome};
+use crate::{Choice, Homecoming, Outcome};
 use forebay_model::prices::{Per, Price, Prices};
-use forebay_model::{ByteCount, Site, Tier, TierId, Workload};
+use forebay_model::{Home, Placement, Site, Tier, TierId, Usd, Workload};
 use requests::Requests;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -50,6 +49,7 @@ pub struct Pricer<'a> {
     machine: Option<(String, &'a Price)>,
     /// Of each class, what one pipeline asks for.
     classes: Vec<Requests>,
+    homecoming: Homecoming<'a>,
 }
 
 impl<'a> Pricer<'a> {
@@ -81,14 +81,23 @@ impl<'a> Pricer<'a> {
             return Err(NotPriced(message));
         }
         let classes = requests::by_class(workload);
-        Ok(Some(Self { site, prices, terms, machine, classes }))
+        let homecoming = Homecoming::new(site, workload);
+        Ok(Some(Self { site, prices, terms, machine, classes, homecoming }))
+    }
+
+    /// What so many machines cost in a second.
+    pub fn rent(&self, nodes: u32) -> Usd {
+        let hour = self.machine.as_ref().map_or(Usd::ZERO, |(_, price)| price.usd);
+        let spot = self.prices.spot.as_ref().filter(|_| self.terms.spot);
+        let factor = spot.map_or(1.0, |spot| 1.0 - spot.discount);
+        hour * (factor * f64::from(nodes) / 3600.0)
     }
 
     /// What this outcome of this choice costs.
     pub fn cost(&self, choice: &Choice, outcome: &Outcome) -> Cost {
-        let evacuation = evacuation::time(self.site, &self.classes, choice);
-        let paid = outcome.makespan + evacuation;
-        let mut cost = Cost::new(self.prices, choice.pipelines, evacuation);
+        let homecoming = self.homecoming.time(choice);
+        let paid = outcome.makespan + homecoming;
+        let mut cost = Cost::new(self.prices, choice.pipelines, homecoming);
         if let Some((item, price)) = &self.machine {
             let hours = paid.get() / 3600.0 * f64::from(choice.nodes);
             cost.add(format!("{} x {item}", choice.nodes), item, price, hours);
@@ -100,14 +109,17 @@ impl<'a> Pricer<'a> {
         }
         let asked = self.requests(choice);
         for tier in self.site.tiers().filter(|tier| tier.pool_of.is_none()) {
-            let used = Used::of(tier, self.site, outcome, choice.nodes);
+            let mut used = Used::of(tier, self.site, outcome, choice.nodes);
             let requests = asked.get(&tier.id).copied().unwrap_or_default();
-            let project = *choice.project.as_str() == *tier.id.as_str();
+            let project = choice.project == tier.id;
+            if project {
+                used.written += self.homecoming.all(choice).bytes;
+            }
             if !(used.touched || requests.any() || project) {
                 continue;
             }
             let Some(name) = &tier.price else {
-                cost.unpriced.push(tier.id.clone());
+                cost.unpriced.push(tier.id.0.clone());
                 continue;
             };
             let months = paid / self.prices.month;
@@ -119,11 +131,34 @@ impl<'a> Pricer<'a> {
         }
         let item = "transfer.internet";
         if let (true, Some(price)) = (self.terms.download, self.prices.get(item)) {
-            let kept: u64 = self.classes.iter().map(|class| class.results.get()).sum();
-            let gb = gb(ByteCount(kept)) * f64::from(choice.pipelines);
+            let classes = 0..self.classes.len();
+            let kept = classes.map(|class| self.homecoming.results(class).bytes).sum();
+            let gb = gb(kept) * f64::from(choice.pipelines);
             cost.add("results leave the site".to_owned(), item, price, gb);
         }
         cost
+    }
+
+    /// What one pipeline's files of this class cost at least with this placement, however long
+    /// anything takes: requests and bytes. Where copies are read it is not known: 0.
+    pub fn toll(&self, class: usize, placement: &Placement, project: &TierId) -> Usd {
+        if placement.cache.is_some() {
+            return Usd::ZERO;
+        }
+        let home = match &placement.home {
+            Home::Here => project,
+            Home::Tier(tier) => tier,
+        };
+        let comes = self.homecoming.comes(class, placement, project);
+        self.tariff(home, &self.classes[class]) + self.tariff(project, &requests::uploads(comes))
+    }
+
+    /// What these requests cost there.
+    fn tariff(&self, tier: &TierId, requests: &Requests) -> Usd {
+        let whole = self.site.tier(tier).and_then(|tier| self.site.tier(tier.whole()));
+        let Some(name) = whole.and_then(|tier| tier.price.as_deref()) else { return Usd::ZERO };
+        let priced = self.prices.of_storage(name).filter(|(_, price)| price.included == 0.0);
+        priced.map(|(_, price)| price.usd * requests.units(price.per)).sum()
     }
 
     /// Requests of all pipelines, by tier that is no pool.
@@ -138,6 +173,8 @@ impl<'a> Pricer<'a> {
                 asked.entry(whole(tier)).or_default().add(&requests);
             }
         }
+        let home = requests::uploads(self.homecoming.all(choice));
+        asked.entry(whole(&choice.project)).or_default().add(&home);
         asked
     }
 }

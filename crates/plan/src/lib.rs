@@ -5,11 +5,13 @@
 //! bit, on every machine. It opens no file, has no thread and knows no clock. What it is not: it
 //! prints nothing and moves nothing; the roof writes what it decides, and the volume obeys.
 
+pub mod advise;
 pub mod bound;
 pub mod choice;
 pub mod cost;
 pub mod emit;
 pub mod fit;
+pub mod homecoming;
 pub mod import;
 pub mod learn;
 pub mod outcome;
@@ -19,10 +21,12 @@ pub mod search;
 mod share;
 pub mod simulate;
 pub mod space;
+pub mod told;
 
 pub use choice::{Choice, PolicyId, Spot};
 pub use cost::{Cost, Pricer, Terms};
 pub use fit::Storage;
+pub use homecoming::Homecoming;
 pub use learn::{Learnt, learn};
 pub use outcome::{Outcome, TaskOutcome, TierOutcome};
 pub use policies::{POLICIES, Policy};

@@ -20,7 +20,7 @@ pub use seen::Score;
 use crate::Choice;
 use crate::bound::{Aim, Bounds};
 use crate::space::{Frame, Point, Space};
-use forebay_model::Usd;
+use forebay_model::{Placement, Seconds, Usd};
 use seen::Seen;
 
 /// Says what choices lead to.
@@ -33,8 +33,14 @@ pub trait Judge {
 
     /// What one pipeline's files of this class cost at least with this placement, whatever the
     /// time.
-    fn toll(&self, _class: usize, _placement: &forebay_model::Placement) -> Usd {
+    fn toll(&self, _class: usize, _placement: &Placement) -> Usd {
         Usd::ZERO
+    }
+
+    /// How much later all is done at least because of these files, whatever the tasks do: results
+    /// come home after the last task.
+    fn delay(&self, _frame: &Frame, _class: usize, _placement: &Placement) -> Seconds {
+        Seconds::ZERO
     }
 }
 
@@ -71,11 +77,12 @@ pub fn search(
     go_on: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Found, String> {
     let aims = aims(space, judge, &wanted);
-    let floors: Vec<f64> =
-        space.frames.iter().zip(&aims).map(|(frame, aim)| bounds.relaxed(frame, aim)).collect();
+    let count = space.frames.len();
+    let frames = space.frames.iter().zip(&aims);
+    let floors: Vec<f64> = frames.map(|(frame, aim)| bounds.relaxed(frame, aim, count)).collect();
     let mut seen = Seen::new(space, judge, wanted, go_on);
-    let free = free(space, bounds, wanted.goal);
-    descend::from_several(&mut seen, bounds, &free);
+    let free = free(space, bounds, &aims[0]);
+    descend::from_several(&mut seen, bounds, &aims[0], &free);
     let points = free.iter().map(|class| space.options[*class].len() as f64).product::<f64>()
         * space.frames.len() as f64;
     let rung = if free.len() <= EXHAUST_CLASSES_MAX && points <= EXHAUST_POINTS_MAX {
@@ -91,33 +98,34 @@ pub fn search(
 
 /// The goal as a price of time and tolls, for each frame.
 fn aims(space: &Space, judge: &dyn Judge, wanted: &Wanted) -> Vec<Aim> {
-    let tolls = |class: usize| {
-        let toll = |placement| judge.toll(class, placement).get();
-        space.options[class].iter().map(toll).collect()
-    };
-    let tolls: Vec<Vec<f64>> = match wanted.goal {
-        Goal::Cheapest => (0..space.options.len()).map(tolls).collect(),
-        Goal::Fastest | Goal::Throughput => Vec::new(),
-    };
-    let aim = |frame: &Frame| Aim {
-        time: wanted.goal.price_of_time(frame, wanted.samples, judge.rent(frame)),
-        tolls: tolls.clone(),
+    let aim = |frame: &Frame| {
+        let time = wanted.goal.price_of_time(frame, wanted.samples, judge.rent(frame));
+        let toll = |class: usize, placement: &Placement| {
+            let delay = judge.delay(frame, class, placement).get() * time;
+            match wanted.goal {
+                Goal::Cheapest => delay + judge.toll(class, placement).get(),
+                Goal::Fastest | Goal::Throughput => delay,
+            }
+        };
+        let classes = space.options.iter().enumerate();
+        let tolls = classes.map(|(class, all)| all.iter().map(|p| toll(class, p)).collect());
+        Aim { time, tolls: tolls.collect() }
     };
     space.frames.iter().map(aim).collect()
 }
 
 /// The classes that are worth a thought, the most promising first.
-fn free(space: &Space, bounds: &Bounds, goal: Goal) -> Vec<usize> {
+fn free(space: &Space, bounds: &Bounds, aim: &Aim) -> Vec<usize> {
     let gain = |class: usize| {
-        let waits = (0..space.options[class].len()).map(|option| bounds.waiting(class, option));
-        bounds.waiting(class, 0) - waits.fold(f64::INFINITY, f64::min)
+        let worth = |option: usize| bounds.worth(aim, class, option);
+        let best = (0..space.options[class].len()).map(worth).fold(f64::INFINITY, f64::min);
+        worth(0) - best
     };
     let mut free: Vec<(f64, usize)> =
         space.free().into_iter().map(|class| (gain(class), class)).collect();
     free.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let least = MATTERS * free.iter().map(|(gain, _)| gain).sum::<f64>();
-    // Dollars are not in these gains: all classes may matter.
-    free.retain(|(gain, _)| goal == Goal::Cheapest || *gain > least);
+    free.retain(|(gain, _)| *gain > least);
     free.into_iter().map(|(_, class)| class).collect()
 }
 

@@ -77,8 +77,8 @@ impl Space {
             pipelines: frame.pipelines,
             stagger: frame.stagger,
             policy: frame.policy,
-            spot: None,
             low: frame.low.clone(),
+            spot: None,
         }
     }
 
@@ -88,6 +88,13 @@ impl Space {
         let mut packed = classes.map(|class| self.placement(point, class)).filter_map(pack_of);
         let first = packed.next();
         packed.all(|tier| Some(tier) == first)
+    }
+
+    /// The frames that differ from this one in one thing, and the frame itself.
+    pub fn frames_near(&self, frame: usize) -> Vec<usize> {
+        let here = &self.frames[frame];
+        let near = |other: &usize| self.frames[*other].distance(here) <= 1;
+        (0..self.frames.len()).filter(near).collect()
     }
 
     /// How many classes are not in place.

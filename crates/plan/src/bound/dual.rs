@@ -9,7 +9,10 @@
 use super::{Aim, Bounds, delay};
 use crate::space::Frame;
 
-const STEPS: usize = 400;
+/// Steps for all frames together, and for each at least and at most.
+const STEPS: usize = 8000;
+const STEPS_MIN: usize = 40;
+const STEPS_MAX: usize = 400;
 /// Chains of tasks that are looked at.
 const CHAINS_MAX: usize = 16;
 /// Steps between two looks for another chain.
@@ -22,8 +25,9 @@ struct Line {
 }
 
 impl Bounds {
-    /// What no placement of this frame beats.
-    pub fn relaxed(&self, frame: &Frame, aim: &Aim) -> f64 {
+    /// What no placement of this frame beats; `frames`: so many are asked for.
+    pub fn relaxed(&self, frame: &Frame, aim: &Aim, frames: usize) -> f64 {
+        let steps = (STEPS / frames.max(1)).clamp(STEPS_MIN, STEPS_MAX);
         let nothing = vec![None; self.work.len()];
         let mut best = self.partial(frame, &nothing, aim);
         let mut times: Vec<Line> = self
@@ -42,7 +46,7 @@ impl Bounds {
         let scale = best.max(1e-9);
         let mut credit = vec![0.0_f64; times.len()];
         let mut tight = vec![0.0_f64; rooms.len()];
-        for step in 0..STEPS {
+        for step in 0..steps {
             let weights = weights(&credit);
             let (value, picks) = self.cheapest(aim, &times, &weights, &rooms, &tight);
             best = best.max(value);

@@ -1,130 +1,89 @@
-//! The least time of one access, with nobody else there.
+//! The least time of one access in the simulator: with nobody else there.
 
+use crate::scene::{ClassHome, Cost, LANES, Lanes, Scene};
 use forebay_model::workload::Access;
-use forebay_model::{
-    ByteCount, Cache, Home, OpGroup, Placement, Rate, Reach, Seconds, Site, Tier, TierId,
-};
+use forebay_model::{Fsync, Home, Layout, Placement, Reach, TierId};
 
 /// What an access takes at least.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Least {
-    /// Time of the task.
-    pub time: Seconds,
+pub(super) struct Least {
+    /// Seconds of the task.
+    pub(super) seconds: f64,
     /// Of what is shared: operations or bytes.
-    pub uses: Vec<(Resource, f64)>,
+    pub(super) uses: Vec<(Resource, f64)>,
 }
 
-/// What all tasks share of a storage.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Resource {
-    /// The tier that is no pool.
-    pub tier: TierId,
-    /// Which of its limits.
-    pub way: Way,
+/// A limit that all tasks share.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Resource {
+    /// The storage's number and that of its lane.
+    lane: usize,
     /// So much of it in a second.
-    pub rate: f64,
+    pub(super) rate: f64,
     /// Each node has one.
-    pub everywhere: bool,
+    pub(super) everywhere: bool,
 }
 
-/// The limits of a storage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// Bytes out.
-    Read,
-    /// Bytes in.
-    Write,
-    /// Operations on names and attributes.
-    Names,
+/// Prices accesses as the simulator does.
+pub(super) struct Floor<'s> {
+    scene: &'s Scene<'s>,
+    lanes: Lanes,
+    project: Option<usize>,
 }
 
-/// Says what accesses take at least; whoever simulates must never take less.
-pub trait Floor {
-    /// This access of this task, with its files placed so.
-    fn least(&self, task: usize, access: &Access, placement: &Placement) -> Least;
-}
-
-/// What the profiles of a site say.
-#[derive(Clone, Debug)]
-pub struct Profiles<'s> {
-    site: &'s Site,
-    project: &'s TierId,
-    /// Reads may be answered from memory, and then take nothing.
-    memory: bool,
-}
-
-impl<'s> Profiles<'s> {
-    /// The project is on this tier; `memory`: there is a page cache.
-    pub fn new(site: &'s Site, project: &'s TierId, memory: bool) -> Self {
-        Self { site, project, memory }
+impl<'s> Floor<'s> {
+    pub(super) fn new(scene: &'s Scene<'s>, project: &TierId) -> Self {
+        Self { scene, lanes: Lanes::of(scene), project: scene.tier(project) }
     }
 
-    fn on(&self, tier: &Tier, access: &Access, reads: bool) -> Least {
-        let Some(profile) = &tier.profile else { return Least::default() };
-        let reads = reads && !self.memory;
-        let mut least = Least::default();
-        let mut names = 0.0;
-        for (key, count) in &access.ops {
-            if key.op() == forebay_model::Op::Read && !reads {
-                continue;
-            }
-            least.time += profile.price(*key) * *count;
-            if key.op().group() == OpGroup::Metadata {
-                names += count;
-            }
-        }
-        let resource = |way, rate| Resource {
-            tier: tier.whole().clone(),
-            way,
-            rate,
-            everywhere: tier.reach == Reach::Node,
+    /// This access, with its files placed so.
+    pub(super) fn least(&self, access: &Access, placement: &Placement) -> Least {
+        let made = self.scene.made[access.files.index()];
+        let row = match &placement.home {
+            Home::Tier(tier) if made => self.scene.tier(tier),
+            _ => self.project,
         };
-        let lanes = [(access.read, profile.read, Way::Read, reads)].into_iter().chain([(
-            access.written,
-            profile.write,
-            Way::Write,
-            true,
-        )]);
-        for (bytes, lane, way, counts) in lanes.filter(|(bytes, ..)| *bytes > ByteCount::ZERO) {
-            if !counts {
-                continue;
-            }
-            let rates = [lane.stream, lane.node, lane.total].into_iter().flatten().map(Rate::get);
-            let rate = rates.fold(f64::INFINITY, f64::min);
-            if rate.is_finite() {
-                least.time += Seconds(bytes.get() as f64 / rate);
-            }
-            if let Some(total) = lane.total {
-                least.uses.push((resource(way, total.get()), bytes.get() as f64));
-            }
+        let Some(home) = row.map(|row| self.on(row, access, placement)) else {
+            return Least::default();
+        };
+        // Which reads a copy answers depends on when it was made: the faster one counts, and
+        // neither storage is sure to be used.
+        let copies = placement.cache.as_ref().and_then(|cache| self.scene.tier(&cache.tier));
+        match copies.map(|row| self.on(row, access, placement)) {
+            None => home,
+            Some(copied) => Least { seconds: home.seconds.min(copied.seconds), uses: Vec::new() },
         }
-        if let Some(rate) = profile.names_per_second
-            && names > 0.0
-        {
-            least.uses.push((resource(Way::Names, rate), names));
-        }
-        least
     }
-}
 
-impl Floor for Profiles<'_> {
-    fn least(&self, _task: usize, access: &Access, placement: &Placement) -> Least {
-        let home = match &placement.home {
-            Home::Here => self.project,
-            Home::Tier(tier) => tier,
+    fn on(&self, row: usize, access: &Access, placement: &Placement) -> Least {
+        let storage = self.scene.tiers[row].storage;
+        let home = ClassHome {
+            row,
+            spill: None,
+            packed: placement.layout == Layout::Packed,
+            durable: placement.fsync == Fsync::Durable,
+            cache: None,
         };
-        let Some(home) = self.site.tier(home) else { return Least::default() };
-        match &placement.cache {
-            None => self.on(home, access, true),
-            // Which reads a copy answers depends on when it was made: the faster one counts, and
-            // neither storage is sure to be used.
-            Some(Cache { tier, .. }) => {
-                let copies = self.site.tier(tier).map(|tier| self.on(tier, access, true));
-                let home = self.on(home, access, true);
-                let copied = copies.map_or(home.time, |least| least.time);
-                let time = if copied < home.time { copied } else { home.time };
-                Least { time, uses: Vec::new() }
+        let mut cost = Cost::new(self.scene);
+        cost.start(0.0);
+        // What is in memory costs least.
+        cost.add((self.scene, &self.lanes), &home, storage, access, 1.0, true);
+        let mut uses = Vec::new();
+        let behind = &self.scene.storages[storage];
+        for (lane, limit) in behind.limits().into_iter().enumerate() {
+            let lane = storage * LANES + lane;
+            let amount = cost.asks[lane];
+            if amount <= 0.0 {
+                continue;
+            }
+            if behind.reach != Reach::Node && limit.total.is_finite() {
+                let rate = limit.total;
+                uses.push((Resource { lane, rate, everywhere: false }, amount));
+            }
+            if limit.node.is_finite() {
+                uses.push((Resource { lane, rate: limit.node, everywhere: true }, amount));
             }
         }
+        Least { seconds: cost.alone, uses }
     }
 }

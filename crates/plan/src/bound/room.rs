@@ -58,6 +58,10 @@ pub(super) fn rooms(site: &Site, workload: &Workload, space: &Space) -> Vec<Room
                     end.index() == number
                         || workload.tasks[end.index()].after.contains(&TaskId(number as u32))
                 }
+                // Within one task its steps say when: it may be gone before another file is there.
+                Until::Step(end, _) => {
+                    workload.tasks[end.index()].after.contains(&TaskId(number as u32))
+                }
             };
             if stays {
                 *there.entry(file.class.index()).or_default() += file.bytes.get() as f64;

@@ -4,7 +4,7 @@ use crate::PolicyId;
 use crate::space::Frames;
 use forebay_model::event::{Op, OpKey};
 use forebay_model::workload::*;
-use forebay_model::{ByteCount, Seconds, TierId};
+use forebay_model::{ByteCount, Seconds, Site, TierId};
 
 const SITE: &str = r#"
 [nodes]
@@ -60,8 +60,8 @@ fn bounds(count: u32, chain: bool) -> (Bounds, Space) {
         split_pools: false,
     };
     let space = Space::new(&site, &workload, &project, &frames);
-    let floor = Profiles::new(&site, &project, false);
-    (Bounds::new(&site, &workload, &space, &floor), space)
+    let scene = Scene::new(&site, &workload).expect("a scene");
+    (Bounds::new(&scene, &space), space)
 }
 
 #[track_caller]
@@ -89,7 +89,7 @@ fn the_relaxation_respects_the_room_that_there_is() {
     let (bounds, space) = bounds(4, true);
     let (frame, aim) = (&space.frames[0], Aim::time(1.0));
     near(bounds.partial(frame, &[None; 4], &aim), 8.0);
-    let relaxed = bounds.relaxed(frame, &aim);
+    let relaxed = bounds.relaxed(frame, &aim, 1);
     // The best that fits has one on the disk: 2 + 3 * 11.
     assert!(relaxed <= 35.0 + 1e-9, "{relaxed}");
     assert!(relaxed > 34.0, "the bound is weak: {relaxed}");
@@ -100,5 +100,5 @@ fn tolls_count_in_a_bound_on_dollars() {
     let (bounds, space) = bounds(2, true);
     let aim = Aim { time: 0.0, tolls: vec![vec![3.0, 1.0], vec![2.0, 5.0]] };
     near(bounds.partial(&space.frames[0], &[Some(0), None], &aim), 5.0);
-    near(bounds.relaxed(&space.frames[0], &aim), 3.0);
+    near(bounds.relaxed(&space.frames[0], &aim, 1), 3.0);
 }

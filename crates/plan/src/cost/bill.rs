@@ -1,11 +1,11 @@
 //! A cost, line by line.
 
 use forebay_model::prices::{Price, Prices, Spot, Status};
-use forebay_model::{Seconds, TierId, Usd};
-use serde::Serialize;
+use forebay_model::{Seconds, Usd};
+use serde::{Deserialize, Serialize};
 
 /// What a run costs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// The price sheet and when it was put together.
     pub sheet: String,
@@ -19,9 +19,9 @@ pub struct Cost {
     /// The same for one pipeline.
     #[serde(rename = "per_sample_usd")]
     pub per_sample: Usd,
-    /// How long machines are paid after the last task, to bring results off their disks.
-    #[serde(rename = "evacuation_s")]
-    pub evacuation: Seconds,
+    /// How long machines are paid after the last task, while results come home.
+    #[serde(rename = "homecoming_s")]
+    pub homecoming: Seconds,
     /// How many machines are expected to be taken away while it lasts; `None`: none can be.
     pub interruptions: Option<f64>,
     /// Prices in it that nobody could verify.
@@ -29,14 +29,13 @@ pub struct Cost {
     /// Prices in it that stood on somebody else's page only.
     pub second_hand: Vec<String>,
     /// Tiers that were used and have no price: they are counted as free.
-    #[serde(serialize_with = "names")]
-    pub unpriced: Vec<TierId>,
-    #[serde(skip)]
-    pipelines: u32,
+    pub unpriced: Vec<String>,
+    /// Between how many pipelines it is divided.
+    pub pipelines: u32,
 }
 
 /// One thing that is paid for.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     /// What, in words.
     pub what: String,
@@ -49,14 +48,14 @@ pub struct Line {
 }
 
 impl Cost {
-    pub(super) fn new(prices: &Prices, pipelines: u32, evacuation: Seconds) -> Self {
+    pub(super) fn new(prices: &Prices, pipelines: u32, homecoming: Seconds) -> Self {
         Self {
             sheet: prices.sheet.clone(),
             compiled: prices.compiled.clone(),
             lines: Vec::new(),
             total: Usd::ZERO,
             per_sample: Usd::ZERO,
-            evacuation,
+            homecoming,
             interruptions: None,
             unverified: Vec::new(),
             second_hand: Vec::new(),
@@ -101,8 +100,4 @@ impl Cost {
             list.push(item.to_owned());
         }
     }
-}
-
-fn names<S: serde::Serializer>(tiers: &[TierId], out: S) -> Result<S::Ok, S::Error> {
-    out.collect_seq(tiers.iter().map(TierId::as_str))
 }

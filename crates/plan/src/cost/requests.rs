@@ -1,7 +1,8 @@
 //! How many requests a class of files makes of its storage, in the kinds that are paid for.
 
-use forebay_model::workload::Until;
-use forebay_model::{ByteCount, Home, Op, Placement, TierId, Workload};
+use super::used::gb;
+use crate::homecoming::Results;
+use forebay_model::{ByteCount, Home, Op, Per, Placement, TierId, Workload};
 
 /// A file goes up in parts of so many bytes, each a request: what S3 clients do by default.
 const PART_BYTES: f64 = 8.0 * 1024.0 * 1024.0;
@@ -16,8 +17,10 @@ pub(super) struct Requests {
     pub(super) deletes: f64,
     /// Bytes of its files, whoever made them.
     pub(super) bytes: ByteCount,
-    /// Bytes of files that tasks made and that are there in the end.
-    pub(super) results: ByteCount,
+    /// Bytes that tasks read.
+    read: ByteCount,
+    /// Bytes that tasks write.
+    written: ByteCount,
 }
 
 impl Requests {
@@ -29,6 +32,18 @@ impl Requests {
         self.reads += other.reads;
         self.writes += other.writes;
         self.deletes += other.deletes;
+    }
+
+    /// How many units of something that is paid for by what is done.
+    pub(super) fn units(&self, per: Per) -> f64 {
+        match per {
+            Per::ThousandReads => self.reads / 1e3,
+            Per::ThousandWrites => self.writes / 1e3,
+            Per::ThousandDeletes => self.deletes / 1e3,
+            Per::GbRead => gb(self.read),
+            Per::GbWritten => gb(self.written),
+            _ => 0.0,
+        }
     }
 
     pub(super) fn times(self, factor: f64) -> Self {
@@ -44,12 +59,12 @@ impl Requests {
 /// For each class of the workload.
 pub(super) fn by_class(workload: &Workload) -> Vec<Requests> {
     let mut classes = vec![Requests::default(); workload.classes.len()];
-    let mut made = vec![false; workload.files.len()];
     let steps = workload.tasks.iter().flat_map(|task| &task.steps);
     for access in steps.flat_map(|step| &step.accesses) {
         let Some(set) = workload.files.get(access.files.index()) else { continue };
         let Some(class) = classes.get_mut(set.class.index()) else { continue };
-        made[access.files.index()] |= access.written > ByteCount::ZERO;
+        class.read += access.read;
+        class.written += access.written;
         class.writes += access.written.get() as f64 / PART_BYTES;
         for (key, count) in &access.ops {
             match key.op() {
@@ -87,14 +102,18 @@ pub(super) fn by_class(workload: &Workload) -> Vec<Requests> {
             }
         }
     }
-    for (set, made) in workload.files.iter().zip(made) {
-        let Some(class) = classes.get_mut(set.class.index()) else { continue };
-        class.bytes += set.bytes;
-        if made && set.until == Until::End {
-            class.results += set.bytes;
+    for set in &workload.files {
+        if let Some(class) = classes.get_mut(set.class.index()) {
+            class.bytes += set.bytes;
         }
     }
     classes
+}
+
+/// What it takes to put these files there.
+pub(super) fn uploads(results: Results) -> Requests {
+    let writes = results.files as f64 + results.bytes.get() as f64 / PART_BYTES;
+    Requests { writes, bytes: results.bytes, written: results.bytes, ..Requests::default() }
 }
 
 /// The tier that is home, and that of copies if there are any, each with its requests.

@@ -3,7 +3,7 @@ use super::*;
 use crate::{PolicyId, TierOutcome};
 use forebay_model::event::{Op, OpKey};
 use forebay_model::workload::*;
-use forebay_model::{After, Fsync, Full, Home, Layout, Placement, Seconds};
+use forebay_model::{ByteCount, Home, Placement, Seconds};
 
 const SHEET: &str = r#"
 schema = 1
@@ -76,16 +76,7 @@ fn workload() -> Workload {
 }
 
 fn choice(home: Home) -> Choice {
-    let placement = Placement {
-        home,
-        layout: Layout::Plain,
-        full: Full::Spill,
-        fsync: Fsync::Durable,
-        after: After::Restore,
-        publish: None,
-        cache: None,
-        rule: Some(1),
-    };
+    let placement = Placement { home, rule: Some(1), ..crate::choice::in_place() };
     Choice {
         placements: vec![placement],
         project: TierId("bucket".to_owned()),
@@ -139,24 +130,45 @@ fn in_place_pays_machines_room_bytes_and_requests() {
     near(line(&cost, "bucket.other.more"), 0.0);
     near(cost.total.get(), cost.lines.iter().map(|line| line.usd.get()).sum());
     near(cost.per_sample.get() * 2.0, cost.total.get());
-    assert_eq!(cost.evacuation, Seconds::ZERO);
+    assert_eq!(cost.homecoming, Seconds::ZERO);
     assert_eq!(cost.unverified, ["vm.ondemand"]);
     assert_eq!((cost.sheet.as_str(), cost.compiled.as_str()), ("test-2026", "2026-11-21"));
 }
 
 #[test]
-fn a_disk_that_goes_with_the_machine_is_emptied_first_and_paid_meanwhile() {
+fn results_come_home_from_a_disk_while_machines_and_uploads_are_paid() {
     let (prices, site) = (prices(), site(SITE));
     let pricer = Pricer::new(&site, &workload(), &prices, Terms::default());
     let pricer = pricer.expect("prices").expect("a price");
     let cost = pricer.cost(&choice(Home::Tier(TierId("disk".to_owned()))), &outcome("disk"));
     // 2 pipelines of 10 GB into a bucket that takes 100 MB/s.
-    near(cost.evacuation.get(), 200.0);
+    near(cost.homecoming.get(), 200.0);
     near(line(&cost, "vm.ondemand"), 2.0 * 2.0 * 3800.0 / 3600.0);
     let months = 3800.0 / 3600.0 / 730.0;
     near(line(&cost, "disk.size"), 2.0 * 730.0 * 0.1 * months);
     near(line(&cost, "disk.iops"), 2.0 * 200.0 * 0.01 * months);
     assert_eq!(cost.second_hand, ["disk.iops"]);
+    near(line(&cost, "bucket.put"), 2.0 * (1.0 + 1e10 / 8_388_608.0 / 1e3) * 0.005);
+}
+
+/// The search trusts these: a toll that is too high hides the best plan.
+#[test]
+fn tolls_are_never_more_than_what_is_paid_for_bytes_and_requests() {
+    let (prices, site) = (prices(), site(SITE));
+    let pricer = Pricer::new(&site, &workload(), &prices, Terms::default());
+    let pricer = pricer.expect("prices").expect("a price");
+    for home in [Home::Here, Home::Tier(TierId("disk".to_owned()))] {
+        let choice = choice(home);
+        let workload = workload();
+        let scene = crate::Scene::new(&site, &workload).expect("a scene");
+        let outcome = crate::simulate(&scene, &choice, 1).expect("possible");
+        let cost = pricer.cost(&choice, &outcome);
+        let by_use = ["bucket.read", "bucket.put", "bucket.get"];
+        let paid: f64 = by_use.iter().map(|item| line(&cost, item)).sum();
+        let toll = pricer.toll(0, &choice.placements[0], &choice.project).get();
+        assert!(toll > 0.0);
+        near(toll * 2.0, paid);
+    }
 }
 
 #[test]

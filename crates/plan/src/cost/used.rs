@@ -9,7 +9,7 @@ use forebay_model::{ByteCount, Reach, Site, Tier};
 pub(super) struct Used {
     pub(super) touched: bool,
     read: ByteCount,
-    written: ByteCount,
+    pub(super) written: ByteCount,
     peak: ByteCount,
     capacity: Option<ByteCount>,
     /// How many of it there are: one for each node, or one.
@@ -51,9 +51,7 @@ impl Used {
             Per::GbMonthUsed => gb(self.peak) * months,
             Per::GbRead => gb(self.read),
             Per::GbWritten => gb(self.written),
-            Per::ThousandReads => requests.reads / 1e3,
-            Per::ThousandWrites => requests.writes / 1e3,
-            Per::ThousandDeletes => requests.deletes / 1e3,
+            Per::ThousandReads | Per::ThousandWrites | Per::ThousandDeletes => requests.units(per),
             Per::IopsMonth => {
                 profile.and_then(|p| p.data_per_second).unwrap_or(0.0) * self.volumes * months
             }

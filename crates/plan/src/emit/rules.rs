@@ -2,7 +2,7 @@
 
 use super::Emission;
 use super::glob::{narrowness, of_class, of_path};
-use forebay_model::{After, Ahead, Fsync, Full, Home, Layout, Placement, Rules};
+use forebay_model::{After, Ahead, Drain, Fsync, Full, Home, Layout, Placement, Rules};
 use std::fmt;
 
 /// Why a choice can't be said in rules.
@@ -136,6 +136,9 @@ fn keys(placement: &Placement) -> String {
         After::Restore => {}
         After::Keep => key("after", "keep"),
         After::Discard => key("after", "discard"),
+    }
+    if placement.drain == Drain::Closed {
+        key("drain", "closed");
     }
     if let Some(tier) = &placement.publish {
         key("publish", tier.as_str());

@@ -3,23 +3,21 @@
 
 use super::seen::Seen;
 use super::with;
-use crate::bound::Bounds;
+use crate::bound::{Aim, Bounds};
 use crate::space::Point;
 
 /// A descent that still moves after so many rounds creeps: others do better with the time.
 const ROUNDS_MAX: usize = 8;
 
-/// From in place, from each frame's in place, and from what gains most for its bytes.
-pub(super) fn from_several(seen: &mut Seen<'_>, bounds: &Bounds, free: &[usize]) {
+/// From in place, and from what gains most for its bytes.
+pub(super) fn from_several(seen: &mut Seen<'_>, bounds: &Bounds, aim: &Aim, free: &[usize]) {
     let start = seen.space.as_it_is();
-    let frames = 0..seen.space.frames.len();
-    let plain: Vec<Point> = frames.map(|frame| Point { frame, ..start.clone() }).collect();
-    if !seen.look(&plain) {
+    if !seen.look(std::slice::from_ref(&start)) || !seen.look(&framed(seen, &start)) {
         return;
     }
     descend(seen, start, free);
     let frame = seen.best().map_or(0, |best| best.frame);
-    let ranked = ranked(seen, bounds, free, frame);
+    let ranked = ranked(seen, (bounds, aim), free, frame);
     if seen.look(&ranked)
         && let Some(start) = least(seen, &ranked)
     {
@@ -28,28 +26,37 @@ pub(super) fn from_several(seen: &mut Seen<'_>, bounds: &Bounds, free: &[usize])
     from_the_best(seen, free);
 }
 
-/// From the best so far, in each frame.
+/// From the best so far, in the frames near its own.
 pub(super) fn from_the_best(seen: &mut Seen<'_>, free: &[usize]) {
     let Some(best) = seen.best().cloned() else { return };
-    let frames = 0..seen.space.frames.len();
-    let others: Vec<Point> = frames.map(|frame| Point { frame, ..best.clone() }).collect();
-    if seen.look(&others)
+    if seen.look(&framed(seen, &best))
         && let Some(best) = seen.best().cloned()
     {
         descend(seen, best, free);
     }
 }
 
-/// For k = 1, 2, ...: the k classes that gain most for each byte, where they wait least.
-fn ranked(seen: &Seen<'_>, bounds: &Bounds, free: &[usize], frame: usize) -> Vec<Point> {
+/// The same placements in other frames.
+fn framed(seen: &Seen<'_>, point: &Point) -> Vec<Point> {
+    let near = seen.space.frames_near(point.frame);
+    near.into_iter().map(|frame| Point { frame, ..point.clone() }).collect()
+}
+
+/// For k = 1, 2, ...: the k classes that gain most for each byte, where they are best by themselves.
+fn ranked(
+    seen: &Seen<'_>,
+    (bounds, aim): (&Bounds, &Aim),
+    free: &[usize],
+    frame: usize,
+) -> Vec<Point> {
     let options = |class: usize| 0..seen.space.options[class].len();
     let mut order: Vec<(f64, usize, usize)> = Vec::new();
     for &class in free {
-        let waits = |option: &usize| bounds.waiting(class, *option);
+        let waits = |option: &usize| bounds.worth(aim, class, *option);
         let Some(best) = options(class).min_by(|a, b| waits(a).total_cmp(&waits(b))) else {
             continue;
         };
-        order.push((bounds.waiting(class, 0) - waits(&best), class, best));
+        order.push((waits(&0) - waits(&best), class, best));
     }
     order.retain(|(gain, ..)| *gain > 0.0);
     let bytes = |class: usize| bounds.bytes(class).max(1.0);
@@ -75,8 +82,7 @@ fn descend(seen: &mut Seen<'_>, start: Point, free: &[usize]) {
             }
             at = least(seen, &all).unwrap_or(at);
         }
-        let frames = 0..seen.space.frames.len();
-        let all: Vec<Point> = frames.map(|frame| Point { frame, ..at.clone() }).collect();
+        let all = framed(seen, &at);
         if !seen.look(&all) {
             return;
         }

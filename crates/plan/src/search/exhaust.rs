@@ -57,7 +57,7 @@ impl Walk<'_, '_> {
         };
         let mut options: Vec<usize> = (0..space.options[class].len()).collect();
         options.sort_by(|a, b| {
-            let waits = |option| self.bounds.waiting(class, option);
+            let waits = |option| self.bounds.worth(&self.aims[frame], class, option);
             waits(*a).total_cmp(&waits(*b)).then(a.cmp(b))
         });
         for option in options {

@@ -123,13 +123,15 @@ pub(super) fn found(
     })
 }
 
-/// Each other placement of one class, and each other frame.
+/// Each other placement of one class, and each frame that differs in one thing.
 fn changes(point: &Point, space: &Space, free: &[usize]) -> Vec<Point> {
     let mut all = Vec::new();
     for &class in free {
         all.extend((0..space.options[class].len()).map(|option| with(point, class, option)));
     }
-    all.extend((0..space.frames.len()).map(|frame| Point { frame, ..point.clone() }));
+    all.extend(
+        space.frames_near(point.frame).into_iter().map(|frame| Point { frame, ..point.clone() }),
+    );
     all
 }
 

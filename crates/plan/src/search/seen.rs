@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// What a choice leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Score {
-    /// From the start of the first pipeline to the end of the last.
+    /// From the start of the first pipeline until the results of the last are home.
     #[serde(rename = "makespan_s")]
     pub makespan: Seconds,
     /// What one pipeline costs; `None`: nobody knows prices.

@@ -25,6 +25,22 @@ pub struct Frame {
     pub low: Vec<TaskKindId>,
 }
 
+impl Frame {
+    /// In how many things they differ. For one pipeline stagger and policy are no things.
+    pub(super) fn distance(&self, other: &Self) -> usize {
+        let one = self.pipelines == 1 || other.pipelines == 1;
+        let differs = [
+            self.pools != other.pools,
+            self.nodes != other.nodes,
+            self.slots != other.slots,
+            self.pipelines != other.pipelines,
+            !one && self.stagger != other.stagger,
+            !one && (self.policy, &self.low) != (other.policy, &other.low),
+        ];
+        differs.into_iter().filter(|differs| *differs).count()
+    }
+}
+
 /// What is tried of each; all combinations are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frames {

@@ -1,9 +1,8 @@
 //! Which placements a class may have.
 
 use super::facts::ClassFacts;
-use forebay_model::{
-    After, Ahead, ByteCount, Cache, Fsync, Full, Home, Layout, Placement, Reach, Site, Tier, TierId,
-};
+use crate::choice::in_place;
+use forebay_model::{Ahead, ByteCount, Cache, Home, Layout, Placement, Reach, Site, Tier, TierId};
 
 /// Files that are smaller on average may be packed: the volume keeps larger ones apart anyway.
 const PACKED_BYTES_MAX: u64 = 128 << 10;
@@ -78,20 +77,6 @@ pub(super) fn of(class: &ClassFacts, targets: &[Target], nodes: u32) -> Vec<Plac
         }
     }
     options
-}
-
-/// What happens without a rule.
-pub(crate) fn in_place() -> Placement {
-    Placement {
-        home: Home::Here,
-        layout: Layout::Plain,
-        full: Full::Spill,
-        fsync: Fsync::Durable,
-        after: After::Restore,
-        publish: None,
-        cache: None,
-        rule: None,
-    }
 }
 
 fn home(tier: &TierId, layout: Layout) -> Placement {

@@ -1,30 +1,28 @@
-//! A model that is small enough to be exact: list scheduling on slots, with times from profiles,
-//! room over time, and dollars for machines and for bytes on the project's storage.
+//! Small random workloads on a small site, and a judge that simulates one choice after the other.
 
 use super::super::dice::Dice;
 use super::super::{Judge, Score};
-use crate::bound::{Floor, Profiles};
 use crate::space::{Frame, Frames};
-use crate::{Choice, PolicyId};
+use crate::{Choice, Homecoming, PolicyId, Scene, simulate};
 use forebay_model::event::{Op, OpKey, Pattern};
 use forebay_model::workload::*;
-use forebay_model::{ByteCount, Home, Placement, Seconds, Site, TierId, Usd, Workload};
-use std::collections::BTreeMap;
+use forebay_model::{ByteCount, Full, Home, Placement, Seconds, Site, TierId, Usd, Workload};
 
 const SITE: &str = r#"
 [nodes]
 count = 1
 cores = 4
+slots = 2
 [tier.net]
 reach = "shared"
-profile = { source = "us", latency = "4 ms", read = { stream = "80 MB/s" }, write = { stream = "60 MB/s", total = "90 MB/s" } }
+profile = { source = "us", latency = "4 ms", read = { stream = "80 MB/s", node = "120 MB/s" }, write = { stream = "60 MB/s", total = "90 MB/s" }, names_per_second = 300 }
 [tier.disk]
 reach = "node"
 capacity = "9 GB"
-profile = { source = "us", latency = "50 us", read = { stream = "2 GB/s" }, write = { stream = "1 GB/s" } }
+profile = { source = "us", latency = "50 us", read = { stream = "2 GB/s" }, write = { stream = "1 GB/s", total = "1200 MB/s" } }
 [tier.slow]
 reach = "world"
-profile = { source = "us", latency = "30 ms", read = { stream = "90 MB/s" }, write = { stream = "90 MB/s" } }
+profile = { source = "us", latency = "30 ms", read = { stream = "90 MB/s" }, write = { stream = "90 MB/s" }, contention = { streams = 0.5 } }
 "#;
 
 pub(super) fn site() -> Site {
@@ -99,117 +97,29 @@ pub(super) fn random(dice: &mut Dice, classes: usize, tasks: usize) -> Workload 
     workload
 }
 
-pub(super) struct Toy {
-    site: Site,
-    workload: Workload,
+pub(super) struct Toy<'a> {
+    pub(super) scene: &'a Scene<'a>,
+    homecoming: Homecoming<'a>,
 }
 
-impl Toy {
-    pub(super) fn new(site: Site, workload: Workload) -> Self {
-        Self { site, workload }
-    }
-
-    /// For each pipeline and task when it starts and ends.
-    fn schedule(&self, choice: &Choice) -> Vec<Vec<(f64, f64)>> {
-        let floor = Profiles::new(&self.site, &choice.project, false);
-        let mut slots = vec![0.0_f64; (choice.nodes * choice.slots) as usize];
-        let mut all = Vec::new();
-        for _ in 0..choice.pipelines {
-            let mut times: Vec<(f64, f64)> = Vec::new();
-            for (number, task) in self.workload.tasks.iter().enumerate() {
-                let ready = task.after.iter().map(|t| times[t.index()].1).fold(0.0, f64::max);
-                let slot = (0..slots.len()).min_by(|a, b| slots[*a].total_cmp(&slots[*b]));
-                let slot = &mut slots[slot.expect("a slot")];
-                let start = ready.max(*slot);
-                let mut time = 0.0;
-                for step in &task.steps {
-                    time += step.compute.get();
-                    for access in &step.accesses {
-                        time += floor.least(number, access, self.placed(choice, access)).time.get();
-                    }
-                }
-                *slot = start + time;
-                times.push((start, start + time));
-            }
-            all.push(times);
-        }
-        all
-    }
-
-    fn placed<'c>(&self, choice: &'c Choice, access: &Access) -> &'c Placement {
-        let class = self.workload.files[access.files.index()].class;
-        &choice.placements[class.index()]
-    }
-
-    /// A tier that holds more at some moment than it can.
-    pub(super) fn overfull(&self, choice: &Choice) -> Option<TierId> {
-        let times = self.schedule(choice);
-        let end = times.iter().flatten().map(|(_, end)| *end).fold(0.0, f64::max);
-        let mut changes: BTreeMap<&TierId, Vec<(f64, i8, f64)>> = BTreeMap::new();
-        for times in &times {
-            for (number, (start, _)) in times.iter().enumerate().skip(1) {
-                let set = &self.workload.files[number];
-                let placement = &choice.placements[set.class.index()];
-                let Home::Tier(tier) = &placement.home else { continue };
-                let freed = match set.until {
-                    Until::End => end + 1.0,
-                    Until::Task(task) => times[task.index()].1,
-                };
-                let bytes = set.bytes.get() as f64;
-                let list = changes.entry(tier).or_default();
-                list.push((*start, 1, bytes));
-                list.push((freed, 0, -bytes));
-            }
-        }
-        for (tier, mut list) in changes {
-            list.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            let Some(room) = self.site.tier(tier).and_then(|tier| tier.capacity) else { continue };
-            let mut there = 0.0;
-            for (_, _, bytes) in list {
-                there += bytes;
-                if there > room.get() as f64 {
-                    return Some(tier.clone());
-                }
-            }
-        }
-        None
-    }
-
-    /// What goes through each limit, in seconds.
-    fn volume(&self, choice: &Choice) -> f64 {
-        let floor = Profiles::new(&self.site, &choice.project, false);
-        let mut most = 0.0_f64;
-        let mut sums: Vec<(crate::bound::Resource, f64)> = Vec::new();
-        for access in self.workload.tasks.iter().flat_map(|t| &t.steps).flat_map(|s| &s.accesses) {
-            for (resource, amount) in floor.least(0, access, self.placed(choice, access)).uses {
-                match sums.iter_mut().find(|(known, _)| *known == resource) {
-                    Some((_, sum)) => *sum += amount,
-                    None => sums.push((resource, amount)),
-                }
-            }
-        }
-        for (resource, sum) in sums {
-            most = most.max(sum * f64::from(choice.pipelines) / resource.rate);
-        }
-        most
+impl<'a> Toy<'a> {
+    pub(super) fn new(scene: &'a Scene<'a>) -> Self {
+        Self { scene, homecoming: Homecoming::new(scene.site, scene.workload) }
     }
 }
 
 const RENT: f64 = 0.001;
 
-impl Judge for Toy {
+impl Judge for Toy<'_> {
     fn judge(&mut self, choices: &[Choice]) -> Vec<Result<Score, String>> {
         let one = |choice: &Choice| {
-            if let Some(tier) = self.overfull(choice) {
-                return Err(format!("tier {tier} is full"));
-            }
-            let times = self.schedule(choice);
-            let last = times.iter().flatten().map(|(_, end)| *end).fold(0.0, f64::max);
-            let makespan = last.max(self.volume(choice));
-            let tolls = self.workload.classes.iter().zip(&choice.placements).enumerate();
-            let tolls: f64 = tolls.map(|(class, (_, p))| self.toll(class, p).get()).sum();
-            let usd = RENT * makespan / f64::from(choice.pipelines) + tolls;
-            Ok(Score { makespan: Seconds(makespan), per_sample: Some(Usd(usd)) })
+            let outcome =
+                simulate(self.scene, &strict(choice), 1).map_err(|why| why.to_string())?;
+            let placed = choice.placements.iter().enumerate();
+            let tolls: f64 = placed.map(|(class, p)| self.toll(class, p).get()).sum();
+            let makespan = outcome.makespan + self.homecoming.time(choice);
+            let usd = RENT * makespan.get() / f64::from(choice.pipelines) + tolls;
+            Ok(Score { makespan, per_sample: Some(Usd(usd)) })
         };
         choices.iter().map(one).collect()
     }
@@ -221,14 +131,23 @@ impl Judge for Toy {
     fn toll(&self, class: usize, placement: &Placement) -> Usd {
         let shares = match &placement.home {
             Home::Here => 1.0,
-            Home::Tier(tier) => {
-                if tier.as_str() == "slow" {
-                    0.2
-                } else {
-                    3.0
-                }
-            }
+            Home::Tier(tier) if tier.as_str() == "slow" => 0.2,
+            Home::Tier(_) => 3.0,
         };
         Usd(shares * 0.003 * (class + 1) as f64)
     }
+
+    fn delay(&self, frame: &Frame, class: usize, placement: &Placement) -> Seconds {
+        let many = (frame.nodes, frame.pipelines);
+        self.homecoming.time_of(class, placement, &project(), many)
+    }
+}
+
+/// The same, but that what does not fit is an error.
+fn strict(choice: &Choice) -> Choice {
+    let mut choice = choice.clone();
+    for placement in &mut choice.placements {
+        placement.full = Full::Fail;
+    }
+    choice
 }

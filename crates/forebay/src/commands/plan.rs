@@ -1,0 +1,152 @@
+//! `forebay plan`: from a run to rules, with reasons.
+
+mod ground;
+mod judge;
+mod text;
+mod write;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use forebay_model::{Seconds, TierId};
+use forebay_plan::bound::Bounds;
+use forebay_plan::search::{Goal, Wanted, search};
+use forebay_plan::space::Space;
+use forebay_plan::told::{Story, tell};
+use forebay_plan::{Scene, Terms};
+
+use crate::exit::Stop;
+use ground::Ground;
+use judge::Judge;
+pub(super) use text::push;
+pub(super) use write::beside;
+
+/// Nothing could be planned.
+pub(super) const NO_PLAN: i32 = 1;
+
+/// Options of `forebay plan`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example: forebay plan a.run --site sites/aws.toml --goal cheapest -o rules.toml\n\n\
+    Beside RULES it writes what `forebay explain RULES` tells, RULES with .plan.json for its ending.\n\
+    Exit codes: 0 a plan was made, 1 none could be (a file can't be read, no choice is possible), \
+    2 wrong usage."
+)]
+pub(crate) struct Args {
+    /// Run files of one workflow; of several the middle one is planned, and their spread counts as
+    /// doubt
+    #[arg(required = true)]
+    runs: Vec<PathBuf>,
+    /// The tiers and machines to plan for (FORMATS.md)
+    #[arg(long, value_name = "FILE")]
+    site: PathBuf,
+    /// What matters most: fastest, cheapest, or throughput
+    #[arg(long, value_name = "GOAL", default_value = "fastest", value_parser = goal)]
+    goal: Goal,
+    /// How many times the workflow is to be done
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    samples: u32,
+    /// Time to look for something better, such as 10s
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time)]
+    budget: Seconds,
+    /// For all that is random: the same number gives the same plan if the budget does not end
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    /// The tier where the project's directory is; without it, the storage of the run as measured
+    #[arg(long, value_name = "TIER")]
+    project: Option<String>,
+    /// A price sheet instead of Forebay's own (FORMATS.md)
+    #[arg(long, value_name = "FILE")]
+    prices: Option<PathBuf>,
+    /// Machines are bought cheaper and may be taken away
+    #[arg(long)]
+    spot: bool,
+    /// Results are downloaded over the internet
+    #[arg(long)]
+    download: bool,
+    /// Write the rules here
+    #[arg(short, long, value_name = "RULES")]
+    output: Option<PathBuf>,
+    /// Write settings for a workflow engine beside RULES, too: snakemake, nextflow, slurm
+    #[arg(long, value_name = "ENGINE", value_delimiter = ',', requires = "output", value_parser = engine)]
+    emit: Vec<String>,
+    /// Print JSON on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+fn goal(word: &str) -> Result<Goal, String> {
+    let found = Goal::ALL.iter().find(|(name, _)| *name == word).map(|(_, goal)| *goal);
+    found.ok_or_else(|| "it is fastest, cheapest or throughput".to_owned())
+}
+
+fn time(word: &str) -> Result<Seconds, String> {
+    word.parse().map_err(|error: forebay_model::NotReal| error.to_string())
+}
+
+fn engine(word: &str) -> Result<String, String> {
+    let names: Vec<&str> = forebay_plan::emit::ENGINES.iter().map(|engine| engine.name).collect();
+    let found = names.contains(&word).then(|| word.to_owned());
+    found.ok_or_else(|| format!("it is one of {}", names.join(", ")))
+}
+
+pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+    let began = Instant::now();
+    let ground = Ground::read(args)?;
+    let no = |why: String| {
+        Stop::new(NO_PLAN, why, "other machines or tiers in the site file may make it possible")
+    };
+    let scene = Scene::new(&ground.site, &ground.workload).map_err(|why| no(why.to_string()))?;
+    let terms = Terms { spot: args.spot, download: args.download };
+    let mut judge = Judge::new(&scene, &ground.project, &ground.prices, terms)?;
+    if args.goal == Goal::Cheapest && !judge.knows_prices() {
+        return Err(Stop::new(
+            NO_PLAN,
+            format!("{} names no prices, so nothing is cheapest", args.site.display()),
+            "give its tiers a price, and its nodes an instance (FORMATS.md), or another --goal",
+        ));
+    }
+    let space = Space::new(&ground.site, &ground.workload, &ground.project, &ground.frames(args));
+    let bounds = Bounds::new(&scene, &space);
+    let wanted =
+        Wanted { goal: args.goal, samples: args.samples, seed: args.seed, error: ground.error };
+    let budget = args.budget.get();
+    let mut go_on = |_| began.elapsed().as_secs_f64() < budget;
+    let found = search(&space, &bounds, &mut judge, wanted, &mut go_on).map_err(no)?;
+    let choice = space.choice(&found.chosen);
+    let (outcome, cost) = judge.look(&choice).map_err(no)?;
+    let start = judge.look(&space.choice(&space.as_it_is())).ok();
+    let runs: Vec<String> = args.runs.iter().map(|run| run.display().to_string()).collect();
+    let sheet = &ground.prices;
+    let prices = format!("{} of {}", sheet.sheet, sheet.compiled);
+    let mut plan = tell(&Story {
+        runs: &runs,
+        site_name: &args.site.display().to_string(),
+        site: &ground.site,
+        workload: &ground.workload,
+        space: &space,
+        bounds: &bounds,
+        wanted,
+        found: &found,
+        chosen: (&outcome, cost.as_ref()),
+        as_it_is: start.as_ref().map(|(outcome, cost)| (outcome, cost.as_ref())),
+        prices: cost.is_some().then_some(prices.as_str()),
+    });
+    plan.doubts.extend(ground.notes.iter().cloned());
+    let written = match &args.output {
+        Some(path) => write::all(path, args, &ground, &choice, &outcome, &plan)?,
+        None => Vec::new(),
+    };
+    if args.json {
+        println!("{}", serde_json::to_string(&plan).expect("a plan is plain data"));
+    } else {
+        print!("{}", text::plan(&plan, crate::say::width()));
+        written.iter().for_each(|line| println!("{line}"));
+    }
+    Ok(0)
+}
+
+/// The name of the project's tier when it is the storage of the run.
+fn measured() -> TierId {
+    TierId("here".to_owned())
+}

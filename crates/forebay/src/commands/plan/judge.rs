@@ -1,0 +1,93 @@
+//! Simulates choices on all cores, and prices what comes of them.
+
+use forebay_model::{Full, Placement, Prices, Seconds, TierId, Usd};
+use forebay_plan::search::{self, Score};
+use forebay_plan::space::Frame;
+use forebay_plan::{Choice, Cost, Homecoming, Outcome, Pricer, Scene, Terms, simulate};
+
+use super::NO_PLAN;
+use crate::exit::Stop;
+
+pub(super) struct Judge<'s> {
+    scene: &'s Scene<'s>,
+    project: &'s TierId,
+    pricer: Option<Pricer<'s>>,
+    homecoming: Homecoming<'s>,
+    threads: usize,
+}
+
+impl<'s> Judge<'s> {
+    pub(super) fn new(
+        scene: &'s Scene<'s>,
+        project: &'s TierId,
+        prices: &'s Prices,
+        terms: Terms,
+    ) -> Result<Self, Stop> {
+        let pricer = Pricer::new(scene.site, scene.workload, prices, terms).map_err(|why| {
+            Stop::new(
+                NO_PLAN,
+                why.to_string(),
+                "FORMATS.md says how sites name prices; --prices FILE gives others",
+            )
+        })?;
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let homecoming = Homecoming::new(scene.site, scene.workload);
+        Ok(Self { scene, project, pricer, homecoming, threads })
+    }
+
+    pub(super) fn knows_prices(&self) -> bool {
+        self.pricer.is_some()
+    }
+
+    /// What comes of a choice, in full.
+    pub(super) fn look(&self, choice: &Choice) -> Result<(Outcome, Option<Cost>), String> {
+        let outcome = self.simulated(choice)?;
+        let cost = self.pricer.as_ref().map(|pricer| pricer.cost(choice, &outcome));
+        Ok((outcome, cost))
+    }
+
+    /// A plan counts on no luck: what does not fit is not possible, though a run would spill it.
+    fn simulated(&self, choice: &Choice) -> Result<Outcome, String> {
+        let mut strict = choice.clone();
+        for placement in &mut strict.placements {
+            placement.full = Full::Fail;
+        }
+        simulate(self.scene, &strict, 0).map_err(|why| why.to_string())
+    }
+
+    fn score(&self, choice: &Choice) -> Result<Score, String> {
+        let (outcome, cost) = self.look(choice)?;
+        let per_sample = cost.map(|cost| cost.per_sample);
+        Ok(Score { makespan: outcome.makespan + self.homecoming.time(choice), per_sample })
+    }
+}
+
+impl search::Judge for Judge<'_> {
+    fn judge(&mut self, choices: &[Choice]) -> Vec<Result<Score, String>> {
+        let each = choices.len().div_ceil(self.threads).max(1);
+        let this = &*self;
+        std::thread::scope(|scope| {
+            let start = |part: &'_ [Choice]| -> Vec<Result<Score, String>> {
+                part.iter().map(|choice| this.score(choice)).collect()
+            };
+            let parts: Vec<_> =
+                choices.chunks(each).map(|part| scope.spawn(move || start(part))).collect();
+            let done = parts.into_iter().map(|part| part.join().expect("a simulation panicked"));
+            done.flatten().collect()
+        })
+    }
+
+    fn rent(&self, frame: &Frame) -> Option<Usd> {
+        self.pricer.as_ref().map(|pricer| pricer.rent(frame.nodes))
+    }
+
+    fn toll(&self, class: usize, placement: &Placement) -> Usd {
+        let pricer = self.pricer.as_ref();
+        pricer.map_or(Usd::ZERO, |pricer| pricer.toll(class, placement, self.project))
+    }
+
+    fn delay(&self, frame: &Frame, class: usize, placement: &Placement) -> Seconds {
+        let many = (frame.nodes, frame.pipelines);
+        self.homecoming.time_of(class, placement, self.project, many)
+    }
+}

@@ -1,0 +1,115 @@
+//! Writes what a plan comes to: rules, what `forebay explain` tells, settings for engines.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use forebay_model::Home;
+use forebay_plan::emit::{ENGINES, Emission, rules};
+use forebay_plan::told::Plan;
+use forebay_plan::{Choice, Outcome};
+
+use super::ground::Ground;
+use super::{Args, NO_PLAN};
+use crate::exit::Stop;
+
+/// Writes all files; a line about each.
+pub(super) fn all(
+    path: &Path,
+    args: &Args,
+    ground: &Ground,
+    choice: &Choice,
+    outcome: &Outcome,
+    plan: &Plan,
+) -> Result<Vec<String>, Stop> {
+    let header = header(path, ground, choice, plan);
+    let emission = Emission {
+        site: &ground.site,
+        workload: &ground.workload,
+        choice,
+        outcome,
+        samples: args.samples,
+        header: &header,
+    };
+    let text = rules(&emission).map_err(|why| {
+        let next = "this is a limit of rules: they go by names; --json has the plan itself";
+        Stop::new(NO_PLAN, format!("the plan can't be said in rules: {why}"), next)
+    })?;
+    write(path, &text)?;
+    let told = beside(path, ".plan.json");
+    let json = serde_json::to_string_pretty(plan).expect("a plan is plain data");
+    write(&told, &(json + "\n"))?;
+    let mut lines =
+        vec![format!("Rules: {}. Reasons: forebay explain {}", path.display(), told.display())];
+    for engine in ENGINES.iter().filter(|engine| args.emit.iter().any(|name| name == engine.name)) {
+        let file = beside(path, engine.suffix);
+        if let Some(folder) = file.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+        }
+        write(&file, &engine.text(&emission))?;
+        lines.push(format!("For {}: {} ({})", engine.name, file.display(), engine.usage));
+    }
+    Ok(lines)
+}
+
+/// What stands on top of each file.
+fn header(path: &Path, ground: &Ground, choice: &Choice, plan: &Plan) -> Vec<String> {
+    let mut header = vec![
+        format!(
+            "Made by `forebay plan` {} from {}",
+            env!("CARGO_PKG_VERSION"),
+            plan.runs.join(", ")
+        ),
+        format!("for {}, goal {}, samples {}.", plan.site, plan.goal, plan.samples),
+        format!("Use: forebay run --site {} --rules {} -- COMMAND", plan.site, path.display()),
+        format!("Reasons: forebay explain {}", beside(path, ".plan.json").display()),
+    ];
+    let figures = &plan.chosen;
+    let usd = figures.per_sample_usd.map(|usd| format!(", {usd} a sample")).unwrap_or_default();
+    header.push(format!(
+        "Predicted: {} for {} at a time{usd}; the model may be wrong by {:.0} %.",
+        figures.makespan_s,
+        plan.setting.pipelines,
+        plan.error * 100.0
+    ));
+    for (pool, bytes) in &plan.setting.pools {
+        header.push(format!("The site file must give {} bytes to pool {pool}.", bytes.get()));
+    }
+    for tier in homeless(ground, choice) {
+        header.push(format!("Tier {tier} has no path in the site file: write one before you run."));
+    }
+    // A name may hold anything; a comment is one line.
+    header.into_iter().map(|line| line.replace(char::is_control, "?")).collect()
+}
+
+/// Tiers that rules name and that are only described.
+fn homeless<'g>(ground: &'g Ground, choice: &Choice) -> BTreeSet<&'g str> {
+    let named = choice.placements.iter().flat_map(|placement| {
+        let home = match &placement.home {
+            Home::Tier(tier) => Some(tier),
+            Home::Here => None,
+        };
+        home.into_iter().chain(placement.cache.as_ref().map(|cache| &cache.tier))
+    });
+    let tiers = named.filter_map(|id| ground.site.tier(id));
+    tiers.filter(|tier| tier.path.is_none()).map(|tier| tier.id.as_str()).collect()
+}
+
+/// `rules.toml` and `.plan.json` is `rules.plan.json`.
+pub(in crate::commands) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_owned();
+    let mut name = stem;
+    name.push(suffix);
+    path.with_file_name(name)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Stop> {
+    std::fs::write(path, text).map_err(|error| failed(path, &error))
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Stop {
+    Stop::new(
+        NO_PLAN,
+        format!("{}: {error}", path.display()),
+        "write to a directory that is there and yours",
+    )
+}

@@ -1,0 +1,19 @@
+//! Names that are looked for and are not there: search paths of interpreters and loaders.
+
+use super::{Evidence, grouped};
+use forebay_model::{Op, Seconds};
+
+pub(super) fn judge(evidence: &Evidence<'_>) -> Option<(Seconds, String)> {
+    let sums = evidence.by_class(Op::LookupFailed);
+    let most = sums.first()?;
+    let saves = evidence.wall(sums.iter().map(|sum| sum.time).sum());
+    let count: f64 = sums.iter().map(|sum| sum.count).sum();
+    let class = &evidence.workload.classes[most.class].pattern;
+    let sentence = format!(
+        "{} look-ups in each pipeline are for names that are not there, most of them {class:?}: a \
+         shorter search path, or the software in a container image or on a tier of its own, saves \
+         up to {saves}.",
+        grouped(count)
+    );
+    Some((saves, sentence))
+}

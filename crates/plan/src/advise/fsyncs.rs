@@ -1,0 +1,21 @@
+//! Programs that wait for the disk again and again.
+
+use super::{Evidence, grouped};
+use forebay_model::{Home, Op, Seconds};
+
+pub(super) fn judge(evidence: &Evidence<'_>) -> Option<(Seconds, String)> {
+    let sums = evidence.by_class(Op::Fsync);
+    let most = sums.first()?;
+    let saves = evidence.wall(most.time);
+    let class = &evidence.workload.classes[most.class].pattern;
+    let count = grouped(most.count);
+    let remedy = match &evidence.choice.placements[most.class].home {
+        Home::Tier(_) => "fsync = \"ordered\" in its rule keeps their order and waits for none",
+        Home::Here => "a rule that gives it a home on a tier may have fsync = \"ordered\"",
+    };
+    let sentence = format!(
+        "Files of {class:?} are made durable {count} times in each pipeline: {remedy}, which saves \
+         up to {saves}; after a power failure the newest may be missing."
+    );
+    Some((saves, sentence))
+}

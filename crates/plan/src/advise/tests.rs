@@ -1,0 +1,97 @@
+//! If these fail, people mend what costs nothing, or are not told what costs most.
+use super::*;
+use crate::{PolicyId, TaskOutcome};
+use forebay_model::event::OpKey;
+use forebay_model::workload::*;
+use forebay_model::{ByteCount, TierId};
+use std::collections::BTreeMap;
+
+const SITE: &str = r#"
+[tier.net]
+reach = "shared"
+profile = { source = "us", latency = "10 ms" }
+"#;
+
+fn workload() -> Workload {
+    let access = Access {
+        files: FileSetId(0),
+        ops: vec![
+            (OpKey::plain(Op::LookupFailed), 4000.0),
+            (OpKey::plain(Op::Fsync), 2000.0),
+            (OpKey::plain(Op::Open), 9.0),
+        ],
+        read: ByteCount(1 << 30),
+        written: ByteCount::ZERO,
+    };
+    let step = Step { name: "s".to_owned(), compute: Seconds(100.0), accesses: vec![access] };
+    Workload {
+        name: "w".to_owned(),
+        classes: vec![FileClass { pattern: "lib/#.py".to_owned(), example: b"lib/1.py".to_vec() }],
+        files: vec![FileSet {
+            class: FileClassId(0),
+            count: 1,
+            bytes: ByteCount(1 << 30),
+            until: Until::End,
+        }],
+        kinds: vec![TaskKind { name: "split".to_owned(), cores: 1, memory: None }],
+        tasks: vec![Task { kind: TaskKindId(0), key: None, after: vec![], steps: vec![step] }],
+        doubts: vec![],
+    }
+}
+
+fn advice(ended: f64, utilisation: f64) -> Vec<Advice> {
+    let site = Site::parse(SITE, "site.toml", &|_| None).expect("a site");
+    let workload = workload();
+    let in_place = crate::choice::in_place();
+    let choice = Choice {
+        placements: vec![in_place],
+        project: TierId("net".to_owned()),
+        pools: BTreeMap::new(),
+        nodes: 1,
+        slots: 4,
+        pipelines: 1,
+        stagger: Seconds::ZERO,
+        policy: PolicyId("fifo"),
+        low: vec![],
+        spot: None,
+    };
+    let task = TaskOutcome {
+        pipeline: 0,
+        task: TaskId(0),
+        node: 0,
+        ready: Seconds::ZERO,
+        started: Seconds::ZERO,
+        ended: Seconds(ended),
+        waited: Seconds::ZERO,
+    };
+    let makespan = Seconds(ended);
+    let outcome = Outcome { makespan, tasks: vec![task], tiers: BTreeMap::new(), utilisation };
+    advise(&Evidence { site: &site, workload: &workload, choice: &choice, outcome: &outcome })
+}
+
+#[test]
+fn each_kind_speaks_where_it_saves_and_the_most_comes_first() {
+    let advice = advice(160.0, 0.25);
+    let kinds: Vec<&str> = advice.iter().map(|advice| advice.kind.as_str()).collect();
+    assert_eq!(kinds, ["serial", "failed_lookups", "fsyncs"]);
+    let saves: Vec<f64> = advice.iter().map(|advice| advice.saves.get()).collect();
+    // Alone for 160 s on 4 slots; 4000 look-ups and 2000 fsyncs of 10 ms.
+    assert_eq!(saves, [120.0, 40.0, 20.0]);
+    for (advice, words) in advice.iter().zip(["split runs alone", "4,000 look-ups", "2,000 times"])
+    {
+        assert!(advice.sentence.contains(words), "{}", advice.sentence);
+        assert!(advice.sentence.ends_with('.'), "{}", advice.sentence);
+    }
+}
+
+#[test]
+fn what_saves_little_is_not_told() {
+    assert!(advice(1e6, 1.0).iter().all(|advice| advice.kind == "serial"));
+}
+
+#[test]
+fn the_table_has_names_for_all() {
+    let mut names: Vec<&str> = ADVICE.iter().map(|kind| kind.name).collect();
+    names.dedup();
+    assert_eq!(names.len(), ADVICE.len());
+}

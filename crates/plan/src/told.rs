@@ -1,0 +1,80 @@
+//! A plan as it is told: what is proposed, what it saves, how sure that is, and why others lost.
+//!
+//! One set of plain data, for `--json`, for the file beside the rules that `forebay explain` reads,
+//! and for the words. What it is not: obeyed; rules are.
+
+mod figures;
+mod tell;
+mod words;
+
+pub use figures::{Figures, Lost, Moved, Setting};
+pub use tell::{Story, tell};
+pub use words::{explain, front};
+
+use crate::advise::Advice;
+use serde::{Deserialize, Serialize};
+
+/// The version of the file.
+pub const SCHEMA: u32 = 1;
+
+/// A plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The version of this shape: [`SCHEMA`].
+    pub schema: u32,
+    /// The runs that the workload was learnt from.
+    pub runs: Vec<String>,
+    /// The site file.
+    pub site: String,
+    /// What was wanted: `fastest`, `cheapest` or `throughput`.
+    pub goal: String,
+    /// How many times the workload is to be done.
+    pub samples: u32,
+    /// For all that was random.
+    pub seed: u64,
+    /// By which share predictions may be wrong.
+    pub error: f64,
+    /// Why: what a prediction rests on and nobody measured.
+    pub doubts: Vec<String>,
+    /// Everything as it is; `None`: it can't be.
+    pub as_it_is: Option<Figures>,
+    /// Why everything as it is can't be.
+    pub as_it_is_why: Option<String>,
+    /// What is proposed.
+    pub chosen: Figures,
+    /// All but placements.
+    pub setting: Setting,
+    /// The classes that are not simply in place.
+    pub moved: Vec<Moved>,
+    /// The proposal's worth to the goal, in `unit`; less is better.
+    pub value: f64,
+    /// Nothing is worth less, in the model.
+    pub bound: f64,
+    /// How much better something unknown may be at most: 0.1 is 10 %.
+    pub gap: f64,
+    /// `seconds`, `dollars for a sample` or `seconds for a sample`.
+    pub unit: String,
+    /// How far the search came: `exhausted`, `stopped` or `annealed`.
+    pub search: String,
+    /// For how many classes it chose.
+    pub classes: usize,
+    /// How many choices were simulated.
+    pub simulated: usize,
+    /// The best for the goal, where the model can't tell it from the proposal, which costs less.
+    pub alike: Option<Lost>,
+    /// What lost, with figures and reasons; the nearest first.
+    pub lost: Vec<Lost>,
+    /// Nothing is both faster and cheaper than any of these.
+    pub front: Vec<Lost>,
+    /// The price sheet with its day; `None`: the site names no prices.
+    pub prices: Option<String>,
+    /// Prices that were used and that nobody could verify.
+    pub unverified: Vec<String>,
+    /// What was not considered, and why.
+    pub left_out: Vec<String>,
+    /// What else would help.
+    pub advice: Vec<Advice>,
+}
+
+#[cfg(test)]
+mod tests;
