@@ -8,6 +8,7 @@ mod copies;
 mod create;
 mod dir;
 mod folder;
+mod guise;
 mod handle;
 mod iostate;
 mod lease;
