@@ -267,7 +267,7 @@ fn a_file_is_freed_by_its_last_user_or_with_its_class() {
     let name = |task: TaskId| work.kinds[work.tasks[task.index()].kind.index()].name.as_str();
     let freed = |until: &Until| match until {
         Until::Task(task) => name(*task),
-        Until::End => "end",
+        Until::End | Until::Step(..) => "end",
     };
     assert_eq!(until.iter().map(freed).collect::<Vec<_>>(), ["sort", "sort", "map", "end"]);
     // Long after its last user: with the last of its class by then.
