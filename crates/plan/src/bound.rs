@@ -66,7 +66,8 @@ impl Bounds {
     /// Looks at each access of the workload with each placement of its class.
     pub fn new(scene: &Scene<'_>, space: &Space) -> Self {
         let (site, workload) = (scene.site, scene.workload);
-        let floor = Floor::new(scene, &space.project);
+        let alone = space.frames.iter().all(|frame| frame.pipelines == 1);
+        let floor = Floor::new(scene, &space.project, alone);
         let zero = || space.options.iter().map(|all| vec![0.0; all.len()]).collect::<Vec<_>>();
         let mut bounds = Self {
             compute: Vec::new(),

@@ -29,11 +29,27 @@ pub(super) struct Floor<'s> {
     scene: &'s Scene<'s>,
     lanes: Lanes,
     project: Option<usize>,
+    /// How many accesses there are to each set.
+    accesses: Vec<u32>,
+    /// There is never more than one pipeline.
+    alone: bool,
 }
 
 impl<'s> Floor<'s> {
-    pub(super) fn new(scene: &'s Scene<'s>, project: &TierId) -> Self {
-        Self { scene, lanes: Lanes::of(scene), project: scene.tier(project) }
+    pub(super) fn new(scene: &'s Scene<'s>, project: &TierId, alone: bool) -> Self {
+        let mut accesses = vec![0; scene.workload.files.len()];
+        for access in &scene.accesses {
+            accesses[access.set as usize] += 1;
+        }
+        Self { scene, lanes: Lanes::of(scene), project: scene.tier(project), accesses, alone }
+    }
+
+    /// Whether memory may answer: somebody may have read or written it there before.
+    fn in_memory(&self, access: &Access) -> bool {
+        let set = access.files.index();
+        let first = self.alone && !self.scene.made[set] && self.accesses[set] == 1;
+        let only_reads = access.written.get() == 0 && access.read.get() > 0;
+        self.scene.nodes.memory.is_some() && only_reads && !first
     }
 
     /// This access, with its files placed so.
@@ -66,8 +82,8 @@ impl<'s> Floor<'s> {
         };
         let mut cost = Cost::new(self.scene);
         cost.start(0.0);
-        // What is in memory costs least.
-        cost.add((self.scene, &self.lanes), &home, storage, access, 1.0, true);
+        let in_memory = self.in_memory(access);
+        cost.add((self.scene, &self.lanes), &home, storage, access, 1.0, in_memory);
         let mut uses = Vec::new();
         let behind = &self.scene.storages[storage];
         for (lane, limit) in behind.limits().into_iter().enumerate() {

@@ -52,16 +52,12 @@ pub(super) fn rooms(site: &Site, workload: &Workload, space: &Space) -> Vec<Room
             }
             made[set] = true;
             // Freed by somebody who waits for this task, by this task itself, or never.
+            let waits =
+                |end: TaskId| workload.tasks[end.index()].after.contains(&TaskId(number as u32));
             let stays = match file.until {
                 Until::End => true,
-                Until::Task(end) => {
-                    end.index() == number
-                        || workload.tasks[end.index()].after.contains(&TaskId(number as u32))
-                }
-                // Within one task its steps say when: it may be gone before another file is there.
-                Until::Step(end, _) => {
-                    workload.tasks[end.index()].after.contains(&TaskId(number as u32))
-                }
+                Until::Task(end) => end.index() == number || waits(end),
+                Until::Step(end, _) => waits(end),
             };
             if stays {
                 *there.entry(file.class.index()).or_default() += file.bytes.get() as f64;

@@ -154,7 +154,8 @@ fn results_come_home_from_a_disk_while_machines_and_uploads_are_paid() {
 /// The search trusts these: a toll that is too high hides the best plan.
 #[test]
 fn tolls_are_never_more_than_what_is_paid_for_bytes_and_requests() {
-    let (prices, site) = (prices(), site(SITE));
+    let with_memory = SITE.replace("cores = 8", "cores = 8\nmemory = \"64 GiB\"");
+    let (prices, site) = (prices(), site(&with_memory));
     let pricer = Pricer::new(&site, &workload(), &prices, Terms::default());
     let pricer = pricer.expect("prices").expect("a price");
     for home in [Home::Here, Home::Tier(TierId("disk".to_owned()))] {

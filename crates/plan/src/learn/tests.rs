@@ -266,8 +266,8 @@ fn a_file_is_freed_by_its_last_user_or_with_its_class() {
     let until: Vec<Until> = work.files.iter().map(|set| set.until).collect();
     let name = |task: TaskId| work.kinds[work.tasks[task.index()].kind.index()].name.as_str();
     let freed = |until: &Until| match until {
-        Until::Task(task) => name(*task),
-        Until::End | Until::Step(..) => "end",
+        Until::Task(task) | Until::Step(task, _) => name(*task),
+        Until::End => "end",
     };
     assert_eq!(until.iter().map(freed).collect::<Vec<_>>(), ["sort", "sort", "map", "end"]);
     // Long after its last user: with the last of its class by then.

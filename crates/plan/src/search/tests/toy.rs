@@ -25,8 +25,13 @@ reach = "world"
 profile = { source = "us", latency = "30 ms", read = { stream = "90 MB/s" }, write = { stream = "90 MB/s" }, contention = { streams = 0.5 } }
 "#;
 
-pub(super) fn site() -> Site {
-    Site::parse(SITE, "site.toml", &|_| None).expect("a site")
+/// With or without memory that keeps what was read.
+pub(super) fn site(memory: bool) -> Site {
+    let text = match memory {
+        true => SITE.replace("slots = 2", "slots = 2\nmemory = \"6 GB\""),
+        false => SITE.to_owned(),
+    };
+    Site::parse(&text, "site.toml", &|_| None).expect("a site")
 }
 
 pub(super) fn project() -> TierId {
