@@ -25,6 +25,8 @@ mod exits;
 mod faults;
 #[path = "cli/help.rs"]
 mod help;
+#[path = "cli/import.rs"]
+mod import;
 #[path = "cli/packed.rs"]
 mod packed;
 #[path = "cli/privacy.rs"]
