@@ -25,6 +25,8 @@ mod faults;
 mod help;
 #[path = "cli/packed.rs"]
 mod packed;
+#[path = "cli/plan.rs"]
+mod plan;
 #[path = "cli/privacy.rs"]
 mod privacy;
 #[path = "cli/publish.rs"]

@@ -9,6 +9,7 @@
 mod dual;
 mod floor;
 mod room;
+mod rows;
 
 use crate::scene::Scene;
 use crate::space::{Frame, Space, facts};
@@ -180,35 +181,6 @@ impl Bounds {
         }
         last + delay(frame)
     }
-
-    /// Work over width, and each storage's volume over its rate.
-    fn rows(&self, frame: &Frame) -> impl Iterator<Item = Row<'_>> {
-        let pipelines = f64::from(frame.pipelines);
-        let nodes = f64::from(frame.nodes);
-        let width = nodes * f64::from(frame.slots) - self.reserved;
-        let cores = nodes * self.cores_of_node;
-        let compute: f64 = self.compute.iter().sum();
-        let core_compute: f64 = self.compute.iter().zip(&self.cores).map(|(c, n)| c * n).sum();
-        let work =
-            Row { fixed: compute * pipelines / width, of: &self.work, factor: pipelines / width };
-        let core_work = Row {
-            fixed: core_compute * pipelines / cores,
-            of: &self.core_work,
-            factor: pipelines / cores,
-        };
-        let storages = self.resources.iter().map(move |(resource, of)| {
-            let volumes = if resource.everywhere { nodes } else { 1.0 };
-            Row { fixed: 0.0, of, factor: pipelines / (resource.rate * volumes) }
-        });
-        [work, core_work].into_iter().chain(storages)
-    }
-}
-
-/// Something that takes `fixed + factor * sum over classes` seconds.
-struct Row<'b> {
-    fixed: f64,
-    of: &'b [Vec<f64>],
-    factor: f64,
 }
 
 fn at_least(of: &[Vec<f64>], class: usize, picks: &[Option<u8>]) -> f64 {

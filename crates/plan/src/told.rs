@@ -3,7 +3,9 @@
 //! One set of plain data, for `--json`, for the file beside the rules that `forebay explain` reads,
 //! and for the words. What it is not: obeyed; rules are.
 
+mod dollars;
 mod figures;
+mod lost;
 mod tell;
 mod words;
 

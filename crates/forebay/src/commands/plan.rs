@@ -3,6 +3,7 @@
 mod ground;
 mod judge;
 mod text;
+mod tried;
 mod write;
 
 use std::path::PathBuf;

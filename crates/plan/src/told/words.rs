@@ -1,10 +1,8 @@
 //! A plan in sentences, and its front as a table.
 
+use super::dollars::dollars;
 use super::{Figures, Plan};
 use forebay_model::{Seconds, Usd};
-
-/// In dollars. Less than a thousandth of it is not worth words.
-const CENT: f64 = 0.01;
 
 /// What a person reads who asks why.
 pub fn explain(plan: &Plan) -> Vec<String> {
@@ -37,29 +35,7 @@ pub fn explain(plan: &Plan) -> Vec<String> {
             alike.what
         ));
     }
-    if let Some(cost) = &plan.chosen.cost {
-        let seen = cost.lines.iter().filter(|line| line.usd.get().abs() >= CENT / 1000.0);
-        let lines: Vec<String> = seen.map(|line| format!("{} {}", line.usd, line.what)).collect();
-        told.push(format!(
-            "It costs {} in all by price sheet {} of {}: {}.",
-            cost.total,
-            cost.sheet,
-            cost.compiled,
-            lines.join(", ")
-        ));
-        if !cost.unverified.is_empty() {
-            told.push(format!("Nobody could verify these prices: {}.", cost.unverified.join(", ")));
-        }
-        if !cost.unpriced.is_empty() {
-            told.push(format!("Without a price, counted as free: {}.", cost.unpriced.join(", ")));
-        }
-        if let Some(interruptions) = cost.interruptions {
-            told.push(format!(
-                "{interruptions:.3} machines are expected to be taken away meanwhile; what they \
-                 lose is not counted."
-            ));
-        }
-    }
+    told.extend(dollars(plan));
     for lost in &plan.lost {
         let figure = match (lost.makespan_s, lost.per_sample_usd) {
             (Some(time), Some(usd)) => format!(" ({time}, {usd} a sample)"),

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use forebay_model::workload::{TaskKindId, Workload};
-use forebay_model::{Flaw, Nodes, Prices, Profile, Reach, Run, Seconds, Site, Tier, TierId};
-use forebay_plan::space::Frames;
-use forebay_plan::{Learnt, PolicyId, learn};
+use forebay_model::workload::Workload;
+use forebay_model::{Flaw, Nodes, Prices, Profile, Reach, Run, Site, Tier, TierId};
+use forebay_plan::{Learnt, learn};
 
 use super::{Args, NO_PLAN, measured};
 use crate::exit::Stop;
@@ -17,8 +16,6 @@ const ERROR_MIN: f64 = 0.05;
 /// Types of file systems that other machines see, too.
 const NETWORKED: [&str; 9] =
     ["nfs", "nfs4", "lustre", "beegfs", "gpfs", "cifs", "smb3", "ceph", "fuse.s3fs"];
-/// More kinds of tasks in the queue of low priority are not tried.
-const LOW_MAX: usize = 2;
 
 pub(super) struct Ground {
     pub(super) workload: Workload,
@@ -68,12 +65,9 @@ impl Ground {
         };
         if site.tier(&project).is_none() {
             let known: Vec<&str> = site.tiers().map(|tier| tier.id.as_str()).collect();
-            let message = format!("there is no tier {project:?}; there are {}", known.join(", "));
-            return Err(Stop::new(
-                NO_PLAN,
-                message.replace("TierId(", "").replace(')', ""),
-                "name one with --project",
-            ));
+            let (name, known) = (project.as_str(), known.join(", "));
+            let message = format!("there is no tier {name:?}; there are {known}");
+            return Err(Stop::new(NO_PLAN, message, "name one of them with --project"));
         }
         let squares: f64 = learnt.workload.doubts.iter().map(|doubt| doubt.share.powi(2)).sum();
         if spread > 0.0 {
@@ -87,45 +81,6 @@ impl Ground {
             prices: prices(args.prices.as_deref())?,
             notes,
         })
-    }
-
-    /// What is tried beside placements.
-    pub(super) fn frames(&self, args: &Args) -> Frames {
-        let nodes = self.site.nodes();
-        let (count, slots) = nodes.map_or((1, 1), |nodes| (nodes.count, nodes.slots));
-        let mut counts = vec![count];
-        counts.extend([count / 2, 1].into_iter().filter(|fewer| *fewer > 0 && *fewer < count));
-        counts.dedup();
-        let at_once = [1, 2, 3, 4, 8, 16].into_iter().filter(|many| *many <= args.samples);
-        let mut policies = vec![(PolicyId("fifo"), vec![])];
-        if args.samples > 1 {
-            let low = self.low().into_iter().map(|kind| (PolicyId("low-priority"), vec![kind]));
-            policies.extend(low);
-            policies.push((PolicyId("capacity"), vec![]));
-        }
-        Frames {
-            nodes: counts,
-            slots: vec![slots],
-            pipelines: at_once.collect(),
-            staggers: vec![Seconds::ZERO, Seconds(300.0)],
-            policies,
-            split_pools: true,
-        }
-    }
-
-    /// The kinds that take most of the slots' time: those that fill all of them and make others
-    /// wait.
-    fn low(&self) -> Vec<TaskKindId> {
-        let mut times = vec![(0.0, 0_u32); self.workload.kinds.len()];
-        for task in &self.workload.tasks {
-            let time: f64 = task.steps.iter().map(|step| step.compute.get()).sum();
-            let kind = &mut times[task.kind.index()];
-            kind.0 += time;
-            kind.1 += 1;
-        }
-        let mut kinds: Vec<usize> = (0..times.len()).filter(|kind| times[*kind].1 > 1).collect();
-        kinds.sort_by(|a, b| times[*b].0.total_cmp(&times[*a].0).then(a.cmp(b)));
-        kinds.into_iter().take(LOW_MAX).map(|kind| TaskKindId(kind as u32)).collect()
     }
 }
 
