@@ -4,6 +4,7 @@ mod attach;
 mod check;
 mod doctor;
 mod explain;
+mod import;
 mod mount;
 mod plan;
 mod restore;
@@ -20,6 +21,8 @@ pub(crate) enum Command {
     Run(run::Args),
     /// Print the summary of a run again
     Summary(summary::Args),
+    /// Make a run file of the records that another tool kept of a run
+    Import(import::Args),
     /// Learn a workflow from its run, and find where its files should live
     Plan(plan::Args),
     /// Say in sentences why a plan is as it is, or where the time of a run went
@@ -46,6 +49,7 @@ impl Command {
         match self {
             Command::Run(args) => run::run(args),
             Command::Summary(args) => summary::run(&args),
+            Command::Import(args) => import::run(&args),
             Command::Plan(args) => plan::run(&args),
             Command::Explain(args) => explain::run(&args),
             Command::Restore(args) => restore::run(&args),

@@ -34,6 +34,7 @@ const TABLES: &[(&str, &str, &str, &str)] = &[
     ("crates/model/src/tasks.rs", "crates/model/src/tasks", "const ENGINE:", "ENGINE"),
     ("crates/plan/src/emit.rs", "crates/plan/src/emit", "const ENGINE:", "ENGINE"),
     ("crates/plan/src/advise.rs", "crates/plan/src/advise", "fn judge(", "judge"),
+    ("crates/plan/src/import.rs", "crates/plan/src/import", "const IMPORTER:", "IMPORTER"),
     ("crates/model/src/advice.rs", "crates/model/src/advice", "fn judge(", "judge"),
 ];
 const TARGETS: &[&str] =

@@ -6,6 +6,7 @@
 
 mod cache;
 mod drain;
+mod fsync;
 mod glob;
 mod home;
 mod pack;
@@ -17,6 +18,7 @@ use crate::site::{Site, TierId};
 use crate::toml::{Document, Flaw, Table};
 pub use cache::{Ahead, Cache};
 pub use drain::Drain;
+pub use fsync::Fsync;
 use globset::GlobSet;
 use std::collections::BTreeSet;
 
@@ -26,8 +28,6 @@ const KEYS: [&str; 11] = [
 ];
 const LAYOUTS: [(&str, Layout); 2] = [("plain", Layout::Plain), ("packed", Layout::Packed)];
 const FULLS: [(&str, Full); 2] = [("spill", Full::Spill), ("fail", Full::Fail)];
-const FSYNCS: [(&str, Fsync); 3] =
-    [("durable", Fsync::Durable), ("ordered", Fsync::Ordered), ("scratch", Fsync::Scratch)];
 const AFTERS: [(&str, After); 3] =
     [("restore", After::Restore), ("keep", After::Keep), ("discard", After::Discard)];
 
@@ -58,18 +58,6 @@ pub enum Full {
     Spill,
     /// The write fails with ENOSPC.
     Fail,
-}
-
-/// What an fsync of a file on a tier does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fsync {
-    /// What fsync always does.
-    #[default]
-    Durable,
-    /// It returns at once, and the bytes are made durable right after, in the order of the calls.
-    Ordered,
-    /// It returns at once: a power failure may take the file.
-    Scratch,
 }
 
 /// What becomes of a file on a tier when the run ends.
@@ -176,11 +164,6 @@ impl Rules {
         Ok(Self { globs, rule_of, placements, tasks, by_task, trust })
     }
 
-    /// Whether some rule has this to say of fsync.
-    pub fn syncs(&self, fsync: Fsync) -> bool {
-        self.placements.iter().any(|placement| placement.fsync == fsync)
-    }
-
     /// The tier or pool that has the packed files, if there are to be any.
     pub fn pack(&self) -> Option<&TierId> {
         pack::of(&self.placements)
@@ -209,7 +192,7 @@ fn placement(table: Table<'_>, number: usize, site: &Site) -> Result<Placement, 
         home,
         layout: choice(table, "layout", &LAYOUTS)?,
         full: choice(table, "full", &FULLS)?,
-        fsync: choice(table, "fsync", &FSYNCS)?,
+        fsync: choice(table, "fsync", &fsync::FSYNCS)?,
         after: choice(table, "after", &AFTERS)?,
         drain: drain::drain(table)?,
         rule: Some(number),

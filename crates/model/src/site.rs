@@ -108,6 +108,11 @@ impl Site {
         Ok(site)
     }
 
+    /// A site that nobody wrote down, such as the machine on which a run was measured.
+    pub fn of(tiers: impl IntoIterator<Item = Tier>, nodes: Option<Nodes>) -> Self {
+        Self { tiers: tiers.into_iter().map(|tier| (tier.id.clone(), tier)).collect(), nodes }
+    }
+
     /// The tier or pool of this name.
     pub fn tier(&self, id: &TierId) -> Option<&Tier> {
         self.tiers.get(id)

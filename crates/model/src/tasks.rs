@@ -21,6 +21,7 @@ pub use live::{engine_directory, live_name, named_by_engine};
 pub(crate) use not_seen::not_seen;
 pub(crate) use program::{base_name, program as program_name};
 pub(crate) use seen::{Claims, Note, Seen, Value};
+pub use snakemake::snakemake_output;
 
 /// How much of a control file is looked at, in bytes; the rest need not be kept.
 pub const WANTED_BYTES_MAX: usize = 64 << 10;

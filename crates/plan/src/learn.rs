@@ -5,11 +5,13 @@
 //! [`Doubt`](forebay_model::workload::Doubt), never a guess without a word. What it is not: a
 //! judgement of the storage that the run had; that is [`fit`](crate::fit).
 
+mod again;
 mod blocked;
 mod doubts;
 mod edges;
 mod engine;
 mod files;
+mod inferred;
 mod operations;
 pub(crate) mod rows;
 mod sets;
@@ -129,6 +131,7 @@ fn from_rows(rows: &Rows) -> Result<Learnt, String> {
         bytes_guessed: sets.guessed(),
         strange: operations.strange,
         idle: if walls > 0.0 { idle / walls } else { 0.0 },
+        order_guessed: edges.guessed.then(|| 1.0 - line.work_over_width() / line.makespan),
     };
     work.doubts = doubts::doubts(rows, &line, &found);
     (work.classes, work.files) = (sets.classes, sets.files);

@@ -12,6 +12,7 @@ pub mod cost;
 pub mod emit;
 pub mod fit;
 pub mod homecoming;
+pub mod import;
 pub mod learn;
 pub mod outcome;
 pub mod policies;

@@ -62,7 +62,7 @@ pub struct Plan {
     pub classes: usize,
     /// How many choices were simulated.
     pub simulated: usize,
-    /// The best for the goal, where the model can't tell it from the proposal, which costs less.
+    /// The best for the goal, where the model can't tell it from the proposal, which costs or moves less.
     pub alike: Option<Lost>,
     /// What lost, with figures and reasons; the nearest first.
     pub lost: Vec<Lost>,

@@ -8,6 +8,7 @@ mod copies;
 mod create;
 mod dir;
 mod folder;
+mod guise;
 mod handle;
 mod iostate;
 mod lease;
@@ -333,8 +334,13 @@ impl Native {
         }
     }
 
-    /// Pins a file that is about to lose a name, so that whoever still uses it finds it.
-    pub(crate) fn pin_before_loss(&self, dir: BorrowedFd<'_>, name: &CStr) -> Option<Arc<Node>> {
+    /// Pins a file that is about to lose a name, so that whoever still uses it finds it. Tells
+    /// whether it is the last.
+    pub(crate) fn pin_before_loss(
+        &self,
+        dir: BorrowedFd<'_>,
+        name: &CStr,
+    ) -> Option<(Arc<Node>, bool)> {
         let stat = stat_of(dir, name).ok()?;
         let node = self.table.find(Identity::of(&stat))?;
         self.disturb(&node);
@@ -350,7 +356,7 @@ impl Native {
             };
             node.place.lock().pin = Some(Arc::new(fd));
         }
-        Some(node)
+        Some((node, last))
     }
 
     /// The path below the covered directory by which the record knows a node.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # If this failed, builds would be wrong, or make would rebuild what is new (times out of order).
 # ring: short
-# as: root,user,ruled,packed,packed-user,mounted-user
+# as: root,user,ruled,drained,packed,packed-user,mounted-user
 # needs: make gcc
 # limit: 300
 set -eu

@@ -32,7 +32,7 @@ pub(super) fn by_name(tasks: &[TaskRow], ops: &[OpRow], opened: &Opened) -> Vec<
                     as u64,
                 wall_us: (!walls.is_empty()).then(|| walls.iter().copied().sum()),
                 wall_median_us: median(&walls),
-                cpu_us: total(group.iter().map(|t| Some(t.cpu_user? + t.cpu_system?))),
+                cpu_us: total(group.iter().map(|t| cpu(t))),
                 waited_us: group.iter().filter_map(|t| t.waited).sum(),
                 read: Amount { at_most: bytes(&group, |t| t.rchar_upper), ..io.read },
                 written: Amount { at_most: bytes(&group, |t| t.wchar_upper), ..io.written },
@@ -43,6 +43,12 @@ pub(super) fn by_name(tasks: &[TaskRow], ops: &[OpRow], opened: &Opened) -> Vec<
         .collect();
     rows.sort_by_key(|row| (row.driver, std::cmp::Reverse((row.wall_us, row.waited_us))));
     rows
+}
+
+/// What is known of it: some tell both kinds in one.
+fn cpu(task: &TaskRow) -> Option<Micros> {
+    let known = task.cpu_user.or(task.cpu_system);
+    known.map(|_| task.cpu_user.unwrap_or_default() + task.cpu_system.unwrap_or_default())
 }
 
 fn median(sorted: &[Micros]) -> Option<Micros> {

@@ -21,6 +21,12 @@ fn wanted(path: &[u8]) -> bool {
     record(path).is_some_and(|(_, name)| !name.is_empty())
 }
 
+/// The output that Snakemake's record with this path is about, as the workflow names it; `None` if
+/// the path is no record's.
+pub fn snakemake_output(path: &[u8]) -> Option<Vec<u8>> {
+    record(path).filter(|(_, name)| !name.is_empty()).and_then(|(_, name)| output(b"", name))
+}
+
 /// The output that a record is about: base64, in long names spread over directories `@...`.
 fn output(directory: &[u8], name: &[u8]) -> Option<Vec<u8>> {
     let mut code = Vec::with_capacity(name.len());

@@ -14,6 +14,9 @@ pub(super) struct Found {
     pub(super) strange: u64,
     /// Share of the tasks' time in which they neither computed nor were seen to wait.
     pub(super) idle: f64,
+    /// Where the order of tasks is guessed: the share of the run in which cores were idle, which a
+    /// wrong guess explains by waits that are none, or by none that are.
+    pub(super) order_guessed: Option<f64>,
 }
 
 pub(super) fn doubts(rows: &Rows, line: &Timeline, found: &Found) -> Vec<Doubt> {
@@ -24,7 +27,11 @@ pub(super) fn doubts(rows: &Rows, line: &Timeline, found: &Found) -> Vec<Doubt> 
         }
     };
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
-    if found.bytes_guessed > 0.0 {
+    if let Some(share) = found.order_guessed {
+        let what = "what waited for what is guessed from times: neither files nor records say it";
+        add(share.max(0.01), what.to_owned());
+    }
+    if found.bytes_guessed > 0.0 && !rows.ops.is_empty() {
         let (bytes, idle) = (percent(found.bytes_guessed), percent(found.idle));
         add(
             found.idle.max(0.01),
@@ -44,7 +51,8 @@ pub(super) fn doubts(rows: &Rows, line: &Timeline, found: &Found) -> Vec<Doubt> 
             ),
         );
     }
-    if let Some(share) = rows.outside_share {
+    // Less rounds to nothing, and reads like a joke.
+    if let Some(share) = rows.outside_share.filter(|share| *share >= 0.005) {
         let share_told = percent(share);
         add(
             share * found.idle,

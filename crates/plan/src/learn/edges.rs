@@ -2,6 +2,7 @@
 //! each task comes after all that it waits for.
 
 use super::files::Used;
+use super::inferred;
 use super::rows::Rows;
 use super::timeline::Timeline;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +13,8 @@ pub(super) struct Edges {
     pub(super) after: Vec<BTreeSet<usize>>,
     /// All places, each after those that it waits for; else in the order of their start.
     pub(super) order: Vec<usize>,
+    /// They are guessed from times.
+    pub(super) guessed: bool,
 }
 
 impl Edges {
@@ -27,11 +30,17 @@ impl Edges {
                 after[task].insert(before);
             }
         }
+        // Files or records that say nothing of one task are silent on purpose; of all, by nature.
+        let silent = files.is_empty() && rows.waits.is_empty();
+        let guesses = if silent { inferred::edges(rows, line) } else { Vec::new() };
+        for &(task, before) in &guesses {
+            after[task].insert(before);
+        }
         let order = in_order(&after);
         if order.len() < after.len() {
             return Err(circle(rows, line, &after, &order));
         }
-        Ok(Self { after, order })
+        Ok(Self { after, order, guessed: silent && line.ran.len() > 1 })
     }
 
     /// When each task could have started: when all that it waits for was done.

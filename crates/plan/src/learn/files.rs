@@ -2,7 +2,8 @@
 
 use super::rows::{Opened, Rows};
 use super::timeline::Timeline;
-use forebay_model::{ClassId, FileId, TreeId};
+use forebay_model::run::TaskRow;
+use forebay_model::{ByteCount, ClassId, FileId, TreeId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A log that every task writes to, and many read: a reader waits for no more of its writers.
@@ -41,6 +42,19 @@ pub(super) struct Bytes {
     pub(super) seen: u64,
     /// Of reads that nobody saw: the size of the file.
     pub(super) guessed: u64,
+}
+
+impl Bytes {
+    pub(super) fn all(self) -> u64 {
+        self.seen.saturating_add(self.guessed)
+    }
+
+    fn add(&mut self, seen: Option<u64>, guess: u64) {
+        match seen {
+            Some(bytes) => self.seen = self.seen.saturating_add(bytes),
+            None => self.guessed = self.guessed.saturating_add(guess),
+        }
+    }
 }
 
 /// One file from the moment it was made. A name that is made anew is another file.
@@ -85,7 +99,37 @@ pub(super) fn used(rows: &Rows, line: &Timeline) -> Vec<Used> {
         }
         all[at].add(open, line);
     }
+    bound(rows, line, &mut all);
     all
+}
+
+/// Reads and writes that nobody saw are at most what `/proc` counted, less what was seen.
+fn bound(rows: &Rows, line: &Timeline, files: &mut [Used]) {
+    type Side = (fn(&mut Use) -> &mut Bytes, fn(&TaskRow) -> Option<ByteCount>);
+    let sides: [Side; 2] = [
+        (|used| &mut used.read, |task| task.rchar_upper),
+        (|used| &mut used.written, |task| task.wchar_upper),
+    ];
+    for (bytes, most) in sides {
+        let mut sums = vec![Bytes::default(); line.ran.len()];
+        for (who, used) in files.iter_mut().flat_map(|file| &mut file.uses) {
+            if let Who::Task(at) = who {
+                let (sum, used) = (&mut sums[*at], bytes(used));
+                sum.seen = sum.seen.saturating_add(used.seen);
+                sum.guessed = sum.guessed.saturating_add(used.guessed);
+            }
+        }
+        for (who, used) in files.iter_mut().flat_map(|file| &mut file.uses) {
+            let Who::Task(at) = who else { continue };
+            let Some(most) = most(&rows.tasks[line.ran[*at].row]) else { continue };
+            let (sum, used) = (sums[*at], bytes(used));
+            let room = most.get().saturating_sub(sum.seen);
+            if room < sum.guessed {
+                let part = room as f64 / sum.guessed as f64;
+                used.guessed = (used.guessed as f64 * part) as u64;
+            }
+        }
+    }
 }
 
 impl Used {
@@ -116,16 +160,9 @@ impl Used {
         used.opens += 1;
         used.reads |= reads;
         used.writes |= writes;
-        match open.read {
-            Some(bytes) => used.read.seen += bytes,
-            None if reads => used.read.guessed += before,
-            None => {}
-        }
-        match open.wrote {
-            Some(bytes) => used.written.seen += bytes,
-            None if open.write => used.written.guessed += after.saturating_sub(before),
-            None => {}
-        }
+        let grown = after.saturating_sub(before);
+        used.read.add(open.read, if reads { before } else { 0 });
+        used.written.add(open.wrote, if open.write { grown } else { 0 });
         let Some(task) = task else { return };
         if reads {
             let writers = self.writers.iter().rev().take(WRITERS_MAX);

@@ -60,10 +60,10 @@ impl Sets {
                 let uses = sets.uses.entry((*who, file.class)).or_default();
                 let share = uses.entry(set).or_default();
                 share.opens += used.opens;
-                share.read = share.read.saturating_add(used.read.seen + used.read.guessed);
-                let written = used.written.seen + used.written.guessed;
+                share.read = share.read.saturating_add(used.read.all());
+                let written = used.written.all();
                 share.written = share.written.saturating_add(written);
-                let guessed = used.read.guessed + used.written.guessed;
+                let guessed = used.read.guessed.saturating_add(used.written.guessed);
                 share.guessed = share.guessed.saturating_add(guessed);
             }
         }

@@ -210,6 +210,27 @@ fn what_is_told_counts_too_and_a_circle_is_named() {
 }
 
 #[test]
+fn where_nothing_says_it_times_do_with_a_doubt() {
+    let named = |id, name, key: &str, start, end| TaskRow {
+        key: (!key.is_empty()).then(|| key.to_owned()),
+        ..task(id, name, start, end)
+    };
+    let mut story = Story::new(vec![
+        named(1, "MAP", "s1", 0.0, 4.0),
+        named(2, "MAP", "s2", 0.0, 5.0),
+        named(3, "SORT", "s1", 4.0, 6.0),
+        named(4, "SORT", "s2", 5.0, 7.0),
+        named(5, "JOIN", "", 7.0, 9.0),
+    ]);
+    let work = story.learnt();
+    let all: Vec<Vec<u32>> = (0..5).map(|task| after(&work, task)).collect();
+    assert_eq!(all, [vec![], vec![], vec![0], vec![1], vec![2, 3]]);
+    assert!(work.doubts[0].what.contains("guessed from times"));
+    // Of two slots for nine seconds, fifteen were used.
+    assert!((work.doubts[0].share - (1.0 - 15.0 / 18.0)).abs() < 1e-6, "{:?}", work.doubts);
+}
+
+#[test]
 fn waits_for_storage_are_not_computing() {
     let open = OpKey::plain(Op::Open);
     let mut row = task(1, "sort", 0.0, 10.0);
@@ -291,7 +312,7 @@ fn the_time_that_an_engine_takes_is_part_of_the_work() {
     story.read(9, "Snakefile", 0.5, 5);
     story.ops(9, "Snakefile", OpKey::plain(Op::Getattr), 1_000, 0.5);
     let learnt = from_rows(&story.rows).expect("it can be learnt");
-    let work = learnt.workload;
+    let work = &learnt.workload;
     let total: f64 = work.tasks.iter().flat_map(|t| &t.steps).map(|step| step.compute.get()).sum();
     let kinds: Vec<_> =
         work.tasks.iter().map(|t| work.kinds[t.kind.index()].name.as_str()).collect();
@@ -299,8 +320,10 @@ fn the_time_that_an_engine_takes_is_part_of_the_work() {
     // All of its opens were before the first task, so all of its waits are.
     assert!((work.tasks[0].steps[0].compute.get() - 1.5).abs() < 1e-6);
     assert!((total - 12.5).abs() < 1e-6, "{total}");
-    assert_eq!((after(&work, 1), after(&work, 4)), (vec![0], vec![3]));
+    assert_eq!((after(work, 1), after(work, 4)), (vec![0], vec![3]));
     assert_eq!((learnt.measured.makespan, learnt.measured.slots), (Seconds(13.0), 1));
+    let again = learnt.again().expect("it can be simulated").makespan.get();
+    assert!((again - 13.0).abs() < 0.01, "{again}");
 }
 
 #[test]
@@ -328,6 +351,9 @@ fn bytes_that_nobody_saw_are_a_doubt_with_its_share() {
     assert_eq!(access.read, ByteCount(1 << 20));
     let read = OpKey::data(Op::Read, 128 << 10, Pattern::Sequential);
     assert!(access.ops.contains(&(read, 8.0)), "{:?}", access.ops);
+    // `/proc` says that it can't have been all of it.
+    story.rows.tasks[0].rchar_upper = Some(ByteCount(1 << 18));
+    assert_eq!(story.learnt().tasks[0].steps[0].accesses[0].read, ByteCount(1 << 18));
 }
 
 #[test]

@@ -53,7 +53,8 @@ impl Timeline {
         line.place = line.ran.iter().enumerate().map(|(at, ran)| (id(ran), at)).collect();
         let last = line.ran.iter().map(|ran| ran.end).fold(0.0, f64::max);
         line.makespan = rows.ended.map_or(last, |end| end.at.as_secs().max(last));
-        line.slots = line.usual_most();
+        let widest = line.ran.iter().map(|ran| ran.cores).max().unwrap_or(1);
+        line.slots = line.usual_most().max(widest);
         line
     }
 
@@ -121,6 +122,12 @@ impl Timeline {
             }
         }
         gaps
+    }
+
+    /// How long all tasks would take if cores were never idle.
+    pub(super) fn work_over_width(&self) -> f64 {
+        let work = |ran: &Ran| (ran.end - ran.start) * f64::from(ran.cores);
+        self.ran.iter().map(work).sum::<f64>() / f64::from(self.slots)
     }
 
     /// Was the one done when the other started? Two that ran at the same time wait for nothing.

@@ -78,7 +78,8 @@ pub fn tell(story: &Story<'_>) -> Plan {
         classes: found.classes,
         simulated: found.simulated,
         alike: found.alike.as_ref().map(|(point, score)| {
-            let why = "the model can't tell it from the proposal, which costs less".to_owned();
+            let why =
+                "the model can't tell it from the proposal, which costs or moves less".to_owned();
             lost(story, point, Ok(*score), why)
         }),
         lost: all_lost(story),

@@ -12,14 +12,12 @@ pub fn explain(plan: &Plan) -> Vec<String> {
         told.push(saving);
     }
     for moved in &plan.moved {
+        let go = if moved.to.starts_with("in place") { "stay" } else { "go to" };
+        let (bytes, files) = (moved.bytes, count(moved.files, "file"));
         told.push(format!(
-            "Files of {:?} ({} in {}) go to {}: tasks wait {} for them instead of {}, at least and summed.",
-            moved.pattern,
-            moved.bytes,
-            count(moved.files, "file"),
-            moved.to,
-            moved.waits_s,
-            moved.waits_in_place_s
+            "Files of {:?} ({bytes} in {files}) {go} {}: tasks wait {} for them instead of {}, at \
+             least and summed.",
+            moved.pattern, moved.to, moved.waits_s, moved.waits_in_place_s
         ));
     }
     if plan.moved.is_empty() {
@@ -31,7 +29,8 @@ pub fn explain(plan: &Plan) -> Vec<String> {
     if let Some(alike) = &plan.alike {
         let figure = alike.makespan_s.map(|time| format!(" ({time})")).unwrap_or_default();
         told.push(format!(
-            "There is no measurable difference to {}{figure}: the cheaper one is proposed.",
+            "There is no measurable difference to {}{figure}: the one that costs or moves less is \
+             proposed.",
             alike.what
         ));
     }

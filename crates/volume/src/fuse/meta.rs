@@ -1,6 +1,6 @@
 //! Requests about names and attributes.
 
-use forebay_model::Op;
+use forebay_model::{Fact, Op};
 use rustix::io::Errno;
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -166,10 +166,13 @@ impl Session {
         let (old, _) = name(request.body)?;
         let (kind, done) = match request.header.opcode {
             op::UNLINK => (Op::Unlink, self.tree.native.unlink(request.node(), old)),
-            _ => (Op::Rmdir, self.tree.native.rmdir(request.node(), old)),
+            _ => (Op::Rmdir, self.tree.native.rmdir(request.node(), old).map(|()| None)),
         };
         self.count(request, kind, self.class_of_name(request.node(), old), done.is_err());
-        request.done(done);
+        if let Ok(Some(id)) = done {
+            self.recorder.tell(Fact::Gone { id, at: self.recorder.clock().now() });
+        }
+        request.done(done.map(drop));
         Ok(())
     }
 

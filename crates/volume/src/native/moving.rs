@@ -5,16 +5,19 @@
 //! Whoever opens or changes the file meanwhile ends the move, which begins anew after the last
 //! close. So a file is moved as it was when nobody had it open, or not at all.
 
+mod landing;
+
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use rustix::fs::{Mode, OFlags, Statx, ftruncate, openat};
+use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use super::lease::{self, Leased};
-use super::{Identity, Native, Node, Result, device_of, reopen, stat_of};
-use crate::tiers::{Cargo, Carried, Goal, Passage, Placed, Tiers};
+use super::{Identity, Native, Node, Result, device_of, stat_of};
+use crate::tiers::{Cargo, Carried, Goal, Passage, Tiers};
+pub(crate) use landing::Moved;
 
 /// A move under way, as those who use the file know it.
 #[derive(Debug)]
@@ -50,18 +53,6 @@ pub(crate) struct Moving {
     parent: u64,
     pub(crate) cargo: Cargo,
     ticket: Arc<Ticket>,
-}
-
-/// A file that has moved, and what is to go when its name is safe.
-#[derive(Debug)]
-pub(crate) struct Moved {
-    /// Its directory.
-    pub(crate) dir: Arc<OwnedFd>,
-    pub(crate) safe: bool,
-    from: Option<Arc<Placed>>,
-    to: Option<Arc<Placed>>,
-    ticket: Arc<Ticket>,
-    bytes: u64,
 }
 
 /// What came of the wish to move a file.
@@ -170,98 +161,6 @@ impl Native {
         tiers.carry(passage, &moving.cargo, &step)
     }
 
-    /// Gives what was carried the name of the file, in one step for whoever looks.
-    ///
-    /// # Errors
-    /// ECANCELED when somebody uses the file or has changed it; else the file system's. What was
-    /// carried is gone then.
-    pub(crate) fn land(
-        &self,
-        passage: &Passage,
-        moving: &Moving,
-        carried: &Carried,
-    ) -> Result<Moved> {
-        let tiers = self.tiers.as_ref().ok_or(Errno::STALE)?;
-        let done = self.try_land(tiers, passage, moving, carried);
-        if done.is_err() {
-            tiers.drop_carried(passage, carried);
-        }
-        done
-    }
-
-    fn try_land(
-        &self,
-        tiers: &Tiers,
-        passage: &Passage,
-        moving: &Moving,
-        carried: &Carried,
-    ) -> Result<Moved> {
-        let Moving { node, parent, cargo, ticket } = moving;
-        let to = tiers.identity_of(passage, carried)?;
-        let _alone = self.still.alone(node.id, *parent).ok_or(Errno::CANCELED)?;
-        // From the rename on until the table knows of it, nobody is to think that it was made outside.
-        let _naming = self.naming.read_recursive();
-        let mut open = node.open.lock();
-        let mine = open.moving.take().is_some_and(|now| Arc::ptr_eq(&now, ticket));
-        if !mine || open.shared.is_open() || !ticket.is_good() {
-            return Err(Errno::CANCELED);
-        }
-        let dir = self.dir_fd(*parent)?;
-        let same_name = node.name().as_ref() == Some(&(*parent, cargo.name.clone()));
-        let now = stat_of(ticket.file.as_fd(), c"")?;
-        if !same_name
-            || self.path_of(node) != cargo.path
-            || !self.may_move(node, dir.as_fd(), &cargo.name)?
-            || !is_same(&cargo.stat, &now)
-            || ticket.leased && lease::alone(ticket.file.as_fd()) != Leased::Alone
-        {
-            return Err(Errno::CANCELED);
-        }
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let was = self.with_room(|| openat(&dir, &cargo.name, flags, Mode::empty()));
-        tiers.forget_copy(node.identity());
-        let placed = tiers.name_carried(passage, carried, dir.as_fd(), &cargo.name)?.map(Arc::new);
-        node.placed.set(placed.clone());
-        if self.table.moved(node, to)
-            && let Ok(was) = was
-        {
-            self.table.keep_number(node, was);
-        }
-        open.fresh = None;
-        Ok(Moved {
-            dir,
-            safe: cargo.safe || cargo.from.is_none(),
-            from: cargo.from.clone(),
-            to: placed,
-            ticket: Arc::clone(ticket),
-            bytes: cargo.stat.stx_size,
-        })
-    }
-
-    /// The new name is safe: what the file was before goes.
-    pub(crate) fn leave_behind(&self, moved: &Moved) {
-        let Some(tiers) = &self.tiers else { return };
-        match &moved.from {
-            Some(from) => tiers.leave_behind(from, moved.to.as_deref(), moved.bytes),
-            None => {
-                // Its inode is kept for its number, and not for its bytes. Nobody else has it open:
-                // the lease says so still.
-                let kept = moved.ticket.file.as_fd();
-                let path = super::proc_path(kept);
-                let _ = rustix::fs::chmodat(
-                    rustix::fs::CWD,
-                    path,
-                    Mode::RUSR | Mode::WUSR,
-                    rustix::fs::AtFlags::empty(),
-                );
-                lease::give_up(kept);
-                if let Ok(file) = reopen(kept, OFlags::WRONLY | OFlags::NONBLOCK) {
-                    let _ = ftruncate(file, 0);
-                }
-            }
-        }
-    }
-
     /// A move has come to nothing.
     pub(super) fn end_move(&self, moving: &Moving) {
         moving.ticket.end();
@@ -279,26 +178,10 @@ impl Native {
     }
 }
 
-/// Whether nothing of a file has changed.
-fn is_same(before: &Statx, now: &Statx) -> bool {
-    let key = |stat: &Statx| {
-        let (m, c) = (&stat.stx_mtime, &stat.stx_ctime);
-        let links = u64::from(stat.stx_nlink);
-        (stat.stx_size, links, m.tv_sec, m.tv_nsec, c.tv_sec, c.tv_nsec)
-    };
-    key(before) == key(now)
-}
-
 impl Moving {
     /// The file, for a message.
     pub(super) fn path(&self) -> String {
         self.cargo.shown()
-    }
-}
-
-impl Moved {
-    pub(super) fn bytes(&self) -> u64 {
-        self.bytes
     }
 }
 

@@ -11,6 +11,7 @@ use parking_lot::{Mutex, RwLock};
 use rustix::fs::Statx;
 
 use super::folder::Folder;
+use super::guise::Guise;
 use super::iostate::OpenFile;
 use super::packed::Packed;
 use super::slot::Slot;
@@ -51,8 +52,8 @@ pub(crate) struct Node {
     pub(crate) id: u64,
     /// Changed by the table alone, when the file moves.
     pub(super) identity: RwLock<Identity>,
-    /// The inode number that programs were shown before the file moved; 0: its own.
-    pub(crate) shown: AtomicU64,
+    /// What programs were shown before the file moved.
+    pub(super) guise: Guise,
     /// The file type bits of the mode (`S_IFMT`).
     pub(crate) kind: u32,
     /// How many references the kernel holds (`nlookup`).
@@ -114,7 +115,7 @@ impl Node {
         Node {
             id,
             identity: RwLock::new(identity),
-            shown: AtomicU64::new(0),
+            guise: Guise::default(),
             kind,
             lookups: AtomicU64::new(0),
             place: Mutex::default(),
@@ -139,14 +140,6 @@ impl Node {
 
     pub(crate) fn identity(&self) -> Identity {
         *self.identity.read()
-    }
-
-    /// Gives attributes the number by which programs know the file.
-    pub(crate) fn number(&self, stat: &mut Statx) {
-        match self.shown.load(Relaxed) {
-            0 => {}
-            shown => stat.stx_ino = shown,
-        }
     }
 
     pub(crate) fn is_dir(&self) -> bool {
@@ -191,6 +184,15 @@ impl Node {
         let mut place = self.place.lock();
         place.names.retain(|(p, n)| *p != parent || n.as_c_str() != name);
         !place.names.is_empty()
+    }
+
+    /// Its number in the record, if it was ever open.
+    pub(crate) fn file(&self) -> Option<FileId> {
+        match &*self.known.lock() {
+            Recorded::As(_, known) => known.file(),
+            Recorded::Once(_, file) => Some(*file),
+            Recorded::Not => None,
+        }
     }
 
     /// The newest name, if any is known.

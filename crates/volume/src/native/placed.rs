@@ -85,7 +85,7 @@ impl Native {
             Some(placed) => self.shown_placed(node, &placed, body),
             None => body,
         };
-        node.number(&mut stat);
+        node.guise.put_on(&mut stat);
         stat
     }
 
@@ -107,7 +107,7 @@ impl Native {
         let tiers = self.tiers.as_ref().ok_or(Errno::STALE)?;
         let link = self.check_link(node, placed)?;
         let mut stat = merged(&link, &tiers.stat(placed)?);
-        node.number(&mut stat);
+        node.guise.put_on(&mut stat);
         Ok(stat)
     }
 

@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use forebay_model::FileId;
 use rustix::fs::{AtFlags, RenameFlags, renameat, renameat_with, unlinkat};
 use rustix::io::Errno;
 
@@ -12,11 +13,12 @@ use super::packed::At;
 use super::{Native, Node, Result, stat_of};
 
 impl Native {
-    /// Removes a name that is not a directory's.
+    /// Removes a name that is not a directory's. Tells the number of a file in the record that has
+    /// no name any more.
     ///
     /// # Errors
     /// The backing file system's, as the caller.
-    pub fn unlink(&self, parent: u64, name: &CStr) -> Result<()> {
+    pub fn unlink(&self, parent: u64, name: &CStr) -> Result<Option<FileId>> {
         self.remove(parent, name, AtFlags::empty())
     }
 
@@ -25,10 +27,10 @@ impl Native {
     /// # Errors
     /// ENOTEMPTY, and the backing file system's, as the caller.
     pub fn rmdir(&self, parent: u64, name: &CStr) -> Result<()> {
-        self.remove(parent, name, AtFlags::REMOVEDIR)
+        self.remove(parent, name, AtFlags::REMOVEDIR).map(drop)
     }
 
-    fn remove(&self, parent: u64, name: &CStr, flags: AtFlags) -> Result<()> {
+    fn remove(&self, parent: u64, name: &CStr, flags: AtFlags) -> Result<Option<FileId>> {
         let up = self.node(parent)?;
         let dir = self.dir_fd_of(&up)?;
         if flags.contains(AtFlags::REMOVEDIR) {
@@ -36,20 +38,18 @@ impl Native {
                 return Err(Errno::NOTDIR);
             }
             self.check_empty(dir.as_fd(), name)?;
-        } else if self.unlink_packed(&up, dir.as_fd(), name)?.is_some() {
-            return Ok(());
+        } else if let Some(gone) = self.unlink_packed(&up, dir.as_fd(), name)? {
+            return Ok(gone);
         }
-        let node = self.pin_before_loss(dir.as_fd(), name);
+        let (node, last) = self.pin_before_loss(dir.as_fd(), name).unzip();
         let body = self.placed_before_loss(dir.as_fd(), name, node.as_ref());
         let _change = self.changing(&up, Some(name));
         unlinkat(dir.as_fd(), name, flags)?;
-        if let Some(node) = node {
-            node.gone_from(parent, name);
-        }
+        let gone = node.filter(|node| !node.gone_from(parent, name) && last == Some(true));
         if let Some(body) = body {
             self.drop_body(&body, false);
         }
-        Ok(())
+        Ok(gone.and_then(|node| node.file()))
     }
 
     /// Moves a name, over another if there is one, in one step. Tells what was moved, if known.
@@ -109,7 +109,7 @@ impl Native {
         if let Some((node, _)) = &moved {
             self.disturb(node);
         }
-        let replaced = self.pin_before_loss(to.as_fd(), new_name);
+        let replaced = self.pin_before_loss(to.as_fd(), new_name).map(|(node, _)| node);
         let exchanged = flags & RenameFlags::EXCHANGE.bits() != 0;
         // A name that is moved onto itself loses nothing. The kernel does not ask for that.
         let itself = moved

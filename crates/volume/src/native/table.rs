@@ -2,6 +2,8 @@
 //! nothing of what a node contains. Packed files have the number by which the pack knows them, so
 //! they are found by it alone, and may rest.
 
+mod numbers;
+
 use std::collections::VecDeque;
 use std::ffi::CStr;
 use std::os::fd::OwnedFd;
@@ -91,7 +93,7 @@ impl Table {
                 // The file system gave the number of a moved file away, which happens where its
                 // old inode can't be held: the number is the new file's.
                 if let Some(moved) = maps.lent.remove(&identity.inode) {
-                    moved.shown.store(0, Relaxed);
+                    moved.guise.lose_number();
                 }
                 let node = Arc::new(Node::new(self.next.fetch_add(1, Relaxed), stat));
                 node.lookups.store(1, Relaxed);
@@ -105,53 +107,6 @@ impl Table {
     /// The device of the covered directory itself.
     pub(crate) fn device(&self) -> u64 {
         self.device
-    }
-
-    /// A node is another file from now on, and shows the number that it had. False if the kernel
-    /// does not know it any more.
-    pub(super) fn moved(&self, node: &Arc<Node>, to: Identity) -> bool {
-        let mut maps = self.maps.write();
-        if !maps.by_id.get(&node.id).is_some_and(|known| Arc::ptr_eq(known, node)) {
-            return false;
-        }
-        let was = node.identity();
-        if maps.by_identity.get(&key(was)).is_some_and(|other| other.id == node.id) {
-            maps.by_identity.remove(&key(was));
-        }
-        if node.shown.load(Relaxed) == 0 {
-            node.shown.store(was.inode, Relaxed);
-            maps.lent.insert(was.inode, Arc::clone(node));
-        }
-        *node.identity.write() = to;
-        maps.by_identity.insert(key(to), Arc::clone(node));
-        true
-    }
-
-    /// Keeps the inode that a moved file was, so that no other file gets its number; the oldest go
-    /// when there are too many, and lose their number if the file system gives it away.
-    pub(super) fn keep_number(&self, node: &Arc<Node>, was: OwnedFd) {
-        let mut place = node.place.lock();
-        if place.was.is_some() {
-            return;
-        }
-        place.was = Some(was);
-        drop(place);
-        let mut numbered = self.numbered.lock();
-        numbered.push_back(node.id);
-        while numbered.len() > self.most_pinned / 2 {
-            let oldest = numbered.pop_front().and_then(|id| self.get(id));
-            oldest.iter().for_each(|node| node.place.lock().was = None);
-        }
-    }
-
-    /// The number by which programs know the file that has this one now.
-    pub(crate) fn shown_number(&self, device: u64, inode: u64) -> u64 {
-        let maps = self.maps.read();
-        if maps.lent.is_empty() {
-            return inode;
-        }
-        let shown = maps.by_identity.get(&(device, inode)).map(|node| node.shown.load(Relaxed));
-        shown.filter(|shown| *shown != 0).unwrap_or(inode)
     }
 
     /// One more reference, so that the kernel's forgetting does not end the node.
@@ -198,8 +153,9 @@ impl Table {
         if maps.by_identity.get(&identity).is_some_and(|other| other.id == id) {
             maps.by_identity.remove(&identity);
         }
-        let shown = node.shown.load(Relaxed);
-        if maps.lent.get(&shown).is_some_and(|other| other.id == id) {
+        if let Some(shown) = node.guise.number()
+            && maps.lent.get(&shown).is_some_and(|other| other.id == id)
+        {
             maps.lent.remove(&shown);
         }
         Some(node)

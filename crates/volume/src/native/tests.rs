@@ -129,7 +129,8 @@ fn random_verbs_leave_what_they_leave_bare() {
                 ("mkdir", made, bare(fs::create_dir(&at)))
             }
             3 => {
-                let gone = parent(&native, one).and_then(|(dir, name)| native.unlink(dir, &name));
+                let gone = parent(&native, one)
+                    .and_then(|(dir, name)| native.unlink(dir, &name).map(drop));
                 (
                     "unlink",
                     gone,

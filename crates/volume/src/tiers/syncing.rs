@@ -200,14 +200,6 @@ impl Syncing {
         std::mem::take(&mut queue.failed)
     }
 
-    /// Nothing of this is still to be done, and nothing failed.
-    pub(super) fn is_settled(&self, which: &Which) -> bool {
-        let queue = self.queue.lock();
-        queue.busy.as_ref() != Some(which)
-            && !queue.waiting.iter().any(|other| other.which == *which)
-            && !queue.lost.contains_key(which)
-    }
-
     fn is_idle(&self) -> bool {
         let queue = self.queue.lock();
         queue.busy.is_none()

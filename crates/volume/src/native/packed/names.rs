@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
+use forebay_model::FileId;
 use rustix::fs::{AtFlags, unlinkat};
 use rustix::io::Errno;
 
@@ -86,7 +87,7 @@ impl Native {
         dir: &Arc<Node>,
         fd: BorrowedFd<'_>,
         name: &CStr,
-    ) -> Result<Option<()>> {
+    ) -> Result<Option<Option<FileId>>> {
         let Some(found) = self.packed_name(dir, fd, name) else { return Ok(None) };
         let Some((pack, key)) = self.pack_of(dir) else { return Ok(None) };
         self.check(dir, fd, Right::Change)?;
@@ -99,20 +100,21 @@ impl Native {
             }
         }
         pack.remove(key, name.to_bytes(), pack.now())?;
-        self.lost(&found, dir.id, name);
+        let gone = self.lost(&found, dir.id, name);
         self.touch_dir(dir, fd);
-        Ok(Some(()))
+        Ok(Some(gone))
     }
 
-    /// A packed file has lost a name.
-    pub(super) fn lost(&self, found: &Found, parent: u64, name: &CStr) {
+    /// A packed file has lost a name. Tells its number in the record if that was the last.
+    pub(super) fn lost(&self, found: &Found, parent: u64, name: &CStr) -> Option<FileId> {
         match self.packed_node(found) {
-            Some(node) => drop(node.gone_from(parent, name)),
+            Some(node) => (!node.gone_from(parent, name)).then(|| node.file()).flatten(),
             // Nobody will tell when nobody uses it any more.
             None => {
                 if let Some(pack) = self.pack() {
                     pack.forget(found.ino);
                 }
+                None
             }
         }
     }

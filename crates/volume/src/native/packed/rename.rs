@@ -123,7 +123,7 @@ impl Native {
 
     /// Removes the file in place that a packed one has replaced.
     fn remove_hidden(&self, at: At<'_>) {
-        let node = self.pin_before_loss(at.fd, at.name);
+        let node = self.pin_before_loss(at.fd, at.name).map(|(node, _)| node);
         let body = self.placed_before_loss(at.fd, at.name, node.as_ref());
         let _change = self.changing(at.dir, Some(at.name));
         if unlinkat(at.fd, at.name, AtFlags::empty()).is_err() {

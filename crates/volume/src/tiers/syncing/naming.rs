@@ -5,9 +5,19 @@ use std::os::fd::BorrowedFd;
 
 use rustix::io::Errno;
 
-use super::{SyncJob, Which};
+use super::{SyncJob, Syncing, Which};
 use crate::native::stat_of;
 use crate::tiers::Tiers;
+
+impl Syncing {
+    /// Nothing of this is still to be done, and nothing failed.
+    pub(in crate::tiers) fn is_settled(&self, which: &Which) -> bool {
+        let queue = self.queue.lock();
+        queue.busy.as_ref() != Some(which)
+            && !queue.waiting.iter().any(|other| other.which == *which)
+            && !queue.lost.contains_key(which)
+    }
+}
 
 impl Tiers {
     /// Has a sync done soon, in order.

@@ -1,0 +1,136 @@
+//! Records that other tools keep of a run, as facts of a run file: what they tell is there, what
+//! they do not is "not seen", never 0.
+//!
+//! An importer is a pure function from texts to [`Told`] tasks, one file in `import/` and one line
+//! in [`IMPORTERS`]. It opens nothing: the roof reads the files and writes the run. What it is not:
+//! a reader of workflows (what tasks would do), only of records (what they did).
+
+mod amounts;
+mod nextflow;
+mod slurm;
+mod snakemake;
+mod table;
+mod told;
+mod trinity;
+mod wfformat;
+
+pub use told::{Told, ToldTask, ToldUse};
+pub use wfformat::write as write_wfformat;
+
+use forebay_model::{Fact, Header};
+use std::fmt;
+
+/// One kind of records.
+#[derive(Clone, Copy)]
+pub struct Importer {
+    /// Its name on the command line, and the engine of its tasks.
+    pub name: &'static str,
+    /// Which files it reads, for people.
+    pub reads: &'static str,
+    /// Of a directory that is given in place of files: which of the files below it are meant, by
+    /// their path in it.
+    pub wanted: fn(&[u8]) -> bool,
+    /// What they tell.
+    read: fn(&[Source]) -> Result<Told, NotRead>,
+}
+
+impl fmt::Debug for Importer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// All importers.
+pub const IMPORTERS: &[Importer] = &[
+    nextflow::IMPORTER,
+    snakemake::IMPORTER,
+    trinity::IMPORTER,
+    wfformat::IMPORTER,
+    slurm::IMPORTER,
+];
+
+/// A file that is to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Its name, for errors; some tools say with it what the file is about.
+    pub path: String,
+    /// What is in it.
+    pub content: Vec<u8>,
+}
+
+/// Why records can't be read: the file, the line where that is known, and what is wrong there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotRead {
+    path: String,
+    line: Option<usize>,
+    why: String,
+}
+
+impl NotRead {
+    fn new(source: &Source, line: impl Into<Option<usize>>, why: impl Into<String>) -> Self {
+        Self { path: source.path.clone(), line: line.into(), why: why.into() }
+    }
+}
+
+impl fmt::Display for NotRead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}: {}", self.path, self.why),
+            None => write!(f, "{}: {}", self.path, self.why),
+        }
+    }
+}
+
+impl std::error::Error for NotRead {}
+
+impl Importer {
+    /// The importer of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        IMPORTERS.iter().find(|importer| importer.name == name)
+    }
+
+    /// Reads records and tells them as a run: its header (without the version of Forebay), and its
+    /// facts in an order in which they can be written.
+    ///
+    /// `size` tells the size of a file by the name that the records give it, where that is known:
+    /// not all records do.
+    ///
+    /// # Errors
+    /// The first flaw, with its file and line.
+    pub fn import(
+        &self,
+        sources: &[Source],
+        size: &dyn Fn(&str) -> Option<u64>,
+    ) -> Result<(Header, Vec<Fact>), NotRead> {
+        let mut told = self.read(sources)?;
+        for used in told.tasks.iter_mut().flat_map(|task| &mut task.files) {
+            used.size = used.size.or_else(|| size(&used.path));
+        }
+        let first = sources.first().map_or(self.name, |source| source.path.as_str());
+        let flaw = |why| NotRead { path: first.to_owned(), line: None, why };
+        if told.tasks.is_empty() {
+            return Err(flaw("it tells of no task that ran".to_owned()));
+        }
+        told.facts(self.name).map_err(flaw)
+    }
+
+    /// Reads records, as they are.
+    ///
+    /// # Errors
+    /// The first flaw, with its file and line.
+    pub fn read(&self, sources: &[Source]) -> Result<Told, NotRead> {
+        (self.read)(sources)
+    }
+}
+
+/// The text of a source.
+fn text(source: &Source) -> Result<&str, NotRead> {
+    std::str::from_utf8(&source.content).map_err(|error| {
+        let before = &source.content[..error.valid_up_to()];
+        let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        NotRead::new(source, line, "it is no text in UTF-8")
+    })
+}
+
+#[cfg(test)]
+mod tests;

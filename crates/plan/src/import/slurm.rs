@@ -1,0 +1,92 @@
+//! Slurm: what `sacct -P` prints, and the file of `jobcomp/filetxt`, in which there is a line for
+//! each job. Neither names files; which job waited for which is not in them.
+
+mod completed;
+
+use super::amounts::{bytes, days_and_clock, moment, whole};
+use super::table::{Line, Table};
+use super::{Importer, NotRead, Source, Told, ToldTask, text};
+use std::collections::BTreeMap;
+
+pub(super) const IMPORTER: Importer = Importer {
+    name: "slurm",
+    reads: "what `sacct -P` printed, or the file of JobCompType=jobcomp/filetxt",
+    wanted: |_| false,
+    read,
+};
+
+fn read(sources: &[Source]) -> Result<Told, NotRead> {
+    let mut told = Told { name: "slurm".to_owned(), ..Told::default() };
+    for source in sources {
+        let first = text(source)?.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        if first.starts_with("JobId=") {
+            completed::read(source, &mut told)?;
+        } else {
+            accounted(source, &mut told)?;
+        }
+    }
+    Ok(told)
+}
+
+/// Steps (`7.batch`, `7.0`) tell what their job used.
+fn accounted(source: &Source, told: &mut Told) -> Result<(), NotRead> {
+    let table = Table::of(source, '|', "JobID", "a table of `sacct -P`")?;
+    let mut jobs: BTreeMap<String, usize> = BTreeMap::new();
+    for line in table.lines() {
+        let line = line?;
+        let id = line.cell("JobID").ok_or_else(|| line.flaw("there is no JobID"))?;
+        let (job, step) = id.split_once('.').map_or((id, None), |(job, step)| (job, Some(step)));
+        let clock = |name| line.read(name, "no length of time", days_and_clock);
+        let memory = line.read("MaxRSS", "no amount of bytes", bytes)?;
+        let cpu = clock("TotalCPU")?.and_then(|cpu| u64::try_from(cpu).ok());
+        if step.is_some() {
+            if let Some(&place) = jobs.get(job) {
+                let task = &mut told.tasks[place];
+                task.memory = task.memory.max(memory);
+                task.cpu = task.cpu.max(cpu);
+            }
+            continue;
+        }
+        let started = time(&line, "Start")?;
+        let Some(started) = started else { continue };
+        let lasted = match line.read("ElapsedRaw", "no number", whole)? {
+            Some(seconds) => seconds.checked_mul(1_000_000),
+            None => clock("Elapsed")?,
+        };
+        let ended = time(&line, "End")?.or_else(|| started.checked_add(lasted?));
+        let cores = match line.cell("AllocCPUS").or_else(|| line.cell("NCPUS")) {
+            Some(cores) => whole(cores).and_then(|cores| u32::try_from(cores).ok()),
+            None => None,
+        };
+        let task = ToldTask {
+            name: line.cell("JobName").unwrap_or("job").to_owned(),
+            key: Some(job.to_owned()),
+            started: Some(started),
+            ended,
+            exit_status: line.cell("ExitCode").and_then(status),
+            cpu,
+            cores: cores.filter(|&cores| cores > 0),
+            memory,
+            ..ToldTask::default()
+        };
+        jobs.insert(job.to_owned(), told.tasks.len());
+        told.tasks.push(task);
+    }
+    Ok(())
+}
+
+fn time(line: &Line<'_>, name: &str) -> Result<Option<i64>, NotRead> {
+    match line.cell(name) {
+        None | Some("Unknown" | "None") => Ok(None),
+        Some(_) => line.read(name, "no time", moment),
+    }
+}
+
+/// `STATUS:SIGNAL`, as a shell counts it.
+fn status(code: &str) -> Option<i64> {
+    let (status, signal) = code.split_once(':')?;
+    match whole(signal)? {
+        0 => whole(status),
+        signal => signal.checked_add(128),
+    }
+}

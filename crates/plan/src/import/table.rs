@@ -1,0 +1,87 @@
+//! Tables with a line of names on top, as tools write them: one record a line.
+
+use super::{NotRead, Source, text};
+
+/// A table: names of columns, and lines.
+#[derive(Clone, Debug)]
+pub(super) struct Table<'a> {
+    source: &'a Source,
+    names: Vec<&'a str>,
+    lines: Vec<(usize, &'a str)>,
+    between: char,
+}
+
+/// One line of a table.
+#[derive(Clone, Debug)]
+pub(super) struct Line<'a> {
+    source: &'a Source,
+    /// Its number in the file.
+    pub(super) number: usize,
+    names: &'a [&'a str],
+    cells: Vec<&'a str>,
+}
+
+impl<'a> Table<'a> {
+    /// # Errors
+    /// Not a text, empty, or without the column `needed`: it is another tool's file.
+    pub(super) fn of(
+        source: &'a Source,
+        between: char,
+        needed: &str,
+        whose: &str,
+    ) -> Result<Self, NotRead> {
+        let lines = text(source)?.lines().enumerate().map(|(at, line)| (at + 1, line));
+        let mut lines = lines.filter(|(_, line)| !line.trim().is_empty());
+        let (number, first) =
+            lines.next().ok_or_else(|| NotRead::new(source, None, "it is empty"))?;
+        let names: Vec<&str> = first.split(between).map(str::trim).collect();
+        if !names.contains(&needed) {
+            let why = format!("it is not {whose}: the first line names no column {needed:?}");
+            return Err(NotRead::new(source, number, why));
+        }
+        Ok(Self { source, names, lines: lines.collect(), between })
+    }
+
+    /// All lines below the names.
+    ///
+    /// # Errors
+    /// A line with more or fewer cells than names: the file was cut short, or is damaged.
+    pub(super) fn lines(&'a self) -> impl Iterator<Item = Result<Line<'a>, NotRead>> {
+        self.lines.iter().map(|&(number, line)| {
+            let cells: Vec<&str> = line.split(self.between).map(str::trim).collect();
+            let count = (cells.len(), self.names.len());
+            if count.0 != count.1 {
+                let why = format!("{} cells, but the first line names {}", count.0, count.1);
+                return Err(NotRead::new(self.source, number, why));
+            }
+            Ok(Line { source: self.source, number, names: &self.names, cells })
+        })
+    }
+}
+
+impl<'a> Line<'a> {
+    /// The cell of a column; `None` if there is no such column, or nothing in it.
+    pub(super) fn cell(&self, name: &str) -> Option<&'a str> {
+        let at = self.names.iter().position(|column| *column == name)?;
+        Some(self.cells[at]).filter(|cell| !cell.is_empty() && *cell != "-")
+    }
+
+    /// The cell of a column as `read` understands it.
+    ///
+    /// # Errors
+    /// There is something, and it is not that.
+    pub(super) fn read<T>(
+        &self,
+        name: &str,
+        what: &str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, NotRead> {
+        let Some(cell) = self.cell(name) else { return Ok(None) };
+        let flaw = || self.flaw(format!("{name} is {cell:?}, which is {what}"));
+        read(cell).map(Some).ok_or_else(flaw)
+    }
+
+    pub(super) fn flaw(&self, why: impl Into<String>) -> NotRead {
+        NotRead::new(self.source, self.number, why)
+    }
+}

@@ -1,0 +1,63 @@
+//! Trinity: `Trinity.timing`, the end of a run in three phases. Newer versions print the names of
+//! the phases beside times that are not theirs, so the names are told with that warning.
+
+use super::amounts::{printed_by_date, whole};
+use super::{Importer, NotRead, Source, Told, ToldTask, text};
+
+pub(super) const IMPORTER: Importer = Importer {
+    name: "trinity",
+    reads: "Trinity.timing",
+    wanted: |path| path.ends_with(b"Trinity.timing"),
+    read,
+};
+
+fn read(sources: &[Source]) -> Result<Told, NotRead> {
+    let mut told = Told { name: "Trinity".to_owned(), ..Told::default() };
+    for source in sources {
+        one(source, &mut told)?;
+    }
+    told.notes.push(
+        "Trinity.timing names three phases, but in some versions a time is not that of its phase; \
+         only their sum is sure"
+            .to_owned(),
+    );
+    Ok(told)
+}
+
+fn one(source: &Source, told: &mut Told) -> Result<(), NotRead> {
+    let (mut began, mut cores, mut phases) = (None, None, Vec::new());
+    for (at, line) in text(source)?.lines().enumerate() {
+        let bad = |what| NotRead::new(source, at + 1, format!("{:?} is {what}", line.trim()));
+        if let Some(when) = line.strip_prefix("Start:") {
+            began = Some(printed_by_date(when).ok_or_else(|| bad("no time"))?);
+        } else if let Some(parameters) = line.strip_prefix("Trinity Parameters:") {
+            let mut words = parameters.split_whitespace();
+            cores = words.find(|word| *word == "--CPU").and_then(|_| whole(words.next()?));
+        } else if let Some((name, rest)) = line.strip_prefix("  ").and_then(|l| l.split_once(" ("))
+            && let Some((_, time)) = rest.split_once(')')
+        {
+            let seconds = time.trim().strip_suffix("seconds").unwrap_or(time);
+            phases.push((name, whole(seconds).ok_or_else(|| bad("no time of a phase"))?));
+        }
+    }
+    let Some(mut at) = began.filter(|_| !phases.is_empty()) else {
+        let why = "it is not Trinity.timing, or of a run that did not end: there is no Start and no \
+                   phase in it";
+        return Err(NotRead::new(source, None, why));
+    };
+    let many = told.tasks.len();
+    for (number, (name, seconds)) in phases.into_iter().enumerate() {
+        let end = seconds.checked_mul(1_000_000).and_then(|lasted| at.checked_add(lasted));
+        let end = end.ok_or_else(|| NotRead::new(source, None, "a phase without end"))?;
+        told.tasks.push(ToldTask {
+            name: name.trim().to_owned(),
+            started: Some(at),
+            ended: Some(end),
+            cores: cores.and_then(|cores| u32::try_from(cores).ok()),
+            after: if number > 0 { vec![many + number - 1] } else { Vec::new() },
+            ..ToldTask::default()
+        });
+        at = end;
+    }
+    Ok(())
+}

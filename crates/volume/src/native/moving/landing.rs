@@ -1,0 +1,148 @@
+//! The end of a move: the new file gets the old one's name, and what the file was before goes when
+//! that is safe.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, chmodat, ftruncate, openat};
+use rustix::io::Errno;
+
+use super::{Moving, Ticket};
+use crate::native::lease::{self, Leased};
+use crate::native::{Native, Result, proc_path, reopen, stat_of};
+use crate::tiers::{Carried, Passage, Placed, Tiers, merged};
+
+/// A file that has moved, and what is to go when its name is safe.
+#[derive(Debug)]
+pub(crate) struct Moved {
+    /// Its directory.
+    pub(crate) dir: Arc<OwnedFd>,
+    pub(crate) safe: bool,
+    from: Option<Arc<Placed>>,
+    to: Option<Arc<Placed>>,
+    ticket: Arc<Ticket>,
+    bytes: u64,
+}
+
+impl Moved {
+    pub(in crate::native) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Native {
+    /// Gives what was carried the name of the file, in one step for whoever looks.
+    ///
+    /// # Errors
+    /// ECANCELED when somebody uses the file or has changed it; else the file system's. What was
+    /// carried is gone then.
+    pub(crate) fn land(
+        &self,
+        passage: &Passage,
+        moving: &Moving,
+        carried: &Carried,
+    ) -> Result<Moved> {
+        let tiers = self.tiers.as_ref().ok_or(Errno::STALE)?;
+        let done = self.try_land(tiers, passage, moving, carried);
+        if done.is_err() {
+            tiers.drop_carried(passage, carried);
+        }
+        done
+    }
+
+    fn try_land(
+        &self,
+        tiers: &Tiers,
+        passage: &Passage,
+        moving: &Moving,
+        carried: &Carried,
+    ) -> Result<Moved> {
+        let Moving { node, parent, cargo, ticket } = moving;
+        let to = tiers.identity_of(passage, carried)?;
+        let _alone = self.still.alone(node.id, *parent).ok_or(Errno::CANCELED)?;
+        // From the rename on until the table knows of it, nobody is to think that it was made outside.
+        let _naming = self.naming.read_recursive();
+        let mut open = node.open.lock();
+        let mine = open.moving.take().is_some_and(|now| Arc::ptr_eq(&now, ticket));
+        if !mine || open.shared.is_open() || !ticket.is_good() {
+            return Err(Errno::CANCELED);
+        }
+        let dir = self.dir_fd(*parent)?;
+        let same_name = node.name().as_ref() == Some(&(*parent, cargo.name.clone()));
+        let now = stat_of(ticket.file.as_fd(), c"")?;
+        if !same_name
+            || self.path_of(node) != cargo.path
+            || !self.may_move(node, dir.as_fd(), &cargo.name)?
+            || !is_same(&cargo.stat, &now)
+            || ticket.leased && lease::alone(ticket.file.as_fd()) != Leased::Alone
+        {
+            return Err(Errno::CANCELED);
+        }
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let was = self.with_room(|| openat(&dir, &cargo.name, flags, Mode::empty()));
+        let mut shown = merged_of(tiers, dir.as_fd(), cargo.from.as_deref(), &cargo.name)?;
+        node.guise.put_on(&mut shown);
+        tiers.forget_copy(node.identity());
+        let placed = tiers.name_carried(passage, carried, dir.as_fd(), &cargo.name)?.map(Arc::new);
+        node.placed.set(placed.clone());
+        let name = &cargo.name;
+        let since = merged_of(tiers, dir.as_fd(), placed.as_deref(), name).unwrap_or(shown);
+        if self.table.moved(node, to, (&shown, &since))
+            && let Ok(was) = was
+        {
+            self.table.keep_number(node, was);
+        }
+        open.fresh = None;
+        Ok(Moved {
+            dir,
+            safe: cargo.safe || cargo.from.is_none(),
+            from: cargo.from.clone(),
+            to: placed,
+            ticket: Arc::clone(ticket),
+            bytes: cargo.stat.stx_size,
+        })
+    }
+
+    /// The new name is safe: what the file was before goes.
+    pub(crate) fn leave_behind(&self, moved: &Moved) {
+        let Some(tiers) = &self.tiers else { return };
+        match &moved.from {
+            Some(from) => tiers.leave_behind(from, moved.to.as_deref(), moved.bytes),
+            None => {
+                // Its inode is kept for its number, and not for its bytes. Nobody else has it open:
+                // the lease says so still.
+                let kept = moved.ticket.file.as_fd();
+                let path = proc_path(kept);
+                let _ = chmodat(CWD, path, Mode::RUSR | Mode::WUSR, AtFlags::empty());
+                lease::give_up(kept);
+                if let Ok(file) = reopen(kept, OFlags::WRONLY | OFlags::NONBLOCK) {
+                    let _ = ftruncate(file, 0);
+                }
+            }
+        }
+    }
+}
+
+fn merged_of(
+    tiers: &Tiers,
+    dir: BorrowedFd<'_>,
+    placed: Option<&Placed>,
+    name: &CStr,
+) -> Result<Statx> {
+    let stat = stat_of(dir, name)?;
+    match placed {
+        Some(placed) => tiers.stat(placed).map(|body| merged(&stat, &body)),
+        None => Ok(stat),
+    }
+}
+
+/// Whether nothing of a file has changed.
+fn is_same(before: &Statx, now: &Statx) -> bool {
+    let key = |stat: &Statx| {
+        let (m, c) = (&stat.stx_mtime, &stat.stx_ctime);
+        let links = u64::from(stat.stx_nlink);
+        (stat.stx_size, links, m.tv_sec, m.tv_nsec, c.tv_sec, c.tv_nsec)
+    };
+    key(before) == key(now)
+}
