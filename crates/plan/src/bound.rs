@@ -6,34 +6,17 @@
 //! ([`Bounds::relaxed`]) bounds all placements at once. All of it is proven in the model only. What
 //! it is not: an estimate; nothing waits for anything here.
 
+mod aim;
 mod dual;
 mod floor;
 mod room;
 mod rows;
 
+pub use aim::Aim;
+
 use crate::scene::Scene;
 use crate::space::{Frame, Space, facts};
 use floor::{Floor, Resource};
-
-/// What a search wants small: `time * makespan` plus the tolls of all classes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Aim {
-    /// What one second costs, in the goal's own unit.
-    pub time: f64,
-    /// For each class and placement what it costs at least, whatever the time; may be empty: 0.
-    pub tolls: Vec<Vec<f64>>,
-}
-
-impl Aim {
-    /// The time alone.
-    pub fn time(factor: f64) -> Self {
-        Self { time: factor, tolls: Vec::new() }
-    }
-
-    fn toll(&self, class: usize, option: usize) -> f64 {
-        self.tolls.get(class).and_then(|tolls| tolls.get(option)).copied().unwrap_or(0.0)
-    }
-}
 
 /// The least that each task does with the files of one class.
 #[derive(Clone, Debug)]

@@ -10,6 +10,7 @@ mod descend;
 mod dice;
 mod exhaust;
 mod found;
+mod front;
 mod goal;
 mod seen;
 

@@ -6,6 +6,7 @@
 mod dollars;
 mod figures;
 mod lost;
+mod sure;
 mod tell;
 mod words;
 

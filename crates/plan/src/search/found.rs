@@ -1,9 +1,9 @@
 //! What a search came to: the choice, the bound, and why the others lost.
 
+use super::front::front;
 use super::seen::{Score, Seen};
 use super::with;
 use crate::space::{Point, Space};
-use std::collections::BTreeMap;
 
 /// Times that the proposal moves to something alike that costs less.
 const ROUNDS_MAX: usize = 8;
@@ -173,28 +173,4 @@ fn cheapest_alike(seen: &Seen<'_>, best: &Point) -> Point {
     });
     // Nobody knows prices: time is all there is to save.
     cheapest.map_or_else(|| best.clone(), |(.., point)| point.clone())
-}
-
-fn front(known: &BTreeMap<Point, Result<Score, String>>) -> Vec<(Point, Score)> {
-    let possible = known.iter().filter_map(|(point, score)| {
-        let score = *score.as_ref().ok()?;
-        Some((point, score, score.per_sample?.get()))
-    });
-    let mut all: Vec<_> = possible.collect();
-    all.sort_by(|a, b| {
-        a.1.makespan
-            .get()
-            .total_cmp(&b.1.makespan.get())
-            .then(a.2.total_cmp(&b.2))
-            .then(a.0.cmp(b.0))
-    });
-    let mut front: Vec<(Point, Score)> = Vec::new();
-    let mut least = f64::INFINITY;
-    for (point, score, usd) in all {
-        if usd < least {
-            least = usd;
-            front.push((point.clone(), score));
-        }
-    }
-    front
 }

@@ -1,6 +1,7 @@
 //! A plan in sentences, and its front as a table.
 
 use super::dollars::dollars;
+use super::sure::{count, proof, sureness};
 use super::{Figures, Plan};
 use forebay_model::{Seconds, Usd};
 
@@ -119,46 +120,6 @@ fn setting(plan: &Plan) -> String {
         words.push_str(&format!(", pool {pool} of {bytes} (set it in the site file)"));
     }
     words + "."
-}
-
-fn proof(plan: &Plan) -> String {
-    let (classes, simulated) = (plan.classes, plan.simulated);
-    let chosen =
-        format!("{} of files, {simulated} choices simulated", count(classes as u64, "class"));
-    let bound = format!(
-        "no placement can be below {:.4} {}, this is {:.4}: a gap of {:.1} %",
-        plan.bound,
-        plan.unit,
-        plan.value,
-        plan.gap * 100.0
-    );
-    match plan.search.as_str() {
-        "exhausted" => format!(
-            "Optimal in the model among all placements of {chosen}; independent of that, {bound}."
-        ),
-        "stopped" => format!("The budget ended before all was tried ({chosen}); {bound}."),
-        _ => format!("The best that was found ({chosen}); {bound}."),
-    }
-}
-
-fn sureness(plan: &Plan) -> String {
-    let mut words = format!("The model may be wrong by {:.0} % either way", plan.error * 100.0);
-    if plan.doubts.is_empty() {
-        return words + ".";
-    }
-    words.push_str(", because: ");
-    words.push_str(&plan.doubts.join("; "));
-    if words.ends_with('.') { words } else { words + "." }
-}
-
-/// `1 file`, `1,234 files`
-fn count(number: u64, noun: &str) -> String {
-    let plural = match (number, noun) {
-        (1, _) => "",
-        (_, "class") => "es",
-        _ => "s",
-    };
-    format!("{number} {noun}{plural}")
 }
 
 /// Time against dollars, a line for each choice that nothing beats in both; empty without prices.

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use forebay_model::workload::Workload;
-use forebay_model::{Flaw, Nodes, Prices, Profile, Reach, Run, Site, Tier, TierId};
+use forebay_model::{Flaw, Nodes, Prices, Run, Site, TierId};
 use forebay_plan::{Learnt, learn};
 
+use super::project::{fitted, here, widest};
 use super::{Args, NO_PLAN, measured};
 use crate::exit::Stop;
 
@@ -13,9 +14,6 @@ use crate::exit::Stop;
 const PRICES: &str = include_str!("../../../../../prices/aws-us-east-1.toml");
 /// The error of a model about which nobody has a doubt: real runs scatter by as much.
 const ERROR_MIN: f64 = 0.05;
-/// Types of file systems that other machines see, too.
-const NETWORKED: [&str; 9] =
-    ["nfs", "nfs4", "lustre", "beegfs", "gpfs", "cifs", "smb3", "ceph", "fuse.s3fs"];
 
 pub(super) struct Ground {
     pub(super) workload: Workload,
@@ -129,49 +127,4 @@ fn read(path: &Path) -> Result<String, Stop> {
             "give the path of a file that is there",
         )
     })
-}
-
-/// Tiers without a profile that the run used: as it found them.
-fn fitted(site: &Site, learnt: &Learnt) -> Vec<Tier> {
-    let of = |tier: &Tier| {
-        let storage = learnt.storages.iter().find(|storage| {
-            let name = storage.tier.as_deref();
-            name == Some(tier.id.as_str()) || name == Some(tier.whole().as_str())
-        })?;
-        Some(Tier { profile: Some(storage.profile.clone()), ..tier.clone() })
-    };
-    site.tiers().filter(|tier| tier.profile.is_none()).filter_map(of).collect()
-}
-
-/// The storage that the run was on as a tier, unless the site is somewhere else: one of machines
-/// that are bought.
-fn here(site: &Site, learnt: &Learnt, fs_types: &[String]) -> Option<Tier> {
-    if site.nodes().is_some_and(|nodes| nodes.instance.is_some()) {
-        return None;
-    }
-    let storage = learnt.storages.iter().find(|storage| storage.tier.is_none())?;
-    let profile: Profile = storage.profile.clone();
-    let shared = fs_types.iter().any(|fs_type| NETWORKED.contains(&fs_type.as_str()));
-    let many = site.nodes().is_some_and(|nodes| nodes.count > 1);
-    Some(Tier {
-        id: measured(),
-        path: None,
-        // With several machines, a project that they all work on is on something that they share.
-        reach: if shared || many { Reach::Shared } else { Reach::Node },
-        capacity: None,
-        pool_of: None,
-        profile: Some(profile),
-        price: None,
-    })
-}
-
-/// The described storage that most machines see.
-fn widest(site: &Site) -> Option<TierId> {
-    let described = site.tiers().filter(|tier| tier.profile.is_some() && tier.pool_of.is_none());
-    let rank = |tier: &&Tier| match tier.reach {
-        Reach::Shared => 0,
-        Reach::World => 1,
-        Reach::Node => 2,
-    };
-    described.min_by_key(rank).map(|tier| tier.id.clone())
 }
