@@ -50,8 +50,8 @@ fn a_plan_is_made_explained_and_obeyed() {
     let place = &planned.tiered.place;
     let emit = ["-o", "../rules.toml", "--emit", "snakemake,nextflow,slurm"];
     let told = done(&mut planned.plan(&emit)).code(0).text();
-    for words in ["The fastest way", "The plan saves", "a gap of", "go to far", "Nobody could"] {
-        assert_eq!(told.contains(words), words != "Nobody could", "{words}: {told}");
+    for words in ["The fastest way", "The plan saves", "a gap of", "go to far", "price sheet aws"] {
+        assert!(told.contains(words), "{words}: {told}");
     }
     let rules = planned.read("rules.toml");
     assert!(rules.starts_with("# Made by `forebay plan`") && rules.contains("home = \"far\""));
@@ -59,10 +59,10 @@ fn a_plan_is_made_explained_and_obeyed() {
         assert!(planned.read(name).contains("../out.run"), "{name} does not say where it is from");
     }
     // The reasons are found from either file.
-    let mut both = ["../rules.toml", "../rules.plan.json"]
+    let [first, second] = ["../rules.toml", "../rules.plan.json"]
         .map(|file| done(&mut place.forebay(&["explain", file])).code(0).text());
-    assert!(told.starts_with(&both[0]), "{told}\n{}", both[0]);
-    assert_eq!(both[0], std::mem::take(&mut both[1]));
+    assert!(told.starts_with(&first), "{told}\n{first}");
+    assert_eq!(first, second);
     // And a run obeys: the files that the plan moves are made on the tier, and come home.
     let site = ["-q", "--site", "../plan-site.toml", "--rules", "../rules.toml"];
     let mut run = place.script(&site, SCRIPT);
