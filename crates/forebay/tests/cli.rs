@@ -29,6 +29,8 @@ mod help;
 mod import;
 #[path = "cli/packed.rs"]
 mod packed;
+#[path = "cli/plan.rs"]
+mod plan;
 #[path = "cli/privacy.rs"]
 mod privacy;
 #[path = "cli/publish.rs"]
