@@ -7,6 +7,7 @@ mod attr;
 mod copies;
 mod create;
 mod dir;
+mod gone;
 mod guise;
 mod handle;
 mod iostate;
@@ -144,6 +145,8 @@ pub struct Native {
     /// Files that wait to be moved there, and the way that they take.
     moves: Arc<moves::Moves>,
     passage: OnceLock<Passage>,
+    /// Names that requests took away a moment ago.
+    pub(crate) gone: gone::Gone,
     /// Held by each request for what it names, while that must not move.
     pub(crate) still: still::Still,
     /// Tells the task of a caller.
@@ -197,6 +200,7 @@ impl Native {
             tiers: None,
             moves: Arc::default(),
             passage: OnceLock::new(),
+            gone: gone::Gone::default(),
             still: still::Still::default(),
             tasks: None,
         })

@@ -64,6 +64,9 @@ impl Native {
                 mine.links.store(placed.links.load(Relaxed), Relaxed);
             }
         }
+        if watched {
+            self.gone.is_back(parent, name);
+        }
         node.seen_at(parent, name, stat.stx_nlink);
         if self.foreign.contains(&body) {
             node.foreign.store(true, Relaxed);

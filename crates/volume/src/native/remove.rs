@@ -42,6 +42,9 @@ impl Native {
         let node = self.pin_before_loss(dir.as_fd(), name);
         let body = self.placed_before_loss(dir.as_fd(), name, node.as_ref());
         unlinkat(dir.as_fd(), name, flags)?;
+        if up.is_watched() {
+            self.gone.note(parent, name);
+        }
         if let Some(node) = node {
             node.gone_from(parent, name);
         }
@@ -92,6 +95,7 @@ impl Native {
         flags: u32,
     ) -> Result<Option<Arc<Node>>> {
         let (parent, name, new_parent, new_name) = (from.dir.id, from.name, to.dir.id, to.name);
+        let is_watched = from.dir.is_watched();
         let (from, to) = (from.fd, to.fd);
         if let Some(tiers) = &self.tiers {
             tiers.sync_before_naming(from, name)?;
@@ -121,6 +125,10 @@ impl Native {
         } else {
             renameat_with(from, name, to, new_name, RenameFlags::from_bits_retain(flags))?;
         }
+        if is_watched && !exchanged {
+            self.gone.note(parent, name);
+        }
+        self.gone.is_back(new_parent, new_name);
         if let Some(body) = body {
             self.drop_body(&body, true);
         }
