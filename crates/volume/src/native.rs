@@ -10,6 +10,7 @@ mod device_numbers;
 mod dir;
 mod early;
 mod folder;
+mod gone;
 mod guise;
 mod handle;
 mod iostate;
@@ -154,6 +155,8 @@ pub struct Native {
     /// Files that wait to be moved there, and the way that they take.
     moves: Arc<moves::Moves>,
     passage: OnceLock<Passage>,
+    /// Names that requests took away a moment ago.
+    pub(crate) gone: gone::Gone,
     /// Held by each request for what it names, while that must not move.
     pub(crate) still: still::Still,
     /// Tells the task of a caller.
@@ -209,6 +212,7 @@ impl Native {
             tiers: None,
             moves: Arc::default(),
             passage: OnceLock::new(),
+            gone: gone::Gone::default(),
             still: still::Still::default(),
             tasks: None,
         })

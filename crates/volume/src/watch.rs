@@ -70,6 +70,7 @@ impl Watch {
                     }
                     Err(RecvTimeoutError::Timeout) => {
                         native.sweep_locks();
+                        native.gone.age();
                         native.each_handle(|handle| native.charge(handle));
                         native.remove_retired();
                         native.set_times_behind();
@@ -208,7 +209,7 @@ fn forget_changed(native: &Native, mut names: Vec<(u64, CString)>) {
 fn leads_where_we_know(native: &Native, dir: u64, name: &std::ffi::CStr) -> bool {
     // A directory that is gone has no names that anybody could ask for.
     let Ok(fd) = native.dir_fd(dir) else { return true };
-    let Ok(stat) = stat_of(fd.as_fd(), name) else { return false };
+    let Ok(stat) = stat_of(fd.as_fd(), name) else { return native.gone.take(dir, name) };
     let known = native.table.find(Identity::of(&stat));
     known.is_some_and(|node| {
         node.place.lock().names.iter().any(|(p, n)| *p == dir && n.as_c_str() == name)

@@ -65,6 +65,9 @@ impl Native {
                 mine.links.store(placed.links.load(Relaxed), Relaxed);
             }
         }
+        if watched {
+            self.gone.is_back(dir.id, name);
+        }
         node.seen_at(dir.id, name, stat.stx_nlink);
         if self.foreign.contains(&body) {
             node.foreign.store(true, Relaxed);

@@ -46,6 +46,9 @@ impl Native {
         let body = self.placed_before_loss(dir.as_fd(), name, node.as_ref());
         let _change = self.changing(&up, Some(name));
         unlinkat(dir.as_fd(), name, flags)?;
+        if up.is_watched() {
+            self.gone.note(parent, name);
+        }
         let gone = node.filter(|node| !node.gone_from(parent, name) && last == Some(true));
         if let Some(body) = body {
             self.drop_body(&body, false);
@@ -97,6 +100,7 @@ impl Native {
         let _changes =
             [self.changing(from.dir, Some(from.name)), self.changing(to.dir, Some(to.name))];
         let (parent, name, new_parent, new_name) = (from.dir.id, from.name, to.dir.id, to.name);
+        let is_watched = from.dir.is_watched();
         let (from, to) = (from.fd, to.fd);
         if let Some(tiers) = &self.tiers {
             tiers.sync_before_naming(from, name)?;
@@ -126,6 +130,10 @@ impl Native {
         } else {
             renameat_with(from, name, to, new_name, RenameFlags::from_bits_retain(flags))?;
         }
+        if is_watched && !exchanged {
+            self.gone.note(parent, name);
+        }
+        self.gone.is_back(new_parent, new_name);
         if let Some(body) = body {
             self.drop_body(&body, true);
         }

@@ -3,6 +3,7 @@
 //! they are found by it alone, and may rest.
 
 mod numbers;
+mod pins;
 
 use std::collections::VecDeque;
 use std::ffi::CStr;
@@ -159,36 +160,6 @@ impl Table {
             maps.lent.remove(&shown);
         }
         Some(node)
-    }
-
-    /// Keeps a directory's descriptor, letting the oldest go when there are too many.
-    pub(crate) fn pin(&self, node: &Arc<Node>, fd: Arc<OwnedFd>) {
-        node.place.lock().pin = Some(fd);
-        let mut pinned = self.pinned.lock();
-        pinned.push_back(node.id);
-        if pinned.len() > self.most_pinned {
-            self.drop_oldest(&mut pinned, 64);
-        }
-    }
-
-    /// Lets a quarter of the kept descriptors go.
-    pub(crate) fn let_go(&self) {
-        let mut pinned = self.pinned.lock();
-        let count = (pinned.len() / 4).max(64);
-        self.drop_oldest(&mut pinned, count);
-    }
-
-    fn drop_oldest(&self, pinned: &mut VecDeque<u64>, count: usize) {
-        for _ in 0..count.min(pinned.len()) {
-            let Some(id) = pinned.pop_front() else { return };
-            if let Some(node) = self.get(id) {
-                let mut place = node.place.lock();
-                // A directory without a name can't be found again: its descriptor stays.
-                if !place.names.is_empty() {
-                    place.pin = None;
-                }
-            }
-        }
     }
 
     /// Shows all known names, each with its directory.

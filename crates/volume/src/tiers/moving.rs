@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use forebay_model::{After, Drain, Fsync, Home, Layout, Placement};
+use forebay_model::{After, Drain, Fsync, Home, Placement};
 use rustix::fs::{AtFlags, Statx, renameat, unlinkat};
 use rustix::io::Errno;
 

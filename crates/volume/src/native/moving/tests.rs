@@ -283,7 +283,7 @@ fn a_file_that_goes_or_is_replaced_on_its_way_is_not_brought_back() {
         let id = ground.write("a.bam", "old");
         let way = ground.begin(id);
         match replace {
-            false => ground.native.unlink(ROOT, c"a.bam").expect("removed"),
+            false => drop(ground.native.unlink(ROOT, c"a.bam").expect("removed")),
             true => {
                 ground.write("new", "new");
                 ground.rename("new", "a.bam");
@@ -465,7 +465,7 @@ fn random_verbs(seed: u64) {
             0 | 1 => (write_over(native, one, text.as_bytes()), bare(fs::write(&at, &text))),
             2 => {
                 let gone = parent(native, one).and_then(|(dir, name)| native.unlink(dir, &name));
-                (gone, bare(fs::remove_file(&at)))
+                (gone.map(drop), bare(fs::remove_file(&at)))
             }
             3..=5 => {
                 let moved = parent(native, one).and_then(|(dir, name)| {

@@ -1,0 +1,67 @@
+//! Names that requests took away a moment ago. A watch tells of these, too, and the kernel has
+//! forgotten them already: to tell it would be for nothing, and waits for a lock that whoever makes
+//! the next file in the directory holds until we answer. If we are killed in that wait, nobody is
+//! left to answer, and the kernel does not notice that we are gone.
+
+use std::ffi::{CStr, CString};
+
+use parking_lot::Mutex;
+use rustc_hash::FxHashSet;
+
+type Names = FxHashSet<(u64, CString)>;
+
+/// Names by their directory: the newest, and those of the time before.
+#[derive(Debug, Default)]
+pub(crate) struct Gone(Mutex<[Names; 2]>);
+
+impl Gone {
+    /// A request took a name away. It is to be told before the kernel is answered.
+    pub(super) fn note(&self, dir: u64, name: &CStr) {
+        self.0.lock()[0].insert((dir, name.to_owned()));
+    }
+
+    /// The name is there again, and may be taken away by others.
+    pub(super) fn is_back(&self, dir: u64, name: &CStr) {
+        self.take(dir, name);
+    }
+
+    /// Whether it was a request that took the name away.
+    pub(crate) fn take(&self, dir: u64, name: &CStr) -> bool {
+        let mut names = self.0.lock();
+        if names.iter().all(FxHashSet::is_empty) {
+            return false;
+        }
+        let key = (dir, name.to_owned());
+        let [new, old] = &mut *names;
+        new.remove(&key) | old.remove(&key)
+    }
+
+    /// Time passes: of those that nobody asked about by the next time nobody will.
+    pub(crate) fn age(&self) {
+        let mut names = self.0.lock();
+        let new = std::mem::take(&mut names[0]);
+        names[1] = new;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_requests_took_away_is_told_from_what_others_did() {
+        let gone = Gone::default();
+        gone.note(1, c"a");
+        gone.note(1, c"b");
+        assert!(gone.take(1, c"a") && !gone.take(1, c"a") && !gone.take(2, c"b"));
+        gone.is_back(1, c"b");
+        assert!(!gone.take(1, c"b"), "whoever takes it away now is somebody else");
+        gone.note(1, c"c");
+        gone.age();
+        assert!(gone.take(1, c"c"));
+        gone.note(1, c"d");
+        gone.age();
+        gone.age();
+        assert!(!gone.take(1, c"d"));
+    }
+}
