@@ -12,6 +12,7 @@ pub mod record;
 pub mod scene;
 mod share;
 pub mod simulate;
+mod spot;
 
 pub use choice::{Choice, PolicyId, Spot};
 pub use outcome::{Outcome, TaskOutcome, TierOutcome};

@@ -137,7 +137,7 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
         ),
         (
             "[tier.a]\ncolour = 1\n",
-            r#"2:1: there is no key "colour"; it can be "path", "reach", "capacity" or "pools""#,
+            r#"2:1: there is no key "colour"; it can be "path", "reach", "capacity", "pools" or "profile""#,
         ),
         ("[tier.a]\npath = 7\n", "2:8: path must be a text in quotes, but is a number"),
         (

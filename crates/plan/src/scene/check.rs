@@ -1,7 +1,7 @@
 //! What a choice means on a scene, or why it can't be.
 
 use super::{NotPossible, Scene};
-use crate::Choice;
+use crate::{Choice, Spot};
 use forebay_model::rules::Home;
 use forebay_model::workload::TaskKind;
 use forebay_model::{Ahead, Fsync, Full, Layout, Nodes, Placement, Reach, TierId};
@@ -83,6 +83,9 @@ impl Scene<'_> {
             .map(|(class, placement)| self.home(placement, project, &class.pattern))
             .collect::<Result<Vec<_>, _>>()?;
         self.reached(choice.nodes, &of_class)?;
+        if let Some(spot) = choice.spot {
+            self.survives(spot, &of_class)?;
+        }
         Ok(Homes { project, of_class, capacity: self.capacities(choice)? })
     }
 
@@ -133,6 +136,29 @@ impl Scene<'_> {
                 return Err(NotPossible(format!(
                     "files {:?} would live on tier {:?}, which only one node reaches, but tasks on \
                      {nodes} nodes use them: give them a shared home",
+                    self.workload.classes[class].pattern,
+                    row.id.as_str()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// What machines that may be taken away have to themselves is lost with them.
+    fn survives(&self, spot: Spot, homes: &[ClassHome]) -> Result<(), NotPossible> {
+        let (often, back) = (spot.per_hour, spot.replaced.get());
+        if !(0.0..=3600.0).contains(&often) || !(0.0..1e9).contains(&back) {
+            return Err(NotPossible(format!(
+                "machines can't be taken away {often} times an hour and be back after {back} s"
+            )));
+        }
+        for (set, files) in self.workload.files.iter().enumerate() {
+            let class = files.class.index();
+            let row = &self.tiers[homes[class].row];
+            if row.reach == Reach::Node && self.made[set] && self.users.get(set).len() > 1 {
+                return Err(NotPossible(format!(
+                    "files {:?} would be lost with a machine that is taken away: tier {:?} is its \
+                     own; give them a shared home",
                     self.workload.classes[class].pattern,
                     row.id.as_str()
                 )));
