@@ -32,10 +32,11 @@ const TABLES: &[(&str, &str, &str, &str)] = &[
         "look",
     ),
     ("crates/model/src/tasks.rs", "crates/model/src/tasks", "const ENGINE:", "ENGINE"),
+    ("crates/plan/src/policies.rs", "crates/plan/src/policies", "const POLICY:", "POLICY"),
     ("crates/model/src/advice.rs", "crates/model/src/advice", "fn judge(", "judge"),
 ];
 const TARGETS: &[&str] =
-    &["help", "build", "demo", "test", "test-long", "bench", "lint", "setup", "clean"];
+    &["help", "build", "demo", "studies", "test", "test-long", "bench", "lint", "setup", "clean"];
 const SKIPPED: &[&str] =
     &["target", ".git", ".venv", ".forebay", ".snakemake", "__pycache__", "node_modules"];
 
