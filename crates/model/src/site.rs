@@ -3,7 +3,10 @@
 //! It is read from a TOML file that people write (FORMATS.md). What it is not: it looks at no
 //! directory and at no environment; whether a path exists is for those to find out who use it.
 
+mod nodes;
 mod path;
+
+pub use nodes::Nodes;
 
 use crate::toml::{Document, Entry, Flaw};
 use crate::{ByteCount, Profile};
@@ -74,25 +77,6 @@ impl Tier {
     }
 }
 
-/// The machines of a site, all alike.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Nodes {
-    /// How many.
-    pub count: u32,
-    /// How many tasks one runs at a time, if their cores fit.
-    pub slots: u32,
-    /// Cores of one.
-    pub cores: u32,
-    /// Memory of one; `None`: enough.
-    pub memory: Option<ByteCount>,
-    /// What it is called in a price sheet, such as `ec2.m6id.8xlarge`.
-    pub instance: Option<String>,
-    /// Slots of the first one that the workflow engine itself takes.
-    pub reserved: u32,
-    /// How fast a core computes, against one of those on which a workload was timed.
-    pub speed: f64,
-}
-
 /// The tiers of a machine or a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Site {
@@ -108,7 +92,7 @@ impl Site {
         let entries = document.parse()?;
         let root = document.root(&entries);
         root.only(&["tier", "nodes"])?;
-        let nodes = root.get("nodes").map(nodes).transpose()?;
+        let nodes = root.get("nodes").map(nodes::read).transpose()?;
         let mut site = Self { tiers: BTreeMap::new(), nodes };
         if let Some(tiers) = root.get("tier") {
             for tier in tiers.table()?.entries() {
@@ -186,25 +170,6 @@ impl Site {
         tier.capacity = Some(whole - taken);
         Ok(())
     }
-}
-
-fn nodes(entry: Entry<'_>) -> Result<Nodes, Flaw> {
-    let table = entry.table()?;
-    table.only(&["count", "slots", "cores", "memory", "instance", "reserved", "speed"])?;
-    let cores = table.need("cores")?.whole(1, 1 << 16)?;
-    let count = table.get("count").map_or(Ok(1), |entry| entry.whole(1, 1 << 20))?;
-    let slots = table.get("slots").map_or(Ok(cores), |entry| entry.whole(1, 1 << 16))?;
-    // With one node, one slot must be left for tasks.
-    let most = if count == 1 { slots - 1 } else { slots };
-    Ok(Nodes {
-        count,
-        slots,
-        reserved: table.get("reserved").map_or(Ok(0), |entry| entry.whole(0, most))?,
-        speed: table.get("speed").map_or(Ok(1.0), |entry| entry.number(1e-3, 1e3))?,
-        cores,
-        memory: table.get("memory").map(Entry::bytes).transpose()?,
-        instance: table.get("instance").map(|entry| entry.text().map(str::to_owned)).transpose()?,
-    })
 }
 
 /// The key of a tier or a pool as its name.

@@ -1,0 +1,42 @@
+//! The machines of a site, as its file describes them.
+
+use crate::ByteCount;
+use crate::toml::{Entry, Flaw};
+
+/// The machines of a site, all alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Nodes {
+    /// How many.
+    pub count: u32,
+    /// How many tasks one runs at a time, if their cores fit.
+    pub slots: u32,
+    /// Cores of one.
+    pub cores: u32,
+    /// Memory of one; `None`: enough.
+    pub memory: Option<ByteCount>,
+    /// What it is called in a price sheet, such as `ec2.m6id.8xlarge`.
+    pub instance: Option<String>,
+    /// Slots of the first one that the workflow engine itself takes.
+    pub reserved: u32,
+    /// How fast a core computes, against one of those on which a workload was timed.
+    pub speed: f64,
+}
+
+pub(super) fn read(entry: Entry<'_>) -> Result<Nodes, Flaw> {
+    let table = entry.table()?;
+    table.only(&["count", "slots", "cores", "memory", "instance", "reserved", "speed"])?;
+    let cores = table.need("cores")?.whole(1, 1 << 16)?;
+    let count = table.get("count").map_or(Ok(1), |entry| entry.whole(1, 1 << 20))?;
+    let slots = table.get("slots").map_or(Ok(cores), |entry| entry.whole(1, 1 << 16))?;
+    // With one node, one slot must be left for tasks.
+    let most = if count == 1 { slots - 1 } else { slots };
+    Ok(Nodes {
+        count,
+        slots,
+        reserved: table.get("reserved").map_or(Ok(0), |entry| entry.whole(0, most))?,
+        speed: table.get("speed").map_or(Ok(1.0), |entry| entry.number(1e-3, 1e3))?,
+        cores,
+        memory: table.get("memory").map(Entry::bytes).transpose()?,
+        instance: table.get("instance").map(|entry| entry.text().map(str::to_owned)).transpose()?,
+    })
+}
