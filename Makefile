@@ -3,7 +3,7 @@ SHELL := /bin/bash
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export FOREBAY ?= $(abspath $(TARGET)/release/forebay)
 
-.PHONY: help build demo test test-long bench studies-live lint lint-licences fmt setup clean
+.PHONY: help build demo studies studies-live test test-long bench lint lint-licences fmt setup clean
 .DEFAULT_GOAL := help
 
 help:           ## list these targets
@@ -14,6 +14,9 @@ build:          ## the release binary, target/release/forebay
 
 demo: build     ## a sequencing pipeline, bare and through forebay: the summary, and equal checksums
 	scripts/demo.sh
+
+studies: build  ## the published experiments, simulated: published | reproduced | error
+	scripts/studies.sh
 
 test: setup     ## format, lints, licences, unit tests, workflow tests, ordinary programs under forebay
 	scripts/test.sh

@@ -37,6 +37,8 @@ mod privacy;
 mod publish;
 #[path = "cli/record.rs"]
 mod record;
+#[path = "cli/simulate.rs"]
+mod simulate;
 #[path = "cli/streams.rs"]
 mod streams;
 #[path = "cli/tiers.rs"]

@@ -35,10 +35,11 @@ const TABLES: &[(&str, &str, &str, &str)] = &[
     ("crates/plan/src/emit.rs", "crates/plan/src/emit", "const ENGINE:", "ENGINE"),
     ("crates/plan/src/advise.rs", "crates/plan/src/advise", "fn judge(", "judge"),
     ("crates/plan/src/import.rs", "crates/plan/src/import", "const IMPORTER:", "IMPORTER"),
+    ("crates/plan/src/policies.rs", "crates/plan/src/policies", "const POLICY:", "POLICY"),
     ("crates/model/src/advice.rs", "crates/model/src/advice", "fn judge(", "judge"),
 ];
 const TARGETS: &[&str] =
-    &["help", "build", "demo", "test", "test-long", "bench", "lint", "setup", "clean"];
+    &["help", "build", "demo", "studies", "test", "test-long", "bench", "lint", "setup", "clean"];
 const SKIPPED: &[&str] =
     &["target", ".git", ".venv", ".forebay", ".snakemake", "__pycache__", "node_modules"];
 

@@ -2,6 +2,7 @@
 //!
 //! What it is not: it opens no file and knows no key; `site` and `rules` say what they expect.
 
+mod amounts;
 mod flaw;
 mod values;
 
@@ -131,17 +132,6 @@ impl<'d> Entry<'d> {
     /// A flaw of the key.
     pub(crate) fn key_flaw(self, message: impl Into<String>) -> Flaw {
         self.document.flaw(self.key_at, message)
-    }
-
-    /// A time.
-    pub(crate) fn seconds(self) -> Result<crate::Seconds, Flaw> {
-        let text = self.text().map_err(|_| self.not("a time in quotes, like \"5 ms\""))?;
-        text.parse().map_err(|error: crate::NotReal| self.flaw(error.to_string()))
-    }
-
-    /// Bytes a second.
-    pub(crate) fn rate(self) -> Result<crate::Rate, Flaw> {
-        self.text()?.parse().map_err(|error: crate::NotReal| self.flaw(error.to_string()))
     }
 
     /// The key names a `what` that is not there.

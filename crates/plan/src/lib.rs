@@ -22,6 +22,7 @@ pub mod search;
 mod share;
 pub mod simulate;
 pub mod space;
+mod spot;
 pub mod told;
 
 pub use choice::{Choice, PolicyId, Spot};

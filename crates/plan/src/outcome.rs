@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 pub struct Outcome {
     /// From the start of the first pipeline to the end of the last task.
     pub makespan: Seconds,
-    /// Each task of each pipeline, in the order in which they started.
+    /// Each task of each pipeline, in the order in which they started; one whose machine was taken
+    /// away is there once for each attempt.
     pub tasks: Vec<TaskOutcome>,
     /// What happened on each tier.
     pub tiers: BTreeMap<TierId, TierOutcome>,

@@ -6,6 +6,7 @@
 mod check;
 mod lists;
 mod priced;
+mod reach;
 mod tiers;
 
 pub(crate) use check::{ClassHome, Homes};

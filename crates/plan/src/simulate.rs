@@ -8,6 +8,7 @@
 mod admission;
 mod copies;
 mod files;
+mod lost;
 mod pricing;
 mod room;
 mod sim;
@@ -73,7 +74,7 @@ pub(crate) fn with<F: Flows, W: Watch>(
             known.join(", ")
         ))
     })?;
-    let mut sim = Sim::<F, W>::new(scene, choice, homes, policy, watch);
+    let mut sim = Sim::<F, W>::new(scene, choice, homes, policy, (seed, watch));
     if policy.admission == Admission::Pipeline {
         let alone = Choice {
             pipelines: 1,
@@ -109,7 +110,9 @@ struct Running {
     node: u32,
     /// Its place in the outcome.
     place: u32,
-    /// Seconds in which it computes, in steps that are done.
+    /// It runs; otherwise its place is free.
+    live: bool,
+    /// Seconds in which it computes, in steps so far.
     compute: f64,
 }
 
@@ -135,7 +138,8 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             if arrived < self.choice.pipelines {
                 next = next.min(self.arrival(arrived));
             }
-            if next == f64::INFINITY {
+            next = next.min(self.spot.next());
+            if next == f64::INFINITY || self.undone == 0 {
                 break;
             }
             self.now = next.max(self.now);
@@ -143,6 +147,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             for flow in done.drain(..) {
                 self.step_done(flow)?;
             }
+            self.interrupt()?;
         }
         if self.undone > 0 {
             return Err(self.stuck());

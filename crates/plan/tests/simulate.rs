@@ -132,3 +132,25 @@ fn what_cannot_be_is_named() {
     let why = scene.check(&choice(&site, &shared, "a")).expect_err("out of reach").to_string();
     assert!(why.contains("\"out/#\"") && why.contains("only one node reaches"), "{why}");
 }
+
+#[test]
+fn tasks_begin_again_when_their_machine_is_taken_away() {
+    let site = two_tiers("cores = 2\ncount = 4", FAST, SLOW);
+    let work = writers(40, 600.0, 10);
+    let scene = Scene::new(&site, &work).expect("a scene");
+    let calm = choice(&site, &work, "slow");
+    let spot = Some(forebay_plan::Spot { per_hour: 1.0, replaced: Seconds(120.0) });
+    let often = Choice { spot, ..calm.clone() };
+    let (a, b) =
+        (simulate(&scene, &calm, 1).expect("calm"), simulate(&scene, &often, 1).expect("spot"));
+    assert!(b.makespan > a.makespan && b.tasks.len() > 40, "{:?} {}", b.makespan, b.tasks.len());
+    assert_eq!(b, simulate(&scene, &often, 1).expect("again"));
+    assert_ne!(b, simulate(&scene, &often, 2).expect("another seed"));
+    assert_eq!(
+        b.tiers[&TierId("slow".into())].peak_bytes,
+        a.tiers[&TierId("slow".into())].peak_bytes
+    );
+    let spot = Some(forebay_plan::Spot { per_hour: 3000.0, replaced: Seconds(120.0) });
+    let why = simulate(&scene, &Choice { spot, ..calm }, 1).expect_err("never").to_string();
+    assert!(why.contains("never ends"), "{why}");
+}

@@ -1,8 +1,7 @@
-//! Single values: texts, numbers, words and amounts.
+//! Single values: texts and words.
 
 use super::flaw::{listed, nearest};
 use super::{Entry, Flaw};
-use crate::ByteCount;
 use ::toml::de::DeValue;
 
 impl<'d> Entry<'d> {
@@ -18,35 +17,6 @@ impl<'d> Entry<'d> {
             DeValue::Boolean(truth) => Ok(*truth),
             _ => Err(self.not("true or false")),
         }
-    }
-
-    /// A whole number between two bounds.
-    pub(crate) fn whole(self, least: u32, most: u32) -> Result<u32, Flaw> {
-        let DeValue::Integer(number) = self.value else { return Err(self.not("a whole number")) };
-        let number = u32::from_str_radix(number.as_str(), number.radix());
-        number
-            .ok()
-            .filter(|number| (least..=most).contains(number))
-            .ok_or_else(|| self.flaw(format!("{} must be from {least} to {most}", self.key)))
-    }
-
-    /// A number, whole or with a fraction, between two bounds.
-    pub(crate) fn number(self, least: f64, most: f64) -> Result<f64, Flaw> {
-        let number = match self.value {
-            DeValue::Integer(number) if number.radix() == 10 => number.as_str().parse::<f64>(),
-            DeValue::Float(number) => number.as_str().parse::<f64>(),
-            _ => return Err(self.not("a number")),
-        };
-        number
-            .ok()
-            .filter(|number| (least..=most).contains(number))
-            .ok_or_else(|| self.flaw(format!("{} must be from {least} to {most}", self.key)))
-    }
-
-    /// An amount of bytes.
-    pub(crate) fn bytes(self) -> Result<ByteCount, Flaw> {
-        let text = self.text().map_err(|_| self.not("an amount in quotes, like \"200 GiB\""))?;
-        text.parse().map_err(|error: crate::NotBytes| self.flaw(error.to_string()))
     }
 
     /// One of a few words.

@@ -120,3 +120,6 @@ fn doubt(entry: Entry<'_>) -> Result<Doubt, Flaw> {
 fn set(number: usize) -> FileSetId {
     FileSetId(number as u32)
 }
+
+#[cfg(test)]
+mod tests;

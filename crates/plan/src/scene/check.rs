@@ -4,7 +4,7 @@ use super::{NotPossible, Scene};
 use crate::Choice;
 use forebay_model::rules::Home;
 use forebay_model::workload::TaskKind;
-use forebay_model::{Ahead, Fsync, Full, Nodes, Placement, Reach, TierId};
+use forebay_model::{Ahead, Fsync, Full, Nodes, Placement, TierId};
 
 /// Whether one task of a kind fits on an empty node.
 pub(super) fn holds(nodes: &Nodes, kind: &TaskKind) -> Result<(), NotPossible> {
@@ -83,10 +83,13 @@ impl Scene<'_> {
             .map(|(class, placement)| self.home(placement, project, &class.pattern))
             .collect::<Result<Vec<_>, _>>()?;
         self.reached(choice.nodes, &of_class)?;
+        if let Some(spot) = choice.spot {
+            self.survives(spot, &of_class)?;
+        }
         Ok(Homes { project, of_class, capacity: self.capacities(choice)? })
     }
 
-    fn need(&self, id: &TierId, whose: &str) -> Result<usize, NotPossible> {
+    pub(super) fn need(&self, id: &TierId, whose: &str) -> Result<usize, NotPossible> {
         let row = self.tier(id).ok_or_else(|| {
             NotPossible(format!("the site has no tier {:?}, where {whose} should be", id.as_str()))
         })?;
@@ -119,45 +122,5 @@ impl Scene<'_> {
             durable: placement.fsync == Fsync::Durable,
             cache,
         })
-    }
-
-    /// No task may need files that another node has to itself.
-    fn reached(&self, nodes: u32, homes: &[ClassHome]) -> Result<(), NotPossible> {
-        if nodes == 1 {
-            return Ok(());
-        }
-        for (set, files) in self.workload.files.iter().enumerate() {
-            let class = files.class.index();
-            let row = &self.tiers[homes[class].row];
-            if row.reach == Reach::Node && (self.users.get(set).len() > 1 || !self.made[set]) {
-                return Err(NotPossible(format!(
-                    "files {:?} would live on tier {:?}, which only one node reaches, but tasks on \
-                     {nodes} nodes use them: give them a shared home",
-                    self.workload.classes[class].pattern,
-                    row.id.as_str()
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    /// Capacities, with the pools that the choice sets.
-    fn capacities(&self, choice: &Choice) -> Result<Vec<Option<u64>>, NotPossible> {
-        let mut all: Vec<Option<u64>> = self.tiers.iter().map(|row| row.capacity).collect();
-        for (pool, bytes) in &choice.pools {
-            let row = self.need(pool, "a pool")?;
-            all[row] = Some(bytes.get());
-        }
-        for (storage, whole) in self.storages.iter().enumerate() {
-            let rows = || (0..all.len()).filter(|row| self.tiers[*row].storage == storage);
-            let sum: u64 = rows().filter_map(|row| all[row]).fold(0, u64::saturating_add);
-            if whole.capacity.is_some_and(|has| sum > has) && !choice.pools.is_empty() {
-                let name = rows().next().map_or("", |row| self.tiers[row].id.as_str());
-                return Err(NotPossible(format!(
-                    "the pools of tier {name:?} take {sum} bytes, more than it has"
-                )));
-            }
-        }
-        Ok(all)
     }
 }

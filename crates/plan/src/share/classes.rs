@@ -165,8 +165,8 @@ impl Flows for Classes {
             }
             class.look_ahead();
         }
-        for number in from..flows.len() {
-            let place = self.flows[flows[number] as usize];
+        for flow in &flows[from..] {
+            let place = self.flows[*flow as usize];
             self.count(place, false, shapes);
             self.leave(place.shape, shapes);
         }

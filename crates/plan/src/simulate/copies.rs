@@ -77,6 +77,11 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         }
     }
 
+    /// A flow ends before it is done, and leaves no copies.
+    pub(super) fn forget_coming(&mut self, flow: u32) {
+        self.copies.coming.remove(&flow);
+    }
+
     /// Makes a copy if there is room for it, or for something that is needed later.
     fn copy(&mut self, key: Key, node: u32, bytes: u64) {
         let (row, place, held) = key;

@@ -10,6 +10,7 @@ use crate::outcome::{Outcome, TaskOutcome, TierOutcome};
 use crate::policies::Policy;
 use crate::scene::{Cost, Homes, Lanes, Scene};
 use crate::share::{Flows, Shapes};
+use crate::spot::Interruptions;
 use forebay_model::{ByteCount, Seconds};
 
 /// A simulation that goes on.
@@ -40,6 +41,9 @@ pub(super) struct Sim<'a, 's, F, W> {
     pub(super) copies: Copies,
     /// When the first pipeline begins: copies that are made before take their time.
     pub(super) begin: f64,
+    pub(super) spot: Interruptions,
+    /// How many tasks began again.
+    pub(super) attempts: usize,
     pub(super) running: Vec<Running>,
     pub(super) spare: Vec<u32>,
     pub(super) tasks: Vec<TaskOutcome>,
@@ -52,7 +56,7 @@ impl<'a, 's, F: Flows, W: Watch> Sim<'a, 's, F, W> {
         choice: &'a Choice,
         homes: Homes,
         policy: &'static Policy,
-        watch: &'a mut W,
+        (seed, watch): (u64, &'a mut W),
     ) -> Self {
         let pipelines = choice.pipelines as usize;
         let (tasks, sets) = (scene.workload.tasks.len(), scene.workload.files.len());
@@ -81,6 +85,8 @@ impl<'a, 's, F: Flows, W: Watch> Sim<'a, 's, F, W> {
             done: vec![false; tasks * pipelines],
             copies: Copies::default(),
             begin: 0.0,
+            spot: Interruptions::new(choice.spot, choice.nodes, seed),
+            attempts: 0,
             running: Vec::new(),
             spare: Vec::new(),
             tasks: Vec::with_capacity(tasks * pipelines),

@@ -57,7 +57,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             ended: Seconds(self.now),
             waited: Seconds::ZERO,
         });
-        let running = Running { run: waiter.run, step: 0, node, place, compute: 0.0 };
+        let running = Running { run: waiter.run, step: 0, node, place, live: true, compute: 0.0 };
         let flow = match self.spare.pop() {
             Some(flow) => {
                 self.running[flow as usize] = running;

@@ -93,6 +93,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         outcome.waited = Seconds(waited.max(0.0));
         let kind = self.scene.workload.tasks[task as usize].kind;
         self.room.give(running.node, &self.scene.workload.kinds[kind.index()]);
+        self.running[flow as usize].live = false;
         self.spare.push(flow);
         self.watch.see(Seconds(self.now), &Seen::Ended { pipeline, task: TaskId(task) });
         let mut ready = Vec::new();

@@ -103,8 +103,8 @@ pub(crate) fn layered(seed: u64) -> Workload {
     let count = 2 + dice.below(60) as u32;
     let (mut tasks, mut files) = (Vec::new(), vec![set(0, 1 + dice.below(500), Until::End)]);
     for number in 0..count {
-        let before: Vec<u32> = (0..dice.below(3))
-            .filter_map(|_| (number > 0).then(|| dice.below(u64::from(number)) as u32))
+        let before: Vec<u32> = (0..if number > 0 { dice.below(3) } else { 0 })
+            .map(|_| dice.below(u64::from(number)) as u32)
             .collect();
         let mut accesses = vec![reads(0, dice.below(100)), writes(number + 1, 1 + dice.below(300))];
         accesses.extend(

@@ -98,10 +98,13 @@ impl<'d> Families<'d> {
                         return Err(entry.flaw("\"job\" needs `per`: whose job deletes a part?"));
                     }
                 },
-                Some(entry) => match family.stage.and_then(|stage| stages[stage].step(entry)) {
-                    Some(step) => Freed::Step(step),
-                    None => Freed::Stage(find(entry)?),
-                },
+                Some(entry) => {
+                    let step = family.stage.and_then(|stage| stages[stage].step(entry));
+                    match (find(entry), step) {
+                        (Err(_), Some(step)) => Freed::Step(step),
+                        (stage, _) => Freed::Stage(stage?),
+                    }
+                }
             };
             let one = [1.0];
             let lengths = family.stage.map_or(&one[..], |stage| &stages[stage].lengths);

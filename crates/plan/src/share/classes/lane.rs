@@ -96,7 +96,7 @@ impl Lane {
         for _ in 0..60 {
             let (sum, slope) = through(extra);
             let off = sum - has;
-            if off.abs() <= 1e-10 * has || slope == 0.0 {
+            if off.abs() <= 1e-7 * has || slope == 0.0 {
                 break;
             }
             let better = (extra + off / slope).max(0.0);

@@ -27,7 +27,7 @@ impl Classes {
                     let class = &mut self.classes[*shape as usize];
                     class.pass(now);
                     class.moved = true;
-                    moved |= (amount * step).abs() > 1e-9 * class.stretch;
+                    moved |= (amount * step).abs() > 1e-7 * class.stretch;
                     class.stretch = (class.stretch + amount * step).max(1.0);
                 }
             }

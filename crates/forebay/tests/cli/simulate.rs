@@ -1,0 +1,48 @@
+//! Simulations from the command line: what programs read of them, and that a run that never was is
+//! a run for all that reads runs.
+
+use crate::place::{Place, done};
+
+const STUDY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/genomon-corun");
+
+#[test]
+fn a_study_is_simulated_and_its_run_is_summed_up() {
+    let place = Place::new();
+    let words = ["simulate", STUDY, "--pipelines", "2", "--json", "-o", "two.run"];
+    let text = done(&mut place.forebay(&words)).code(0).text();
+    for key in [
+        "\"makespan_s\":",
+        "\"samples_per_hour\":",
+        "\"utilisation\":0.",
+        "\"cost_usd\":null",
+        "\"llio.temp\":{",
+        "\"peak_bytes_per_node\":",
+        "\"fitted_parameters\":3",
+    ] {
+        assert!(text.contains(key), "{key} is not in {text}");
+    }
+    let summary = done(&mut place.forebay(&["summary", "two.run"])).code(0).text();
+    assert!(summary.contains("map_dna_sequence"), "{summary}");
+    let again = done(&mut place.forebay(&words[..5])).code(0).text();
+    assert_eq!(text, again, "the same input gives the same words");
+}
+
+#[test]
+fn what_cannot_be_simulated_is_told_with_its_place() {
+    let place = Place::new();
+    std::fs::write(place.project.join("w.toml"), "name = \"x\"\nstgae = 1\n").expect("a file");
+    done(&mut place.forebay(&["simulate", "w.toml"])).code(1).says("w.toml:2:1").says("\"stage\"");
+    done(&mut place.forebay(&["simulate", "nothing.toml"])).code(1).says("nothing.toml");
+    done(&mut place.forebay(&["simulate", STUDY, "--nodes", "97"])).code(1).says("1 to 96");
+    done(&mut place.forebay(&["simulate", STUDY, "--policy", "x"])).code(2).says("fifo");
+}
+
+#[test]
+fn every_study_is_compared_with_what_was_published() {
+    let place = Place::new();
+    let placements = format!("{STUDY}/../genomon-placements");
+    let text = done(&mut place.forebay(&["study", STUDY, &placements])).code(0).text();
+    for words in ["3 parameters were fitted", "18 parameters were fitted", "predicted  MISSED"] {
+        assert!(text.contains(words), "{words} is not in {text}");
+    }
+}

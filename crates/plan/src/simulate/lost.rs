@@ -1,0 +1,87 @@
+//! A machine is taken away: the tasks on it begin again elsewhere, with all that they wrote.
+
+use super::sim::Sim;
+use super::{Running, Seen, Watch};
+use crate::policies::Admission;
+use crate::scene::NotPossible;
+use crate::share::Flows;
+use crate::spot::Change;
+use forebay_model::Seconds;
+
+impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
+    /// Does what happens to nodes by now.
+    pub(super) fn interrupt(&mut self) -> Result<(), NotPossible> {
+        while let Some(Change { node, away, .. }) = self.spot.due(self.now) {
+            self.room.away(node, away);
+            if !away {
+                continue;
+            }
+            let flows = 0..self.running.len() as u32;
+            let here = |flow: &u32| {
+                let running = &self.running[*flow as usize];
+                running.live && running.node == node
+            };
+            let lost: Vec<u32> = flows.filter(here).collect();
+            for flow in &lost {
+                self.begin_again(*flow);
+            }
+            let tasks = lost.len() as u32;
+            self.attempts += lost.len();
+            self.watch.see(Seconds(self.now), &Seen::Interrupted { node, tasks });
+            if self.attempts > 1000 + 100 * self.done.len() {
+                let why = "machines are taken away so often that the work never ends";
+                return Err(NotPossible(why.to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_again(&mut self, flow: u32) {
+        let running = self.running[flow as usize];
+        self.flows.stop(self.now, flow, &self.shapes);
+        self.forget_coming(flow);
+        self.unwrite(running);
+        let (_, task) = self.of(running.run);
+        let kind = self.scene.workload.tasks[task as usize].kind;
+        self.room.give(running.node, &self.scene.workload.kinds[kind.index()]);
+        self.running[flow as usize].live = false;
+        self.spare.push(flow);
+        let outcome = &mut self.tasks[running.place as usize];
+        outcome.ended = Seconds(self.now);
+        let computed = running.compute.min(self.now - outcome.started.get());
+        outcome.waited = Seconds(self.now - outcome.started.get() - computed);
+        self.waiting.add(kind.0, running.run, self.now);
+    }
+
+    /// Gives back the room of what a task wrote, and what it was promised for more.
+    fn unwrite(&mut self, running: Running) {
+        let (pipeline, task) = self.of(running.run);
+        let scene = self.scene;
+        let steps = scene.first_step[task as usize]..scene.first_step[task as usize + 1];
+        for (number, step) in steps.enumerate() {
+            let rows = scene.first_access[step as usize]..scene.first_access[step as usize + 1];
+            for row in rows {
+                let row = scene.accesses[row as usize];
+                let home =
+                    self.homes.of_class[scene.workload.files[row.set as usize].class.index()];
+                if number as u32 > running.step {
+                    if self.policy.admission == Admission::Peak {
+                        self.used[home.row].promised -= row.grows;
+                    }
+                    continue;
+                }
+                let place = self.held(pipeline, row.set);
+                let held = &mut self.held[place];
+                let from_home = row.grows.min(held.home);
+                let from_spilled = (row.grows - from_home).min(held.spilled);
+                held.home -= from_home;
+                held.spilled -= from_spilled;
+                self.used[home.row].give(running.node, from_home);
+                if let Some(spill) = home.spill {
+                    self.used[spill].give(running.node, from_spilled);
+                }
+                self.filled(scene.tiers[home.row].storage);
+            }
+        }
+    }
+}
