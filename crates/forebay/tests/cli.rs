@@ -17,6 +17,8 @@ mod by_task;
 mod cache;
 #[path = "cli/doctor.rs"]
 mod doctor;
+#[path = "cli/early.rs"]
+mod early;
 #[path = "cli/exits.rs"]
 mod exits;
 #[path = "cli/faults.rs"]
@@ -27,6 +29,8 @@ mod help;
 mod import;
 #[path = "cli/packed.rs"]
 mod packed;
+#[path = "cli/plan.rs"]
+mod plan;
 #[path = "cli/privacy.rs"]
 mod privacy;
 #[path = "cli/publish.rs"]
@@ -39,5 +43,7 @@ mod streams;
 mod tiers;
 #[path = "cli/trees.rs"]
 mod trees;
+#[path = "cli/trust.rs"]
+mod trust;
 #[path = "cli/underway.rs"]
 mod underway;

@@ -32,6 +32,8 @@ const TABLES: &[(&str, &str, &str, &str)] = &[
         "look",
     ),
     ("crates/model/src/tasks.rs", "crates/model/src/tasks", "const ENGINE:", "ENGINE"),
+    ("crates/plan/src/emit.rs", "crates/plan/src/emit", "const ENGINE:", "ENGINE"),
+    ("crates/plan/src/advise.rs", "crates/plan/src/advise", "fn judge(", "judge"),
     ("crates/plan/src/import.rs", "crates/plan/src/import", "const IMPORTER:", "IMPORTER"),
     ("crates/model/src/advice.rs", "crates/model/src/advice", "fn judge(", "judge"),
 ];

@@ -5,6 +5,7 @@
 
 mod nodes;
 mod path;
+mod with;
 
 use crate::toml::{Document, Entry, Flaw};
 use crate::{ByteCount, Profile};
@@ -126,20 +127,6 @@ impl Site {
     /// Its machines; `None`: the file does not say.
     pub fn nodes(&self) -> Option<&Nodes> {
         self.nodes.as_ref()
-    }
-
-    /// The site with one more tier, or with another one of that name.
-    #[must_use]
-    pub fn with(mut self, tier: Tier) -> Self {
-        self.tiers.insert(tier.id.clone(), tier);
-        self
-    }
-
-    /// The site with these machines.
-    #[must_use]
-    pub fn with_nodes(mut self, nodes: Nodes) -> Self {
-        self.nodes = Some(nodes);
-        self
     }
 
     fn read(&mut self, entry: Entry<'_>, variable: Variables<'_>) -> Result<(), Flaw> {

@@ -6,33 +6,17 @@
 //! ([`Bounds::relaxed`]) bounds all placements at once. All of it is proven in the model only. What
 //! it is not: an estimate; nothing waits for anything here.
 
+mod aim;
 mod dual;
 mod floor;
 mod room;
+mod rows;
+
+pub use aim::Aim;
 
 use crate::scene::Scene;
 use crate::space::{Frame, Space, facts};
 use floor::{Floor, Resource};
-
-/// What a search wants small: `time * makespan` plus the tolls of all classes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Aim {
-    /// What one second costs, in the goal's own unit.
-    pub time: f64,
-    /// For each class and placement what it costs at least, whatever the time; may be empty: 0.
-    pub tolls: Vec<Vec<f64>>,
-}
-
-impl Aim {
-    /// The time alone.
-    pub fn time(factor: f64) -> Self {
-        Self { time: factor, tolls: Vec::new() }
-    }
-
-    fn toll(&self, class: usize, option: usize) -> f64 {
-        self.tolls.get(class).and_then(|tolls| tolls.get(option)).copied().unwrap_or(0.0)
-    }
-}
 
 /// The least that each task does with the files of one class.
 #[derive(Clone, Debug)]
@@ -180,35 +164,6 @@ impl Bounds {
         }
         last + delay(frame)
     }
-
-    /// Work over width, and each storage's volume over its rate.
-    fn rows(&self, frame: &Frame) -> impl Iterator<Item = Row<'_>> {
-        let pipelines = f64::from(frame.pipelines);
-        let nodes = f64::from(frame.nodes);
-        let width = nodes * f64::from(frame.slots) - self.reserved;
-        let cores = nodes * self.cores_of_node;
-        let compute: f64 = self.compute.iter().sum();
-        let core_compute: f64 = self.compute.iter().zip(&self.cores).map(|(c, n)| c * n).sum();
-        let work =
-            Row { fixed: compute * pipelines / width, of: &self.work, factor: pipelines / width };
-        let core_work = Row {
-            fixed: core_compute * pipelines / cores,
-            of: &self.core_work,
-            factor: pipelines / cores,
-        };
-        let storages = self.resources.iter().map(move |(resource, of)| {
-            let volumes = if resource.everywhere { nodes } else { 1.0 };
-            Row { fixed: 0.0, of, factor: pipelines / (resource.rate * volumes) }
-        });
-        [work, core_work].into_iter().chain(storages)
-    }
-}
-
-/// Something that takes `fixed + factor * sum over classes` seconds.
-struct Row<'b> {
-    fixed: f64,
-    of: &'b [Vec<f64>],
-    factor: f64,
 }
 
 fn at_least(of: &[Vec<f64>], class: usize, picks: &[Option<u8>]) -> f64 {

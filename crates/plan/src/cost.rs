@@ -5,14 +5,16 @@
 //! not: sure. Each result names its sheet, the day of it, and what in it nobody could verify.
 
 mod bill;
+mod machine;
 mod requests;
 mod used;
 
 pub use bill::{Cost, Line};
 
 use crate::{Choice, Homecoming, Outcome};
-use forebay_model::prices::{Per, Price, Prices};
+use forebay_model::prices::{Price, Prices};
 use forebay_model::{Home, Placement, Site, Tier, TierId, Usd, Workload};
+use machine::machine;
 use requests::Requests;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -177,16 +179,6 @@ impl<'a> Pricer<'a> {
         asked.entry(whole(&choice.project)).or_default().add(&home);
         asked
     }
-}
-
-/// A machine as the sheet has it: by its name, or by its name and how it is bought.
-fn machine<'p>(prices: &'p Prices, instance: &str) -> Result<(String, &'p Price), NotPriced> {
-    let names = [instance.to_owned(), format!("{instance}.ondemand")];
-    let found = names.into_iter().find_map(|name| prices.get(&name).map(|price| (name, price)));
-    found.filter(|(_, price)| price.per == Per::Hour).ok_or_else(|| {
-        let sheet = &prices.sheet;
-        NotPriced(format!("sheet {sheet} has no price for an hour of machine {instance:?}"))
-    })
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod nextflow;
 mod rules;
 mod slurm;
 mod snakemake;
+mod toml;
 
 pub use rules::{NotEmitted, rules};
 

@@ -10,6 +10,7 @@ mod descend;
 mod dice;
 mod exhaust;
 mod found;
+mod front;
 mod goal;
 mod seen;
 
@@ -61,7 +62,7 @@ pub struct Wanted {
 const EXHAUST_CLASSES_MAX: usize = 10;
 /// And not more points than this: the bounds alone take too long.
 const EXHAUST_POINTS_MAX: f64 = 5e6;
-/// A class that could save less than this part of the time stays in place.
+/// A class that less than this part of the waits is for stays in place.
 const MATTERS: f64 = 1e-3;
 
 /// Looks for the best choice until it is found, or `go_on` (which is told how many choices have
@@ -114,19 +115,20 @@ fn aims(space: &Space, judge: &dyn Judge, wanted: &Wanted) -> Vec<Aim> {
     space.frames.iter().map(aim).collect()
 }
 
-/// The classes that are worth a thought, the most promising first.
+/// The classes that are worth a thought, those that promise most first. A class that is waited for
+/// is worth one even where others wait for less elsewhere: it may make room for them.
 fn free(space: &Space, bounds: &Bounds, aim: &Aim) -> Vec<usize> {
-    let gain = |class: usize| {
+    let look = |class: usize| {
         let worth = |option: usize| bounds.worth(aim, class, option);
         let best = (0..space.options[class].len()).map(worth).fold(f64::INFINITY, f64::min);
-        worth(0) - best
+        let gain = worth(0) - best;
+        (gain, gain.max(aim.time * bounds.waiting(class, 0)), class)
     };
-    let mut free: Vec<(f64, usize)> =
-        space.free().into_iter().map(|class| (gain(class), class)).collect();
-    free.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let least = MATTERS * free.iter().map(|(gain, _)| gain).sum::<f64>();
-    free.retain(|(gain, _)| *gain > least);
-    free.into_iter().map(|(_, class)| class).collect()
+    let mut free: Vec<(f64, f64, usize)> = space.free().into_iter().map(look).collect();
+    free.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)));
+    let least = MATTERS * free.iter().map(|(_, weight, _)| weight).sum::<f64>();
+    free.retain(|(_, weight, _)| *weight > least);
+    free.into_iter().map(|(.., class)| class).collect()
 }
 
 /// The point with another placement of one class.

@@ -3,7 +3,10 @@
 //! One set of plain data, for `--json`, for the file beside the rules that `forebay explain` reads,
 //! and for the words. What it is not: obeyed; rules are.
 
+mod dollars;
 mod figures;
+mod lost;
+mod sure;
 mod tell;
 mod words;
 
@@ -60,7 +63,7 @@ pub struct Plan {
     pub classes: usize,
     /// How many choices were simulated.
     pub simulated: usize,
-    /// The best for the goal, where the model can't tell it from the proposal, which costs less.
+    /// The best for the goal, where the model can't tell it from the proposal, which costs or moves less.
     pub alike: Option<Lost>,
     /// What lost, with figures and reasons; the nearest first.
     pub lost: Vec<Lost>,

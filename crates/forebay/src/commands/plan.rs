@@ -2,7 +2,9 @@
 
 mod ground;
 mod judge;
+mod project;
 mod text;
+mod tried;
 mod write;
 
 use std::path::PathBuf;

@@ -53,3 +53,23 @@ fn flaws_are_told_with_their_place() {
         assert!(flaw.contains(words), "{text}: {flaw}");
     }
 }
+
+/// Whatever people write, they are told, and nothing falls over.
+#[test]
+fn no_damage_to_a_sheet_makes_it_panic() {
+    let bytes = AWS.as_bytes();
+    let mut read = 0;
+    for step in 0..2000_usize {
+        let at = step * 7919 % bytes.len();
+        let mut text = bytes.to_vec();
+        match step % 4 {
+            0 => text.truncate(at),
+            1 => text[at] = b"]\"=[{.-9e\n"[step / 4 % 10],
+            2 => drop(text.drain(at..(at + step % 97).min(bytes.len()))),
+            _ => text.insert(at, b"]\"=[{.-9e\n"[step / 4 % 10]),
+        }
+        let text = String::from_utf8_lossy(&text);
+        read += usize::from(Prices::parse(&text, "prices.toml").is_ok());
+    }
+    assert!(read > 0 && read < 2000, "{read} of 2000 were read");
+}

@@ -2,7 +2,8 @@
 
 use super::Emission;
 use super::glob::{narrowness, of_class, of_path};
-use forebay_model::{After, Ahead, Drain, Fsync, Full, Home, Layout, Placement, Rules};
+use super::toml::{keys, quoted, words};
+use forebay_model::{Home, Placement, Rules};
 use std::fmt;
 
 /// Why a choice can't be said in rules.
@@ -112,70 +113,4 @@ fn text(emission: &Emission<'_>, first: &[Line<'_>], then: &[Line<'_>]) -> Strin
         text.push_str(&keys(line.placement));
     }
     text
-}
-
-fn keys(placement: &Placement) -> String {
-    let mut keys = String::new();
-    let mut key = |name: &str, word: &str| keys.push_str(&format!("{name} = {}\n", quoted(word)));
-    match &placement.home {
-        Home::Here => key("home", "here"),
-        Home::Tier(tier) => key("home", tier.as_str()),
-    }
-    if placement.layout == Layout::Packed {
-        key("layout", "packed");
-    }
-    if placement.full == Full::Fail {
-        key("full", "fail");
-    }
-    match placement.fsync {
-        Fsync::Durable => {}
-        Fsync::Ordered => key("fsync", "ordered"),
-        Fsync::Scratch => key("fsync", "scratch"),
-    }
-    match placement.after {
-        After::Restore => {}
-        After::Keep => key("after", "keep"),
-        After::Discard => key("after", "discard"),
-    }
-    if placement.drain == Drain::Closed {
-        key("drain", "closed");
-    }
-    if let Some(tier) = &placement.publish {
-        key("publish", tier.as_str());
-    }
-    if let Some(cache) = &placement.cache {
-        key("cache", cache.tier.as_str());
-        match cache.ahead {
-            Ahead::OnOpen => {}
-            Ahead::Never => key("ahead", "never"),
-            Ahead::AtStart => key("ahead", "at-start"),
-        }
-    }
-    keys
-}
-
-/// A text as TOML has it.
-fn quoted(text: &str) -> String {
-    let plain = !text.contains(['\'', '\\', '"']) && !text.contains(char::is_control);
-    if plain {
-        return format!("\"{text}\"");
-    }
-    if !text.contains('\'') && !text.contains(char::is_control) {
-        return format!("'{text}'");
-    }
-    let mut quoted = String::from('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            c if c.is_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(c))),
-            c => quoted.push(c),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
-/// A comment stays on its line.
-fn words(class: &str) -> String {
-    class.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

@@ -1,12 +1,15 @@
 //! What a search came to: the choice, the bound, and why the others lost.
 
+use super::front::front;
 use super::seen::{Score, Seen};
 use super::with;
 use crate::space::{Point, Space};
-use std::collections::BTreeMap;
 
 /// Times that the proposal moves to something alike that costs less.
 const ROUNDS_MAX: usize = 8;
+
+/// A part of the model's error that is not worth a rule.
+const TRIFLE: f64 = 0.02;
 
 /// How far a search came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +35,8 @@ pub struct Found {
     pub as_it_is: Result<Score, String>,
     /// The same for it, if it can be.
     pub as_it_is_value: Option<f64>,
-    /// The best to the goal, if another one is proposed because the model can't tell them apart.
+    /// The best to the goal, if another one is proposed that the model can't tell from it and that
+    /// costs less or moves less.
     pub alike: Option<(Point, Score)>,
     /// Nothing is worth less, in the model.
     pub bound: f64,
@@ -91,6 +95,7 @@ pub(super) fn found(
         chosen = next;
     }
     let best = seen.best().cloned().unwrap_or(best);
+    chosen = without_trifles(&mut seen, chosen, free);
     near.retain(|point| *point != chosen && *point != start);
     near.insert(0, start.clone());
     near.dedup();
@@ -135,6 +140,26 @@ fn changes(point: &Point, space: &Space, free: &[usize]) -> Vec<Point> {
     all
 }
 
+/// The same without moves that serve nothing: each rule that is not needed is one less to explain.
+fn without_trifles(seen: &mut Seen<'_>, chosen: Point, free: &[usize]) -> Point {
+    let limit = seen.value(&chosen) * (1.0 + seen.wanted.error * TRIFLE);
+    let usd = |seen: &Seen<'_>, point: &Point| match seen.known.get(point) {
+        Some(Ok(score)) => score.per_sample.map_or(0.0, |usd| usd.get()),
+        _ => f64::INFINITY,
+    };
+    let dear = usd(seen, &chosen) * (1.0 + seen.wanted.error * TRIFLE);
+    let mut point = chosen;
+    // The least promising ones first.
+    for &class in free.iter().rev().filter(|class| point.picks[**class] > 0).collect::<Vec<_>>() {
+        let simpler = with(&point, class, 0);
+        seen.look_a_little(std::slice::from_ref(&simpler));
+        if seen.value(&simpler) <= limit && usd(seen, &simpler) <= dear {
+            point = simpler;
+        }
+    }
+    point
+}
+
 /// Of all that the model can't tell from the best, what costs least, and of these what moves least.
 fn cheapest_alike(seen: &Seen<'_>, best: &Point) -> Point {
     let limit = seen.value(best) * (1.0 + seen.wanted.error);
@@ -148,28 +173,4 @@ fn cheapest_alike(seen: &Seen<'_>, best: &Point) -> Point {
     });
     // Nobody knows prices: time is all there is to save.
     cheapest.map_or_else(|| best.clone(), |(.., point)| point.clone())
-}
-
-fn front(known: &BTreeMap<Point, Result<Score, String>>) -> Vec<(Point, Score)> {
-    let possible = known.iter().filter_map(|(point, score)| {
-        let score = *score.as_ref().ok()?;
-        Some((point, score, score.per_sample?.get()))
-    });
-    let mut all: Vec<_> = possible.collect();
-    all.sort_by(|a, b| {
-        a.1.makespan
-            .get()
-            .total_cmp(&b.1.makespan.get())
-            .then(a.2.total_cmp(&b.2))
-            .then(a.0.cmp(b.0))
-    });
-    let mut front: Vec<(Point, Score)> = Vec::new();
-    let mut least = f64::INFINITY;
-    for (point, score, usd) in all {
-        if usd < least {
-            least = usd;
-            front.push((point.clone(), score));
-        }
-    }
-    front
 }

@@ -35,7 +35,8 @@ struct Case {
 fn case(seed: u64, classes: usize, tasks: usize) -> Case {
     let workload = random(&mut Dice::new(seed), classes, tasks);
     workload.check().expect("a workload");
-    Case { site: site(seed.is_multiple_of(2)), workload }
+    let nodes = if seed % 3 == 1 { 3 } else { 1 };
+    Case { site: site(seed.is_multiple_of(2), nodes), workload }
 }
 
 /// A case that is looked at.
@@ -47,7 +48,8 @@ struct Ready<'c> {
 
 impl<'c> Ready<'c> {
     fn new(scene: &'c Scene<'c>) -> Self {
-        let space = Space::new(scene.site, scene.workload, &toy::project(), &frames());
+        let nodes = scene.site.nodes().map_or(1, |nodes| nodes.count);
+        let space = Space::new(scene.site, scene.workload, &toy::project(), &frames(nodes));
         let bounds = Bounds::new(scene, &space);
         Self { scene, space, bounds }
     }

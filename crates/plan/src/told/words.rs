@@ -1,10 +1,9 @@
 //! A plan in sentences, and its front as a table.
 
+use super::dollars::dollars;
+use super::sure::{count, proof, sureness};
 use super::{Figures, Plan};
 use forebay_model::{Seconds, Usd};
-
-/// In dollars. Less than a thousandth of it is not worth words.
-const CENT: f64 = 0.01;
 
 /// What a person reads who asks why.
 pub fn explain(plan: &Plan) -> Vec<String> {
@@ -14,14 +13,12 @@ pub fn explain(plan: &Plan) -> Vec<String> {
         told.push(saving);
     }
     for moved in &plan.moved {
+        let go = if moved.to.starts_with("in place") { "stay" } else { "go to" };
+        let (bytes, files) = (moved.bytes, count(moved.files, "file"));
         told.push(format!(
-            "Files of {:?} ({} in {}) go to {}: tasks wait {} for them instead of {}, at least and summed.",
-            moved.pattern,
-            moved.bytes,
-            count(moved.files, "file"),
-            moved.to,
-            moved.waits_s,
-            moved.waits_in_place_s
+            "Files of {:?} ({bytes} in {files}) {go} {}: tasks wait {} for them instead of {}, at \
+             least and summed.",
+            moved.pattern, moved.to, moved.waits_s, moved.waits_in_place_s
         ));
     }
     if plan.moved.is_empty() {
@@ -33,33 +30,12 @@ pub fn explain(plan: &Plan) -> Vec<String> {
     if let Some(alike) = &plan.alike {
         let figure = alike.makespan_s.map(|time| format!(" ({time})")).unwrap_or_default();
         told.push(format!(
-            "There is no measurable difference to {}{figure}: the cheaper one is proposed.",
+            "There is no measurable difference to {}{figure}: the one that costs or moves less is \
+             proposed.",
             alike.what
         ));
     }
-    if let Some(cost) = &plan.chosen.cost {
-        let seen = cost.lines.iter().filter(|line| line.usd.get().abs() >= CENT / 1000.0);
-        let lines: Vec<String> = seen.map(|line| format!("{} {}", line.usd, line.what)).collect();
-        told.push(format!(
-            "It costs {} in all by price sheet {} of {}: {}.",
-            cost.total,
-            cost.sheet,
-            cost.compiled,
-            lines.join(", ")
-        ));
-        if !cost.unverified.is_empty() {
-            told.push(format!("Nobody could verify these prices: {}.", cost.unverified.join(", ")));
-        }
-        if !cost.unpriced.is_empty() {
-            told.push(format!("Without a price, counted as free: {}.", cost.unpriced.join(", ")));
-        }
-        if let Some(interruptions) = cost.interruptions {
-            told.push(format!(
-                "{interruptions:.3} machines are expected to be taken away meanwhile; what they \
-                 lose is not counted."
-            ));
-        }
-    }
+    told.extend(dollars(plan));
     for lost in &plan.lost {
         let figure = match (lost.makespan_s, lost.per_sample_usd) {
             (Some(time), Some(usd)) => format!(" ({time}, {usd} a sample)"),
@@ -144,46 +120,6 @@ fn setting(plan: &Plan) -> String {
         words.push_str(&format!(", pool {pool} of {bytes} (set it in the site file)"));
     }
     words + "."
-}
-
-fn proof(plan: &Plan) -> String {
-    let (classes, simulated) = (plan.classes, plan.simulated);
-    let chosen =
-        format!("{} of files, {simulated} choices simulated", count(classes as u64, "class"));
-    let bound = format!(
-        "no placement can be below {:.4} {}, this is {:.4}: a gap of {:.1} %",
-        plan.bound,
-        plan.unit,
-        plan.value,
-        plan.gap * 100.0
-    );
-    match plan.search.as_str() {
-        "exhausted" => format!(
-            "Optimal in the model among all placements of {chosen}; independent of that, {bound}."
-        ),
-        "stopped" => format!("The budget ended before all was tried ({chosen}); {bound}."),
-        _ => format!("The best that was found ({chosen}); {bound}."),
-    }
-}
-
-fn sureness(plan: &Plan) -> String {
-    let mut words = format!("The model may be wrong by {:.0} % either way", plan.error * 100.0);
-    if plan.doubts.is_empty() {
-        return words + ".";
-    }
-    words.push_str(", because: ");
-    words.push_str(&plan.doubts.join("; "));
-    if words.ends_with('.') { words } else { words + "." }
-}
-
-/// `1 file`, `1,234 files`
-fn count(number: u64, noun: &str) -> String {
-    let plural = match (number, noun) {
-        (1, _) => "",
-        (_, "class") => "es",
-        _ => "s",
-    };
-    format!("{number} {noun}{plural}")
 }
 
 /// Time against dollars, a line for each choice that nothing beats in both; empty without prices.

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use forebay_model::workload::{TaskKindId, Workload};
-use forebay_model::{Flaw, Nodes, Prices, Profile, Reach, Run, Seconds, Site, Tier, TierId};
-use forebay_plan::space::Frames;
-use forebay_plan::{Learnt, PolicyId, learn};
+use forebay_model::workload::Workload;
+use forebay_model::{Flaw, Nodes, Prices, Run, Site, TierId};
+use forebay_plan::{Learnt, learn};
 
+use super::project::{fitted, here, widest};
 use super::{Args, NO_PLAN, measured};
 use crate::exit::Stop;
 
@@ -14,11 +14,6 @@ use crate::exit::Stop;
 const PRICES: &str = include_str!("../../../../../prices/aws-us-east-1.toml");
 /// The error of a model about which nobody has a doubt: real runs scatter by as much.
 const ERROR_MIN: f64 = 0.05;
-/// Types of file systems that other machines see, too.
-const NETWORKED: [&str; 9] =
-    ["nfs", "nfs4", "lustre", "beegfs", "gpfs", "cifs", "smb3", "ceph", "fuse.s3fs"];
-/// More kinds of tasks in the queue of low priority are not tried.
-const LOW_MAX: usize = 2;
 
 pub(super) struct Ground {
     pub(super) workload: Workload,
@@ -68,12 +63,9 @@ impl Ground {
         };
         if site.tier(&project).is_none() {
             let known: Vec<&str> = site.tiers().map(|tier| tier.id.as_str()).collect();
-            let message = format!("there is no tier {project:?}; there are {}", known.join(", "));
-            return Err(Stop::new(
-                NO_PLAN,
-                message.replace("TierId(", "").replace(')', ""),
-                "name one with --project",
-            ));
+            let (name, known) = (project.as_str(), known.join(", "));
+            let message = format!("there is no tier {name:?}; there are {known}");
+            return Err(Stop::new(NO_PLAN, message, "name one of them with --project"));
         }
         let squares: f64 = learnt.workload.doubts.iter().map(|doubt| doubt.share.powi(2)).sum();
         if spread > 0.0 {
@@ -87,45 +79,6 @@ impl Ground {
             prices: prices(args.prices.as_deref())?,
             notes,
         })
-    }
-
-    /// What is tried beside placements.
-    pub(super) fn frames(&self, args: &Args) -> Frames {
-        let nodes = self.site.nodes();
-        let (count, slots) = nodes.map_or((1, 1), |nodes| (nodes.count, nodes.slots));
-        let mut counts = vec![count];
-        counts.extend([count / 2, 1].into_iter().filter(|fewer| *fewer > 0 && *fewer < count));
-        counts.dedup();
-        let at_once = [1, 2, 3, 4, 8, 16].into_iter().filter(|many| *many <= args.samples);
-        let mut policies = vec![(PolicyId("fifo"), vec![])];
-        if args.samples > 1 {
-            let low = self.low().into_iter().map(|kind| (PolicyId("low-priority"), vec![kind]));
-            policies.extend(low);
-            policies.push((PolicyId("capacity"), vec![]));
-        }
-        Frames {
-            nodes: counts,
-            slots: vec![slots],
-            pipelines: at_once.collect(),
-            staggers: vec![Seconds::ZERO, Seconds(300.0)],
-            policies,
-            split_pools: true,
-        }
-    }
-
-    /// The kinds that take most of the slots' time: those that fill all of them and make others
-    /// wait.
-    fn low(&self) -> Vec<TaskKindId> {
-        let mut times = vec![(0.0, 0_u32); self.workload.kinds.len()];
-        for task in &self.workload.tasks {
-            let time: f64 = task.steps.iter().map(|step| step.compute.get()).sum();
-            let kind = &mut times[task.kind.index()];
-            kind.0 += time;
-            kind.1 += 1;
-        }
-        let mut kinds: Vec<usize> = (0..times.len()).filter(|kind| times[*kind].1 > 1).collect();
-        kinds.sort_by(|a, b| times[*b].0.total_cmp(&times[*a].0).then(a.cmp(b)));
-        kinds.into_iter().take(LOW_MAX).map(|kind| TaskKindId(kind as u32)).collect()
     }
 }
 
@@ -174,49 +127,4 @@ fn read(path: &Path) -> Result<String, Stop> {
             "give the path of a file that is there",
         )
     })
-}
-
-/// Tiers without a profile that the run used: as it found them.
-fn fitted(site: &Site, learnt: &Learnt) -> Vec<Tier> {
-    let of = |tier: &Tier| {
-        let storage = learnt.storages.iter().find(|storage| {
-            let name = storage.tier.as_deref();
-            name == Some(tier.id.as_str()) || name == Some(tier.whole().as_str())
-        })?;
-        Some(Tier { profile: Some(storage.profile.clone()), ..tier.clone() })
-    };
-    site.tiers().filter(|tier| tier.profile.is_none()).filter_map(of).collect()
-}
-
-/// The storage that the run was on as a tier, unless the site is somewhere else: one of machines
-/// that are bought.
-fn here(site: &Site, learnt: &Learnt, fs_types: &[String]) -> Option<Tier> {
-    if site.nodes().is_some_and(|nodes| nodes.instance.is_some()) {
-        return None;
-    }
-    let storage = learnt.storages.iter().find(|storage| storage.tier.is_none())?;
-    let profile: Profile = storage.profile.clone();
-    let shared = fs_types.iter().any(|fs_type| NETWORKED.contains(&fs_type.as_str()));
-    let many = site.nodes().is_some_and(|nodes| nodes.count > 1);
-    Some(Tier {
-        id: measured(),
-        path: None,
-        // With several machines, a project that they all work on is on something that they share.
-        reach: if shared || many { Reach::Shared } else { Reach::Node },
-        capacity: None,
-        pool_of: None,
-        profile: Some(profile),
-        price: None,
-    })
-}
-
-/// The described storage that most machines see.
-fn widest(site: &Site) -> Option<TierId> {
-    let described = site.tiers().filter(|tier| tier.profile.is_some() && tier.pool_of.is_none());
-    let rank = |tier: &&Tier| match tier.reach {
-        Reach::Shared => 0,
-        Reach::World => 1,
-        Reach::Node => 2,
-    };
-    described.min_by_key(rank).map(|tier| tier.id.clone())
 }

@@ -25,12 +25,13 @@ reach = "world"
 profile = { source = "us", latency = "30 ms", read = { stream = "90 MB/s" }, write = { stream = "90 MB/s" }, contention = { streams = 0.5 } }
 "#;
 
-/// With or without memory that keeps what was read.
-pub(super) fn site(memory: bool) -> Site {
+/// With or without memory that keeps what was read, of so many nodes.
+pub(super) fn site(memory: bool, nodes: u32) -> Site {
     let text = match memory {
         true => SITE.replace("slots = 2", "slots = 2\nmemory = \"6 GB\""),
         false => SITE.to_owned(),
     };
+    let text = text.replace("count = 1", &format!("count = {nodes}"));
     Site::parse(&text, "site.toml", &|_| None).expect("a site")
 }
 
@@ -38,9 +39,9 @@ pub(super) fn project() -> TierId {
     TierId("net".to_owned())
 }
 
-pub(super) fn frames() -> Frames {
+pub(super) fn frames(nodes: u32) -> Frames {
     Frames {
-        nodes: vec![1],
+        nodes: if nodes > 1 { vec![nodes, 1] } else { vec![1] },
         slots: vec![2],
         pipelines: vec![1, 3],
         staggers: vec![Seconds::ZERO],

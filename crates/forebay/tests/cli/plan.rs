@@ -1,0 +1,136 @@
+//! From a run to rules and back. If these fail, people wait for a plan that never comes, obey one
+//! that does not fit, or are told a reason that is none.
+
+use std::process::Command;
+
+use crate::place::{Place, done};
+use crate::tiers::Tiered;
+
+/// Small files that are read and deleted, and a result.
+const SCRIPT: &str = "mkdir tmp; for i in 1 2 3; do head -c 300000 /dev/zero > tmp/$i.sam; done
+    cat tmp/1.sam tmp/2.sam tmp/3.sam > all.bam; sleep 0.2; rm -r tmp";
+/// Machines, and a storage in place that is slow to find names.
+const SITE: &str = "[nodes]\ncount = 1\ncores = 4\ninstance = 'ec2.m6i.large'\n\
+    [tier.net]\nreach = 'shared'\nprice = 'efs.elastic'\n\
+    profile = { source = 'a test', latency = '20 ms', write = { stream = '1 MB/s' } }\n";
+
+struct Planned {
+    tiered: Tiered,
+}
+
+impl Planned {
+    /// A run that was recorded, and a site with profiles.
+    fn with_fuse() -> Option<Self> {
+        let tiered = Tiered::with_fuse()?;
+        let options = ["-q", "--trace", "every-read"];
+        done(&mut tiered.place.script(&options, SCRIPT)).code(0);
+        std::fs::remove_file(tiered.place.project.join("all.bam")).expect("it was made");
+        let far = tiered.far.path().display();
+        let near = format!("[tier.far]\npath = \"{far}\"\nreach = \"node\"\ncapacity = \"1 GB\"\n");
+        let profile = "profile = { source = 'a test', latency = '10 us' }\n";
+        let site = format!("{SITE}{near}{profile}");
+        std::fs::write(tiered.place.all.join("plan-site.toml"), site).expect("written");
+        Some(Self { tiered })
+    }
+
+    fn plan(&self, more: &[&str]) -> Command {
+        let mut words = vec!["plan", "../out.run", "--site", "../plan-site.toml"];
+        words.extend(more);
+        self.tiered.place.forebay(&words)
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.tiered.place.all.join(name)).expect(name)
+    }
+}
+
+#[test]
+fn a_plan_is_made_explained_and_obeyed() {
+    let Some(planned) = Planned::with_fuse() else { return };
+    let place = &planned.tiered.place;
+    let emit = ["-o", "../rules.toml", "--emit", "snakemake,nextflow,slurm"];
+    let told = done(&mut planned.plan(&emit)).code(0).text();
+    for words in ["The fastest way", "The plan saves", "a gap of", "go to far", "price sheet aws"] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    let rules = planned.read("rules.toml");
+    assert!(rules.starts_with("# Made by `forebay plan`") && rules.contains("home = \"far\""));
+    for name in ["rules.snakemake/config.yaml", "rules.nextflow.config", "rules.slurm.sh"] {
+        assert!(planned.read(name).contains("../out.run"), "{name} does not say where it is from");
+    }
+    // The reasons are found from either file.
+    let [first, second] = ["../rules.toml", "../rules.plan.json"]
+        .map(|file| done(&mut place.forebay(&["explain", file])).code(0).text());
+    assert!(told.starts_with(&first), "{told}\n{first}");
+    assert_eq!(first, second);
+    // And a run obeys: the files that the plan moves are made on the tier, and come home.
+    let site = ["-q", "--site", "../plan-site.toml", "--rules", "../rules.toml"];
+    let mut run = place.script(&site, SCRIPT);
+    done(&mut run).code(0);
+    let there =
+        "SELECT count(*) FROM files JOIN trees ON files.home = trees.tree WHERE tier = 'far'";
+    assert!(place.record().number(there) >= 3, "nothing went to the tier:\n{rules}");
+    assert_eq!(std::fs::metadata(place.project.join("all.bam")).expect("home").len(), 900_000);
+    place.nothing_left();
+}
+
+#[test]
+fn the_same_run_gives_the_same_plan_and_json_has_all_of_it() {
+    let Some(planned) = Planned::with_fuse() else { return };
+    let options = ["--goal", "cheapest", "--samples", "3", "--json"];
+    let text = done(&mut planned.plan(&options)).code(0).text();
+    assert_eq!(text, done(&mut planned.plan(&options)).code(0).text());
+    let plan: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!((plan["goal"].as_str(), plan["samples"].as_u64()), (Some("cheapest"), Some(3)));
+    assert!(plan["bound"].as_f64().expect("a bound") <= plan["value"].as_f64().expect("a value"));
+    let before = plan["as_it_is"]["per_sample_usd"].as_f64().expect("dollars");
+    assert!(plan["chosen"]["per_sample_usd"].as_f64().expect("dollars") <= before);
+    assert_eq!(plan["prices"], "aws-us-east-1-2026-11 of 2026-11-21");
+    assert!(plan["front"].as_array().is_some_and(|front| !front.is_empty()));
+}
+
+#[test]
+fn a_run_is_explained_too() {
+    let Some(planned) = Planned::with_fuse() else { return };
+    let place = &planned.tiered.place;
+    let text = done(&mut place.forebay(&["explain", "../out.run"])).code(0).text();
+    assert!(text.starts_with("It took "), "{text}");
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_place() {
+    let Some(planned) = Planned::with_fuse() else { return };
+    let place = &planned.tiered.place;
+    std::fs::write(place.all.join("bad.toml"), "[tier.a]\nreach = 'near'\n").expect("written");
+    std::fs::write(place.all.join("bare.toml"), "[tier.a]\npath = '/a'\nreach = 'node'\n")
+        .expect("written");
+    std::fs::write(place.all.join("odd.plan.json"), "{\"schema\": 1}").expect("written");
+    let plan = |words: &[&str]| done(&mut place.forebay(&[&["plan"], words].concat()));
+    plan(&["../none.run", "--site", "../plan-site.toml"]).code(1).says("none.run");
+    plan(&["../plan-site.toml", "--site", "../plan-site.toml"]).code(1).says("plan-site.toml");
+    plan(&["../out.run", "--site", "../none.toml"]).code(1).says("none.toml");
+    plan(&["../out.run", "--site", "../bad.toml"]).code(1).says("bad.toml:");
+    plan(&["../out.run", "--site", "../bare.toml", "--goal", "cheapest"]).code(1).says("no prices");
+    let site = ["../out.run", "--site", "../plan-site.toml"];
+    plan(&[&site[..], &["--project", "nowhere"]].concat())
+        .code(1)
+        .says("there is no tier \"nowhere\"");
+    plan(&[&site[..], &["--prices", "../bad.toml"]].concat()).code(1).says("bad.toml:1:2");
+    plan(&[&site[..], &["-o", "none/rules.toml"]].concat()).code(1).says("none/rules.toml");
+    plan(&[&site[..], &["--goal", "dearest"]].concat()).code(2);
+    plan(&[&site[..], &["--emit", "snakemake"]].concat()).code(2);
+    plan(&[&site[..], &["--budget", "soon"]].concat()).code(2);
+    plan(&["--site", "../plan-site.toml"]).code(2);
+    let explain = |file: &str| done(&mut place.forebay(&["explain", file]));
+    explain("../odd.plan.json").code(1).says("missing field");
+    explain("../bare.toml").code(1).says("bare.plan.json");
+    explain("../none.run").code(1).says("none.run");
+}
+
+/// A directory that is not there must not be covered to plan for it.
+#[test]
+fn planning_needs_no_fuse_and_touches_nothing() {
+    let place = Place::new();
+    done(&mut place.forebay(&["plan", "a.run", "--site", "s.toml"])).code(1);
+    place.nothing_left();
+}
