@@ -1,5 +1,6 @@
 //! `forebay summary`: the words at the end of a run, again.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use forebay_model::Run;
@@ -21,11 +22,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let summary = read(&args.run)?;
-    if args.json {
-        println!("{}", json(&summary));
-    } else {
-        print!("{}", summary_text::render(&summary, say::width(), false));
-    }
+    let text = match args.json {
+        true => json(&summary) + "\n",
+        false => summary_text::render(&summary, say::width(), false),
+    };
+    // Whoever reads may have seen enough (`| head`).
+    let _ = std::io::stdout().write_all(text.as_bytes());
     Ok(0)
 }
 

@@ -74,3 +74,15 @@ fn what_was_done_before_the_end_of_a_failing_command_is_recorded() {
     assert_eq!(record.number("SELECT value FROM header WHERE key = 'complete'"), 1);
     place.nothing_left();
 }
+
+#[test]
+fn a_file_without_a_name_says_since_when() {
+    let Some(place) = Place::with_fuse() else { return };
+    // `b` has another name left; `d` becomes `a`'s successor.
+    let script = "echo x > a; echo y > b; ln b c; rm a b; echo z > d; mv d a";
+    done(&mut place.script(&["-q"], script)).code(0);
+    let record = place.record();
+    assert_eq!(record.number("SELECT count(*) FROM files WHERE gone_us NOT NULL"), 1);
+    assert_eq!(record.number("SELECT count(*) FROM files WHERE gone_us > 0 AND path = 'a'"), 1);
+    place.nothing_left();
+}

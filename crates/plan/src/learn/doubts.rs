@@ -59,6 +59,16 @@ pub(super) fn doubts(rows: &Rows, line: &Timeline, found: &Found) -> Vec<Doubt> 
             format!("{share_told} of the bytes that were noticed moved outside of the directory"),
         );
     }
+    if let Some(share) = rows.others_share.filter(|share| *share >= 0.05) {
+        add(
+            share,
+            format!(
+                "other programs (Forebay itself among them) took {} of the machine's CPU time \
+                 during the run, so tasks may have computed longer than they need",
+                percent(share)
+            ),
+        );
+    }
     let count = line.ran.len().max(1) as f64;
     add(
         line.timeless as f64 / count,

@@ -40,6 +40,8 @@ pub(crate) struct Rows {
     pub(crate) ops: Vec<OpRow>,
     /// The share of all bytes that were noticed outside of the covered trees.
     pub(crate) outside_share: Option<f64>,
+    /// The share of all cores' time that others took during the run, Forebay itself among them.
+    pub(crate) others_share: Option<f64>,
     /// Programs that took work elsewhere.
     pub(crate) not_seen: Vec<(String, u64)>,
 }
@@ -79,7 +81,24 @@ impl Rows {
             opens,
             ops: run.ops()?,
             outside_share: Summary::of(run)?.outside.share,
+            others_share: others(run)?,
             not_seen: run.not_seen()?,
         })
     }
+}
+
+/// Of the machine's CPU time during the run, what the command and its descendants did not use.
+fn others(run: &Run) -> forebay_model::Result<Option<f64>> {
+    /// Less is too coarse to tell.
+    const SAMPLES_MIN: usize = 5;
+    let samples = run.samples()?;
+    let own = run.ended()?.and_then(|end| Some(end.cpu_user? + end.cpu_system?));
+    let Some(own) = own.filter(|_| samples.len() >= SAMPLES_MIN) else { return Ok(None) };
+    let (mut busy, mut all) = (Micros::ZERO, Micros::ZERO);
+    for cpu in samples.iter().map(|sample| sample.cpu) {
+        let used = cpu.user + cpu.system + cpu.steal;
+        busy += used;
+        all += used + cpu.idle + cpu.iowait;
+    }
+    Ok((all > Micros::ZERO).then(|| busy.since(own).as_secs() / all.as_secs()))
 }

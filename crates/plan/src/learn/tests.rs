@@ -358,6 +358,17 @@ fn bytes_that_nobody_saw_are_a_doubt_with_its_share() {
 }
 
 #[test]
+fn a_busy_machine_is_a_doubt() {
+    let mut story = Story::new(vec![task(1, "a", 0.0, 10.0)]);
+    story.ops(1, "x", OpKey::plain(Op::Open), 1, 0.0);
+    assert!(story.learnt().doubts.is_empty());
+    story.rows.others_share = Some(0.4);
+    let work = story.learnt();
+    assert!(work.doubts[0].what.contains("40 % of the machine's CPU time"), "{:?}", work.doubts);
+    assert!((work.doubts[0].share - 0.4).abs() < 1e-9);
+}
+
+#[test]
 fn processes_in_a_pipe_hold_up_their_task_once() {
     let mut story = Story::new(vec![task(1, "map", 0.0, 10.0)]);
     story.read(1, "a", 0.1, 5).ops(1, "a", OpKey::plain(Op::Open), 100, 6.0);
