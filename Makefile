@@ -3,7 +3,7 @@ SHELL := /bin/bash
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export FOREBAY ?= $(abspath $(TARGET)/release/forebay)
 
-.PHONY: help build demo test test-long bench lint lint-licences fmt setup clean
+.PHONY: help build demo test test-long bench studies-live lint lint-licences fmt setup clean
 .DEFAULT_GOAL := help
 
 help:           ## list these targets
@@ -26,6 +26,9 @@ test-long: setup build  ## the long ring too: fsx by the million, real reads, ev
 
 bench: build    ## what forebay costs, against the bare file system: 16 to 22 minutes
 	bench/run.sh
+
+studies-live: build  ## the demo's wall time elsewhere, predicted from one run, then measured: 20 minutes
+	scripts/studies-live.sh
 
 lint:           ## formatting and clippy, warnings are errors
 	cargo fmt --all --check

@@ -9,6 +9,8 @@ mod mount;
 mod plan;
 mod restore;
 mod run;
+mod simulate;
+mod study;
 mod summary;
 mod unmount;
 
@@ -27,6 +29,10 @@ pub(crate) enum Command {
     Plan(plan::Args),
     /// Say in sentences why a plan is as it is, or where the time of a run went
     Explain(explain::Args),
+    /// Say how long a workload would take with other tiers, rules, nodes or queues
+    Simulate(simulate::Args),
+    /// Simulate a published experiment, and compare with what was published
+    Study(study::Args),
     /// Bring files that rules sent to other tiers back in place
     Restore(restore::Args),
     /// Look whether all files on other tiers are there and whole
@@ -52,6 +58,8 @@ impl Command {
             Command::Import(args) => import::run(&args),
             Command::Plan(args) => plan::run(&args),
             Command::Explain(args) => explain::run(&args),
+            Command::Simulate(args) => simulate::run(&args),
+            Command::Study(args) => study::run(&args),
             Command::Restore(args) => restore::run(&args),
             Command::Check(args) => check::run(&args),
             Command::Mount(args) => mount::run(args),

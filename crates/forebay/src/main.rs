@@ -4,6 +4,7 @@ mod commands;
 mod exit;
 mod placement;
 mod say;
+mod scenario;
 mod summary_text;
 mod underway;
 

@@ -5,7 +5,7 @@ mod table;
 
 use cells::{amount, clean, end_of, grouped, percent, short, start_of};
 use forebay_model::summary::{OpSummary, Summary, TaskSummary};
-use forebay_model::{Exit, Micros};
+use forebay_model::{Exit, Micros, Origin};
 use std::fmt::Write;
 use table::{Column, Table};
 
@@ -67,7 +67,10 @@ impl Page {
             Some(Exit::Code(0)) => ("exit status 0".to_owned(), Style::Dim),
             Some(Exit::Code(code)) => (format!("exit status {code}"), Style::Bad),
             Some(Exit::Signal(signal)) => (format!("ended by signal {signal}"), Style::Bad),
-            None => ("end not seen".to_owned(), Style::Warning),
+            None => match s.origin {
+                Origin::Measured => ("end not seen".to_owned(), Style::Warning),
+                other => (other.name().to_owned(), Style::Dim),
+            },
         };
         let wall = s.wall_us.to_string();
         let right = wall.chars().count() + end.chars().count() + 2;
@@ -133,7 +136,8 @@ impl Page {
     }
 
     fn tiers(&mut self, s: &Summary) {
-        if s.tiers.is_empty() {
+        // Records of other tools name files, not storage.
+        if s.tiers.is_empty() || s.origin == Origin::Imported {
             return;
         }
         let mut table = Table::new(vec![
@@ -300,14 +304,16 @@ fn task_row(name: &str, tasks: &[&TaskSummary], wide: bool) -> Vec<String> {
         // Drivers mostly wait for tasks: their wall time would only mislead.
         if driver { String::new() } else { time(|task| task.wall_us) },
         time(|task| task.cpu_us),
-        time(|task| Some(task.waited_us)),
+        time(|task| task.waited_us),
         amount(&cells::sum(tasks.iter().map(|task| &task.read))),
         amount(&cells::sum(tasks.iter().map(|task| &task.written))),
     ];
     if wide {
         // Files that two kinds of task share would count twice in a sum.
         let files = if tasks.len() == 1 { grouped(tasks[0].files) } else { String::new() };
-        cells.extend([files, grouped(tasks.iter().map(|task| task.operations).sum())]);
+        let seen = tasks.iter().any(|task| task.waited_us.is_some());
+        let operations = tasks.iter().map(|task| task.operations).sum();
+        cells.extend([files, if seen { grouped(operations) } else { "-".to_owned() }]);
     }
     cells
 }

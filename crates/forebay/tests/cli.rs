@@ -17,12 +17,16 @@ mod by_task;
 mod cache;
 #[path = "cli/doctor.rs"]
 mod doctor;
+#[path = "cli/early.rs"]
+mod early;
 #[path = "cli/exits.rs"]
 mod exits;
 #[path = "cli/faults.rs"]
 mod faults;
 #[path = "cli/help.rs"]
 mod help;
+#[path = "cli/import.rs"]
+mod import;
 #[path = "cli/packed.rs"]
 mod packed;
 #[path = "cli/plan.rs"]
@@ -39,5 +43,7 @@ mod streams;
 mod tiers;
 #[path = "cli/trees.rs"]
 mod trees;
+#[path = "cli/trust.rs"]
+mod trust;
 #[path = "cli/underway.rs"]
 mod underway;

@@ -6,30 +6,27 @@
 
 mod cache;
 mod drain;
-mod fsync;
 mod glob;
 mod home;
 mod pack;
 mod publish;
 mod task;
 mod trust;
+mod words;
 
 use crate::site::{Site, TierId};
 use crate::toml::{Document, Flaw, Table};
 pub use cache::{Ahead, Cache};
 pub use drain::Drain;
-pub use fsync::Fsync;
 use globset::GlobSet;
 use std::collections::BTreeSet;
+use words::{AFTERS, FSYNCS, FULLS, LAYOUTS};
+pub use words::{After, Fsync, Full, Layout};
 
 const KEYS: [&str; 11] = [
     "match", "task", "home", "layout", "full", "fsync", "after", "drain", "publish", "cache",
     "ahead",
 ];
-const LAYOUTS: [(&str, Layout); 2] = [("plain", Layout::Plain), ("packed", Layout::Packed)];
-const FULLS: [(&str, Full); 2] = [("spill", Full::Spill), ("fail", Full::Fail)];
-const AFTERS: [(&str, After); 3] =
-    [("restore", After::Restore), ("keep", After::Keep), ("discard", After::Discard)];
 
 /// Where a file lives while the run lasts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,38 +35,6 @@ pub enum Home {
     Here,
     /// On this tier or pool.
     Tier(TierId),
-}
-
-/// How a file lies on its tier.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Layout {
-    /// As a file of its own; a link in place leads to it.
-    #[default]
-    Plain,
-    /// Together with others in one log, as long as it is small; nothing of it is in place.
-    Packed,
-}
-
-/// What happens when the tier is full.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Full {
-    /// The file stays in place.
-    #[default]
-    Spill,
-    /// The write fails with ENOSPC.
-    Fail,
-}
-
-/// What becomes of a file on a tier when the run ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum After {
-    /// It becomes a plain file in place.
-    #[default]
-    Restore,
-    /// It stays on the tier, and a link leads there.
-    Keep,
-    /// It is deleted.
-    Discard,
 }
 
 /// What the rules say of one path.
@@ -164,6 +129,11 @@ impl Rules {
         Ok(Self { globs, rule_of, placements, tasks, by_task, trust })
     }
 
+    /// Whether some rule has this to say of fsync.
+    pub fn syncs(&self, fsync: Fsync) -> bool {
+        self.placements.iter().any(|placement| placement.fsync == fsync)
+    }
+
     /// The tier or pool that has the packed files, if there are to be any.
     pub fn pack(&self) -> Option<&TierId> {
         pack::of(&self.placements)
@@ -186,15 +156,16 @@ fn placement(table: Table<'_>, number: usize, site: &Site) -> Result<Placement, 
             return Err(entry.key_flaw(message));
         }
     }
+    let (layout, after) = (choice(table, "layout", &LAYOUTS)?, choice(table, "after", &AFTERS)?);
     Ok(Placement {
         cache: cache::cache(table, &home, site)?,
         publish: publish::publish(table, &home, site)?,
         home,
-        layout: choice(table, "layout", &LAYOUTS)?,
+        layout,
         full: choice(table, "full", &FULLS)?,
-        fsync: choice(table, "fsync", &fsync::FSYNCS)?,
-        after: choice(table, "after", &AFTERS)?,
-        drain: drain::drain(table)?,
+        fsync: choice(table, "fsync", &FSYNCS)?,
+        drain: drain::drain(table, after)?,
+        after,
         rule: Some(number),
     })
 }

@@ -53,6 +53,8 @@ pub struct Study {
 pub struct Fitted {
     /// What it is.
     pub what: String,
+    /// How many numbers it is.
+    pub count: u32,
     /// What it came to.
     pub value: String,
     /// The figure.
@@ -96,6 +98,11 @@ pub struct Expected {
 }
 
 impl Study {
+    /// How many numbers were fitted.
+    pub fn parameters(&self) -> u32 {
+        self.fitted.iter().map(|fitted| fitted.count).sum()
+    }
+
     /// Reads the text of a study file; `source` is its name in flaws.
     ///
     /// # Errors
@@ -153,8 +160,14 @@ fn list<'d, T>(
 
 fn fitted(entry: Entry<'_>) -> Result<Fitted, Flaw> {
     let table = entry.table()?;
-    table.only(&["what", "value", "to"])?;
-    Ok(Fitted { what: need(table, "what")?, value: need(table, "value")?, to: need(table, "to")? })
+    table.only(&["what", "count", "value", "to"])?;
+    let count = table.get("count").map_or(Ok(1), |entry| entry.whole(1, 1 << 20))?;
+    Ok(Fitted {
+        count,
+        what: need(table, "what")?,
+        value: need(table, "value")?,
+        to: need(table, "to")?,
+    })
 }
 
 fn expected(entry: Entry<'_>) -> Result<Expected, Flaw> {

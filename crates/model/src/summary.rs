@@ -10,12 +10,14 @@ mod tasks;
 
 pub(crate) use files::FileUse;
 
-use crate::{ByteCount, Exit, Micros, OpGroup, Result, Run};
+use crate::{ByteCount, Exit, Micros, OpGroup, Origin, Result, Run};
 use serde::Serialize;
 
 /// What a run comes to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
+    /// Whether it was measured, simulated, or told by another tool's records.
+    pub origin: Origin,
     /// The command's words; empty if left out.
     pub command: Vec<String>,
     /// From the start to the end of the command, or to the last sign of life.
@@ -84,15 +86,15 @@ pub struct TaskSummary {
     pub wall_median_us: Option<Micros>,
     /// CPU, summed; `None` if not known.
     pub cpu_us: Option<Micros>,
-    /// Time of their operations, summed.
-    pub waited_us: Micros,
+    /// Time of their operations, summed; `None` if not known.
+    pub waited_us: Option<Micros>,
     /// Bytes read.
     pub read: Amount,
     /// Bytes written.
     pub written: Amount,
     /// Different files that they opened.
     pub files: u64,
-    /// Operations.
+    /// Operations that were seen.
     pub operations: u64,
 }
 

@@ -8,6 +8,7 @@
 
 pub(crate) mod classes;
 mod shapes;
+pub(crate) mod whole;
 
 pub(crate) use shapes::{ShapeId, Shapes};
 

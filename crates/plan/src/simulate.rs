@@ -10,7 +10,9 @@ mod copies;
 mod files;
 mod pricing;
 mod room;
+mod sim;
 mod space;
+mod starting;
 mod tasks;
 mod waiting;
 mod watch;
@@ -18,16 +20,13 @@ mod watch;
 pub use watch::{Seen, Watch};
 
 use crate::choice::Choice;
-use crate::outcome::{Outcome, TaskOutcome, TierOutcome};
+use crate::outcome::Outcome;
 use crate::policies::{Admission, POLICIES, Policy};
-use crate::scene::{Cost, Homes, Lanes, NotPossible, Scene};
+use crate::scene::{NotPossible, Scene};
+use crate::share::Flows;
 use crate::share::classes::Classes;
-use crate::share::{Flows, Shapes};
-use copies::Copies;
-use forebay_model::Seconds;
-use room::Room;
-use space::Used;
-use waiting::Waiting;
+use crate::share::whole::Whole;
+use sim::Sim;
 
 /// Simulates a choice with the engine for searching.
 ///
@@ -37,7 +36,15 @@ pub fn simulate(scene: &Scene<'_>, choice: &Choice, seed: u64) -> Result<Outcome
     simulate_watched(scene, choice, seed, &mut ())
 }
 
-/// The same; `watch` is told what happens.
+/// Simulates a choice with the engine that judges: every link of a node, every server.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn judge(scene: &Scene<'_>, choice: &Choice, seed: u64) -> Result<Outcome, NotPossible> {
+    with::<Whole, _>(scene, choice, seed, &mut ())
+}
+
+/// As [`simulate`]; `watch` is told what happens.
 ///
 /// # Errors
 /// As [`simulate`].
@@ -114,94 +121,7 @@ struct Held {
     node: u32,
 }
 
-struct Sim<'a, 's, F, W> {
-    scene: &'a Scene<'s>,
-    choice: &'a Choice,
-    homes: Homes,
-    policy: &'static Policy,
-    watch: &'a mut W,
-    now: f64,
-    lanes: Lanes,
-    flows: F,
-    shapes: Shapes,
-    works: Vec<StepWork>,
-    cost: Cost,
-    room: Room,
-    waiting: Waiting,
-    used: Vec<Used>,
-    held: Vec<Held>,
-    spilled: bool,
-    /// What a pipeline sets apart on each tier, for policies that do, and how many have.
-    reserve: Vec<u64>,
-    admitted: Vec<bool>,
-    /// For how many tasks each task of each pipeline still waits.
-    left: Vec<u32>,
-    undone: usize,
-    done: Vec<bool>,
-    copies: Copies,
-    /// When the first pipeline begins: copies that are made before take their time.
-    begin: f64,
-    running: Vec<Running>,
-    spare: Vec<u32>,
-    tasks: Vec<TaskOutcome>,
-    tiers: Vec<TierOutcome>,
-}
-
-impl<'a, 's, F: Flows, W: Watch> Sim<'a, 's, F, W> {
-    fn new(
-        scene: &'a Scene<'s>,
-        choice: &'a Choice,
-        homes: Homes,
-        policy: &'static Policy,
-        watch: &'a mut W,
-    ) -> Self {
-        let pipelines = choice.pipelines as usize;
-        let (tasks, sets) = (scene.workload.tasks.len(), scene.workload.files.len());
-        let mut low = vec![false; scene.workload.kinds.len()];
-        for kind in &choice.low {
-            if let Some(low) = low.get_mut(kind.index()) {
-                *low = true;
-            }
-        }
-        let limits = scene.storages.iter().flat_map(|storage| storage.limits()).collect();
-        let mut sim = Self {
-            lanes: Lanes::of(scene),
-            flows: F::new(limits, choice.nodes),
-            shapes: Shapes::new(),
-            works: Vec::new(),
-            cost: Cost::new(scene),
-            room: Room::new(scene.nodes, choice.nodes, choice.slots),
-            waiting: Waiting::new(low, tasks as u32),
-            used: Used::all(scene, &homes, choice.nodes),
-            held: vec![Held::default(); sets * pipelines],
-            spilled: false,
-            reserve: Vec::new(),
-            admitted: vec![false; pipelines],
-            left: Vec::with_capacity(tasks * pipelines),
-            undone: tasks * pipelines,
-            done: vec![false; tasks * pipelines],
-            copies: Copies::default(),
-            begin: 0.0,
-            running: Vec::new(),
-            spare: Vec::new(),
-            tasks: Vec::with_capacity(tasks * pipelines),
-            tiers: vec![TierOutcome::default(); scene.tiers.len()],
-            now: 0.0,
-            scene,
-            choice,
-            homes,
-            policy,
-            watch,
-        };
-        for _ in 0..pipelines {
-            sim.left.extend_from_slice(&scene.waits);
-        }
-        sim.price_all();
-        sim.hold_inputs();
-        sim.copy_ahead();
-        sim
-    }
-
+impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     fn run(&mut self) -> Result<(), NotPossible> {
         let mut arrived = 0;
         let mut done = Vec::new();
@@ -232,23 +152,5 @@ impl<'a, 's, F: Flows, W: Watch> Sim<'a, 's, F, W> {
 
     fn arrival(&self, pipeline: u32) -> f64 {
         self.begin + f64::from(pipeline) * self.choice.stagger.get()
-    }
-
-    fn outcome(self) -> Outcome {
-        let slots = f64::from(self.choice.nodes) * f64::from(self.choice.slots);
-        let busy: f64 = self.tasks.iter().map(|task| task.ended.get() - task.started.get()).sum();
-        let end = self.tasks.iter().map(|task| task.ended.get()).fold(0.0, f64::max);
-        let rows = self.scene.tiers.iter().zip(self.tiers).zip(&self.used);
-        let tiers = rows.map(|((row, tier), used)| {
-            let peak_bytes_per_node = used.peak_per_node(self.choice.nodes);
-            let peak_bytes = forebay_model::ByteCount(used.peak);
-            (row.id.clone(), TierOutcome { peak_bytes, peak_bytes_per_node, ..tier })
-        });
-        Outcome {
-            makespan: Seconds(end),
-            utilisation: if end > 0.0 { busy / (slots * end) } else { 0.0 },
-            tiers: tiers.collect(),
-            tasks: self.tasks,
-        }
     }
 }

@@ -13,7 +13,7 @@ pub use facts::{ClassFacts, facts};
 pub use frames::{Frame, Frames};
 
 use crate::Choice;
-use forebay_model::{Home, Layout, Placement, Site, TierId, Workload};
+use forebay_model::{Home, Placement, Site, TierId, Workload};
 
 /// All that may be chosen.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,7 +105,7 @@ impl Space {
 
 fn pack_of(placement: &Placement) -> Option<&TierId> {
     match &placement.home {
-        Home::Tier(tier) if placement.layout == Layout::Packed => Some(tier),
+        Home::Tier(tier) if placement.layout.is_packed() => Some(tier),
         _ => None,
     }
 }

@@ -6,7 +6,9 @@
 mod attr;
 mod copies;
 mod create;
+mod device_numbers;
 mod dir;
+mod early;
 mod folder;
 mod guise;
 mod handle;
@@ -49,14 +51,16 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxFlags, openat, statx};
 use rustix::io::Errno;
 
 pub use attr::{Change, When};
-pub(crate) use create::pack_device;
 pub use create::{Created, Permissions};
+pub(crate) use device_numbers::pack_device;
 pub use dir::DirEntry;
+pub(crate) use early::start as start_early;
 pub(crate) use handle::{DirHandle, Handle};
 pub use iostate::IoState;
 pub use locks::{Lock, LockWait, LockWaiting};
 pub(crate) use node::{Identity, Node, ROOT, device_of};
 pub use open::Opened;
+use packed::is_there;
 pub(crate) use placed::Seen;
 use placed::boot_nanos;
 pub(crate) use still::Stays;
@@ -144,6 +148,7 @@ pub struct Native {
     landed_safe: OnceLock<bool>,
     /// Directories whose packed names changed since their times in place were set.
     touched: Mutex<Vec<Arc<Node>>>,
+    early: early::Early,
     /// Where rules send files.
     tiers: Option<Arc<Tiers>>,
     /// Files that wait to be moved there, and the way that they take.
@@ -200,6 +205,7 @@ impl Native {
             waiting: AtomicU32::new(0),
             landed_safe: OnceLock::new(),
             touched: Mutex::default(),
+            early: early::Early::default(),
             tiers: None,
             moves: Arc::default(),
             passage: OnceLock::new(),

@@ -11,6 +11,7 @@
 mod apply;
 mod bytes;
 mod disk;
+mod early;
 mod index;
 mod log;
 mod name;
@@ -121,6 +122,7 @@ pub(crate) struct Pack {
     syncing: Mutex<()>,
     ground: Box<dyn Ground>,
     works: Works,
+    early: early::Early,
     /// Bodies of removed files, until the removal is safe.
     doomed: Mutex<Vec<u64>>,
     world: World,
@@ -216,7 +218,7 @@ impl Pack {
             begin_due: false,
         };
         let (state, syncing, doomed) = (Mutex::new(state), Mutex::new(()), Mutex::default());
-        Pack { state, syncing, ground, works, doomed, world }
+        Pack { state, syncing, ground, works, early: early::Early::default(), doomed, world }
     }
 
     /// Looks a name up.
@@ -268,6 +270,7 @@ impl Pack {
     /// # Errors
     /// ENOSPC and the like.
     pub(crate) fn set_attr(&self, ino: u64, attr: Attr) -> Result<()> {
+        self.not_early(ino);
         let mut state = self.state.lock();
         match state.index.inodes.get_mut(ino) {
             // Without a name it has no place in a log.

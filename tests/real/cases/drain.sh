@@ -187,6 +187,11 @@ for number in range(100000):
     # A moment, so that the lock of those that were killed is free.
     wait_for 10 "$FOREBAY" restore . > "$WORK/restored" 2>&1 || { cat "$WORK/restored"; fail "no restore"; }
     [ ! -s "$WORK/told" ] || md5sum --quiet -c "$WORK/told" || fail "round $round: lost at home"
+    # A file that was being made has a body and no name yet: nobody was told of it.
+    if [ -n "$(find "$WORK/far" "$WORK/near" -type f -empty -print -delete)" ]; then
+        grep -q "without a name" "$WORK/restored" || fail "a body without a name is not told of"
+        "$FOREBAY" restore . > "$WORK/restored" 2>&1 || fail "no restore"
+    fi
     nothing_left "round $round"
     say "round $round: $(wc -l < "$WORK/told") files"
 done
@@ -205,6 +210,15 @@ if command -v fusermount3 > /dev/null; then
     [ "$(cat at/a.bam vol/a.bam at/b.bam | tr -d '\n')" = longlongshort ] || fail "other bytes"
     ls -i at | cmp - "$WORK/before" || fail "other numbers"
     wait_for 5 test "$(bodies)" = 0
+    echo killed > at/k.bam
+    # shellcheck disable=SC2046
+    kill -9 $(forebays)
+    wait_for 10 sh -c '! ls at > /dev/null 2>&1' || fail "the daemon lives"
+    expect_status 121 "$FOREBAY" unmount at
+    [ -L vol/k.bam ] && [ "$(cat vol/k.bam)" = killed ] || fail "lost by the kill"
+    "$FOREBAY" mount --site "$WORK/site.toml" --rules "$WORK/rules.toml" vol at || fail "mount again"
+    wait_for 20 test ! -L vol/k.bam || fail "what a kill left does not come home"
+    [ "$(cat vol/k.bam)" = killed ] || fail "other bytes after the kill"
     "$FOREBAY" unmount at || fail "unmount"
     cd vol && nothing_left "mount" && cd ..
     rm -rf vol at

@@ -68,7 +68,9 @@ fn of_run(path: &Path) -> Result<Vec<String>, Stop> {
     }
     for task in summary.tasks.iter().filter(|task| !task.driver).take(3) {
         let wall = task.wall_us.map(|wall| format!(" of {wall}")).unwrap_or_default();
-        told.push(format!("{} ({}): {} waited{wall}.", task.name, task.count, task.waited_us));
+        let waited =
+            task.waited_us.map_or_else(|| "not known how long".to_owned(), |w| w.to_string());
+        told.push(format!("{} ({}): {waited} waited{wall}.", task.name, task.count));
     }
     for class in summary.classes.iter().take(3) {
         told.push(format!("Files of {:?} took {}, summed.", class.pattern, class.time_us));

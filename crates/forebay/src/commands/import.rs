@@ -112,10 +112,7 @@ fn gather(importer: &Importer, path: &Path, into: &mut Vec<Source>) -> Result<()
         if next != path && !(importer.wanted)(inside.as_bytes()) {
             continue;
         }
-        if !found.is_file() {
-            let message = format!("{} is no plain file", next.display());
-            return Err(Stop::new(1, message, "save the records in a file first"));
-        }
+        // A pipe is welcome: `forebay import slurm <(sacct -P ...)`.
         let content = fs::read(&next).map_err(|error| stop(&next, error))?;
         into.push(Source { path: next.to_string_lossy().into_owned(), content });
     }

@@ -20,7 +20,7 @@ fn task(name: &str, count: u64, wall_s: f64, read: Amount, written: Amount) -> T
         count,
         wall_us: Some(Micros((wall_s * 1e6) as u64)),
         cpu_us: Some(Micros((wall_s * 0.9e6) as u64)),
-        waited_us: Micros((wall_s * 0.1e6) as u64),
+        waited_us: Some(Micros((wall_s * 0.1e6) as u64)),
         read,
         written,
         files: 12,

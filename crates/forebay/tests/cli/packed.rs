@@ -97,6 +97,40 @@ fn packed_files_are_files_inside_and_come_home_as_they_were() {
 }
 
 #[test]
+fn what_lies_apart_is_packed_but_for_its_bytes() {
+    let Some(packed) = Packed::with_fuse() else { return };
+    let rules = PACK.replace("\"packed\"", "\"apart\"");
+    let script =
+        "mkdir small; echo first > small/a; cat small/a; echo more >> small/a; : > small/empty
+        head -c 300000 /dev/zero > small/large; mv small/large small/moved; echo x > small/x
+        rm small/x; ls small | tr '\\n' ' '; stat -c '%s %h' small/a; exec 3> small/open
+        echo written >&3; echo > ../go; while [ ! -e ../on ]; do sleep 0.01; done";
+    let run = packed.script(&rules, script).stdout(std::process::Stdio::piped()).spawn();
+    let mut run = run.expect("started");
+    packed.place.wait_for("go");
+    assert!(!packed.exists("small/a"));
+    let bodies = std::fs::read_dir(packed.folder().expect("a pack")).expect("there").flatten();
+    let sizes = bodies.filter(|file| file.file_name().to_string_lossy().starts_with("work."));
+    let mut sizes: Vec<u64> = sizes.filter_map(|file| Some(file.metadata().ok()?.len())).collect();
+    // That of the removed file goes when its removal is safe.
+    sizes.retain(|size| *size > 2);
+    sizes.sort_unstable();
+    assert_eq!(sizes, [8, 11, 300_000]);
+    for (pid, _) in processes::users_of(&packed.place.all) {
+        processes::kill(pid);
+    }
+    let _ = run.wait();
+    wait_until("the pack is free", || {
+        let end = done(&mut packed.restore());
+        end.stderr.contains("4 files (293 KiB) brought home")
+    });
+    assert_eq!(packed.place.read("small/a"), "first\nmore\n");
+    assert_eq!(packed.place.read("small/open"), "written\n");
+    assert_eq!(packed.place.read("small/moved").len(), 300_000);
+    assert_eq!(packed.place.read("small/empty"), "");
+}
+
+#[test]
 fn nothing_of_them_is_in_place_while_the_run_lasts() {
     let Some(packed) = Packed::with_fuse() else { return };
     let script =

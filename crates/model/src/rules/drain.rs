@@ -1,7 +1,7 @@
 //! When files on a tier go where they are to be in the end: when the run ends, or as soon as nobody
 //! uses them any more.
 
-use super::{AFTERS, After, LAYOUTS, Layout, Rules, choice};
+use super::{After, Placement, Rules, choice};
 use crate::toml::{Flaw, Table};
 
 const DRAINS: [(&str, Drain); 2] = [("end", Drain::End), ("closed", Drain::Closed)];
@@ -17,24 +17,29 @@ pub enum Drain {
 }
 
 impl Rules {
-    /// Whether some rule has files come home while the run goes on.
+    /// Whether some rule has files with a name in place come home while the run goes on.
     pub fn drains(&self) -> bool {
-        self.placements.iter().any(|placement| placement.drain == Drain::Closed)
+        self.drain_of(|placement| !placement.layout.is_packed())
+    }
+
+    /// Whether some rule has packed files come home while the run goes on.
+    pub fn drains_packed(&self) -> bool {
+        self.drain_of(|placement| placement.layout.is_packed())
+    }
+
+    fn drain_of(&self, which: impl Fn(&Placement) -> bool) -> bool {
+        self.placements.iter().any(|one| one.drain == Drain::Closed && which(one))
     }
 }
 
-pub(super) fn drain(table: Table<'_>) -> Result<Drain, Flaw> {
+pub(super) fn drain(table: Table<'_>, after: After) -> Result<Drain, Flaw> {
     let drain = choice(table, "drain", &DRAINS)?;
-    let Some(entry) = table.get("drain").filter(|_| drain == Drain::Closed) else {
-        return Ok(drain);
-    };
-    if choice(table, "after", &AFTERS)? != After::Restore {
-        let message = "drain = \"closed\" brings files home, and after says that they don't come";
-        return Err(entry.key_flaw(message));
+    match table.get("drain").filter(|_| drain == Drain::Closed && after != After::Restore) {
+        None => Ok(drain),
+        Some(entry) => {
+            let message =
+                "drain = \"closed\" brings files home, and after says that they don't come";
+            Err(entry.key_flaw(message))
+        }
     }
-    if choice(table, "layout", &LAYOUTS)? == Layout::Packed {
-        let message = "packed files come home when the run ends: drain is for layout = \"plain\"";
-        return Err(entry.key_flaw(message));
-    }
-    Ok(drain)
 }

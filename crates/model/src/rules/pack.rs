@@ -1,12 +1,12 @@
 //! Packed files share one tier.
 
-use super::{Home, Layout, Placement};
+use super::{Home, Placement};
 use crate::site::TierId;
 use crate::toml::{Flaw, Table};
 
 /// The tier of packed files, if any rule packs.
 pub(super) fn of(placements: &[Placement]) -> Option<&TierId> {
-    placements.iter().filter(|one| one.layout == Layout::Packed).find_map(|one| match &one.home {
+    placements.iter().filter(|one| one.layout.is_packed()).find_map(|one| match &one.home {
         Home::Tier(tier) => Some(tier),
         Home::Here => None,
     })

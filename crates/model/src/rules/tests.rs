@@ -119,6 +119,17 @@ fn the_example_for_small_files_packs_them() {
 }
 
 #[test]
+fn files_that_come_home_may_do_so_when_they_are_closed() {
+    let rule = |more: &str| parse(&format!("[[rule]]\nmatch = 'a'\nhome = 'scratch'\n{more}"));
+    for (layout, packed) in [("plain", false), ("packed", true), ("apart", true)] {
+        let rules = rule(&format!("layout = '{layout}'\ndrain = 'closed'\n")).expect("right");
+        assert_eq!(rules.place(b"a", None).drain, Drain::Closed);
+        assert_eq!(rules.place(b"b", None).drain, Drain::End);
+        assert_eq!((rules.drains(), rules.drains_packed()), (!packed, packed), "{layout}");
+    }
+}
+
+#[test]
 fn packed_files_have_one_tier() {
     let text = "[[rule]]\nmatch = '.command.*'\nhome = 'scratch.temp'\nlayout = 'packed'\n";
     let rules = parse(text).expect("right");
@@ -196,6 +207,19 @@ fn a_rule_with_a_task_is_for_files_of_that_task() {
 }
 
 #[test]
+fn the_example_of_a_write_back_says_what_its_comments_say() {
+    let rules = parse(include_str!("../../../../examples/rules/write-back.toml")).expect("right");
+    for (path, home, drain) in [
+        ("work/a.log", Home::Here, Drain::End),
+        ("work/a.bam.tmp", tier("scratch.temp"), Drain::End),
+        ("work/a.bam", tier("scratch"), Drain::Closed),
+    ] {
+        let placement = rules.place(path.as_bytes(), None);
+        assert_eq!((&placement.home, placement.drain), (&home, drain), "{path}");
+    }
+}
+
+#[test]
 fn files_come_home_when_their_rule_says() {
     let text = "[[rule]]\nmatch = '*.bam'\nhome = 'scratch'\ndrain = 'closed'\n\
                 [[rule]]\nmatch = '*.sam'\nhome = 'scratch'\n";
@@ -203,7 +227,7 @@ fn files_come_home_when_their_rule_says() {
     assert_eq!(rules.place(b"a.bam", None).drain, Drain::Closed);
     assert_eq!(rules.place(b"a.sam", None).drain, Drain::End);
     assert!(rules.drains() && !Rules::none().drains());
-    for rest in ["after = 'keep'", "after = 'discard'", "layout = 'packed'"] {
+    for rest in ["after = 'keep'", "after = 'discard'"] {
         let text = format!("[[rule]]\nmatch = 'a'\nhome = 'scratch'\ndrain = 'closed'\n{rest}\n");
         let flaw = parse(&text).expect_err("they contradict each other").to_string();
         assert!(flaw.starts_with("rules.toml:4:1: "), "{flaw}");
@@ -334,7 +358,7 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
         ),
         (
             "home = 'scratch'\nlayout = 'paked'\n",
-            r#"5:10: layout must be "plain" or "packed", not "paked"; did you mean "packed"?"#,
+            r#"5:10: layout must be "plain", "packed" or "apart", not "paked"; did you mean "packed"?"#,
         ),
         (
             "home = 'here'\nlayout = 'packed'\n",

@@ -23,11 +23,13 @@ pub(super) fn summary(run: &Run) -> Result<Summary> {
     let wall = ended.map_or(last, |end| end.at);
     let tasks = tasks::by_name(&rows, &ops, &opened);
     let busy: Micros = tasks.iter().filter(|t| !t.driver).filter_map(|t| t.wall_us).sum();
-    let waited_by_tasks: Micros = tasks.iter().filter(|t| !t.driver).map(|t| t.waited_us).sum();
+    let waited_by_tasks: Micros =
+        tasks.iter().filter(|t| !t.driver).filter_map(|t| t.waited_us).sum();
     let waits_known = rows.iter().any(|task| task.waited.is_some());
     let cpu = ended.and_then(|end| Some(end.cpu_user? + end.cpu_system?));
     let attributed: Micros = tasks.iter().filter_map(|t| t.cpu_us).sum();
     let mut summary = Summary {
+        origin: header.origin,
         command: header
             .command
             .iter()

@@ -33,9 +33,9 @@ pub(super) fn by_name(tasks: &[TaskRow], ops: &[OpRow], opened: &Opened) -> Vec<
                 wall_us: (!walls.is_empty()).then(|| walls.iter().copied().sum()),
                 wall_median_us: median(&walls),
                 cpu_us: total(group.iter().map(|t| cpu(t))),
-                waited_us: group.iter().filter_map(|t| t.waited).sum(),
-                read: Amount { at_most: bytes(&group, |t| t.rchar_upper), ..io.read },
-                written: Amount { at_most: bytes(&group, |t| t.wchar_upper), ..io.written },
+                waited_us: total(group.iter().map(|t| t.waited)),
+                read: seen(&group, |t| t.rchar_upper, io.read),
+                written: seen(&group, |t| t.wchar_upper, io.written),
                 files: io.files,
                 operations: group.iter().filter_map(|t| operations.get(&t.id)).sum(),
             }
@@ -63,6 +63,13 @@ fn median(sorted: &[Micros]) -> Option<Micros> {
 /// The sum of what is known; `None` if nothing is.
 fn total(all: impl Iterator<Item = Option<Micros>>) -> Option<Micros> {
     all.flatten().reduce(|a, b| a + b)
+}
+
+/// Bytes of tasks whose operations nobody recorded were not seen, even if no file is known.
+fn seen(group: &[&TaskRow], most: fn(&TaskRow) -> Option<ByteCount>, amount: Amount) -> Amount {
+    let recorded = group.iter().all(|task| task.waited.is_some());
+    let at_most = bytes(group, most);
+    Amount { seen: amount.seen.filter(|_| recorded), at_most, ..amount }
 }
 
 /// An upper bound holds only if every task has one.

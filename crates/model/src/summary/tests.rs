@@ -120,7 +120,7 @@ fn tasks_of_one_name_are_one_row_and_drivers_come_last() {
     let bwa = &s.tasks[0];
     assert_eq!(bwa.wall_us, Some(Micros::from_secs(40)));
     assert_eq!(bwa.wall_median_us, Some(Micros::from_secs(20)));
-    assert_eq!((bwa.files, bwa.operations, bwa.waited_us), (2, 12, Micros(4_200_000)));
+    assert_eq!((bwa.files, bwa.operations, bwa.waited_us), (2, 12, Some(Micros(4_200_000))));
     assert_eq!((bwa.read.seen, bwa.written.seen), (Some(ByteCount(42)), Some(ByteCount(501))));
     assert_eq!(bwa.read.at_most, Some(ByteCount(10_000)));
     assert_eq!(s.waited_share.map(|x| (x * 1000.0).round()), Some(102.0), "4.2 of 41 s");

@@ -1,5 +1,7 @@
 //! If these fail, whoever writes a site or rules file is sent to a wrong line, or to a wrong word.
 
+mod noise;
+
 use super::*;
 
 #[test]

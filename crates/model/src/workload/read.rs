@@ -6,6 +6,7 @@
 mod files;
 mod lengths;
 mod stage;
+mod touch;
 
 use super::{Access, Doubt, FileSetId, Step, Task, TaskId, TaskKind, TaskKindId, Workload};
 use crate::toml::{Document, Entry, Flaw, Table};
@@ -81,7 +82,7 @@ impl Workload {
                         used,
                         (number, job),
                         (from / whole, to / whole),
-                        length / mean,
+                        scale,
                         &mut accesses,
                     )?;
                 }

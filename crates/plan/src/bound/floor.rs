@@ -2,7 +2,7 @@
 
 use crate::scene::{ClassHome, Cost, LANES, Lanes, Scene};
 use forebay_model::workload::Access;
-use forebay_model::{Fsync, Home, Layout, Placement, Reach, TierId};
+use forebay_model::{Fsync, Home, Placement, Reach, TierId};
 
 /// What an access takes at least.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,7 +76,7 @@ impl<'s> Floor<'s> {
         let home = ClassHome {
             row,
             spill: None,
-            packed: placement.layout == Layout::Packed,
+            packed: placement.layout.is_packed(),
             durable: placement.fsync == Fsync::Durable,
             cache: None,
         };

@@ -10,8 +10,10 @@ pub(super) fn keys(placement: &Placement) -> String {
         Home::Here => key("home", "here"),
         Home::Tier(tier) => key("home", tier.as_str()),
     }
-    if placement.layout == Layout::Packed {
-        key("layout", "packed");
+    match placement.layout {
+        Layout::Plain => {}
+        Layout::Packed => key("layout", "packed"),
+        Layout::Apart => key("layout", "apart"),
     }
     if placement.full == Full::Fail {
         key("full", "fail");

@@ -16,8 +16,8 @@ fn read(sources: &[Source]) -> Result<Told, NotRead> {
     let mut told = Told { name: "nextflow".to_owned(), ..Told::default() };
     let mut cached = 0;
     for source in sources {
-        let table = Table::of(source, '\t', "name", "a trace of Nextflow")
-            .or_else(|_| Table::of(source, '\t', "process", "a trace of Nextflow"))?;
+        let named = |column| Table::of(source, '\t', column, "a trace of Nextflow");
+        let table = named("name").or_else(|flaw| named("process").map_err(|_| flaw))?;
         for line in table.lines() {
             let line = line?;
             match line.cell("status") {

@@ -1,5 +1,6 @@
 //! If these fail, a plan is made for work that nobody does: edges, sizes or times are wrong.
 
+mod damaged;
 mod round_trip;
 
 use super::rows::Opened;

@@ -4,7 +4,7 @@ use super::{NotPossible, Scene};
 use crate::Choice;
 use forebay_model::rules::Home;
 use forebay_model::workload::TaskKind;
-use forebay_model::{Ahead, Fsync, Full, Layout, Nodes, Placement, Reach, TierId};
+use forebay_model::{Ahead, Fsync, Full, Nodes, Placement, Reach, TierId};
 
 /// Whether one task of a kind fits on an empty node.
 pub(super) fn holds(nodes: &Nodes, kind: &TaskKind) -> Result<(), NotPossible> {
@@ -115,7 +115,7 @@ impl Scene<'_> {
         Ok(ClassHome {
             row,
             spill: (placement.full == Full::Spill && row != project).then_some(project),
-            packed: placement.layout == Layout::Packed,
+            packed: placement.layout.is_packed(),
             durable: placement.fsync == Fsync::Durable,
             cache,
         })

@@ -37,19 +37,24 @@ pub(crate) struct Limit {
     pub(crate) total: f64,
     /// For those of one node.
     pub(crate) node: f64,
+    /// Over how many disks or servers the total is spread, and over how many of them one file.
+    pub(crate) servers: u32,
+    pub(crate) spread: u32,
 }
 
 impl Storage<'_> {
     /// The limits of its lanes; without a profile there are none.
     pub(crate) fn limits(&self) -> [Limit; LANES] {
-        let none = Limit { total: f64::INFINITY, node: f64::INFINITY };
+        let none = Limit { total: f64::INFINITY, node: f64::INFINITY, servers: 1, spread: 1 };
         let Some(profile) = self.profile else { return [none; LANES] };
         let open = |rate: Option<f64>| rate.unwrap_or(f64::INFINITY);
         let lane = |lane: Lane| Limit {
             total: open(lane.total.map(|rate| rate.get())),
             node: open(lane.node.map(|rate| rate.get())),
+            servers: profile.stripes.servers,
+            spread: profile.stripes.count,
         };
-        let count = |rate| Limit { total: open(rate), node: f64::INFINITY };
+        let count = |rate| Limit { total: open(rate), ..none };
         let limits = [
             lane(profile.read),
             lane(profile.write),
@@ -57,7 +62,7 @@ impl Storage<'_> {
             count(profile.data_per_second),
         ];
         // Each node has a storage of its own: what is "all together" there is the node.
-        let own = |limit: Limit| Limit { total: f64::INFINITY, node: limit.node.min(limit.total) };
+        let own = |limit: Limit| Limit { node: limit.node.min(limit.total), ..none };
         if self.reach == Reach::Node { limits.map(own) } else { limits }
     }
 }

@@ -5,47 +5,15 @@
 //! lane adds to a byte or an operation; a lane that is not full adds none. Links of nodes are not
 //! told apart: those that are in use count as one, as if flows were spread evenly over them.
 
+mod class;
 mod lane;
 mod queue;
+mod settle;
 
 use super::{Flows, ShapeId, Shapes};
 use crate::scene::{LANES, Limit};
+use class::Class;
 use lane::Lane;
-use queue::Queue;
-
-/// All flows of one shape.
-#[derive(Clone, Debug, Default)]
-struct Class {
-    /// Seconds alone that each of its flows has done since the class was last empty.
-    done: f64,
-    /// When that was true.
-    at: f64,
-    /// Seconds that one second alone takes.
-    stretch: f64,
-    /// Flows by what `done` is when they are done.
-    queue: Queue,
-    /// When the first of them is done.
-    next: f64,
-    /// Its stretch has changed since `next` was worked out.
-    moved: bool,
-}
-
-impl Class {
-    fn pass(&mut self, now: f64) {
-        if now > self.at {
-            self.done += (now - self.at) / self.stretch;
-        }
-        self.at = now;
-    }
-
-    fn look_ahead(&mut self) {
-        self.moved = false;
-        self.next = match self.queue.first() {
-            Some(end) => self.at + (end - self.done).max(0.0) * self.stretch,
-            None => f64::INFINITY,
-        };
-    }
-}
 
 /// Where a flow is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,6 +26,8 @@ struct Place {
 #[derive(Clone, Debug)]
 pub(crate) struct Classes {
     lanes: Vec<Lane>,
+    /// The storage of each lane; those of one storage stand together.
+    storage: Vec<usize>,
     /// Streams at each storage, and how much they and its fill take away.
     streams: Vec<u32>,
     growth: Vec<(f64, f64)>,
@@ -70,6 +40,21 @@ pub(crate) struct Classes {
 }
 
 impl Classes {
+    /// An engine for lanes of these storages.
+    pub(super) fn over(limits: Vec<Limit>, storage: Vec<usize>, nodes: u32) -> Self {
+        let storages = storage.last().map_or(0, |last| last + 1);
+        Self {
+            lanes: limits.into_iter().map(|limit| Lane::new(limit, nodes)).collect(),
+            storage,
+            streams: vec![0; storages],
+            growth: vec![(0.0, 0.0); storages],
+            classes: Vec::new(),
+            active: Vec::new(),
+            flows: Vec::new(),
+            changed: false,
+        }
+    }
+
     fn enter(&mut self, now: f64, shape: ShapeId, shapes: &Shapes) {
         if self.classes.len() <= shape as usize {
             self.classes.resize_with(shapes.count(), Class::default);
@@ -97,8 +82,8 @@ impl Classes {
             let lane = *lane as usize;
             self.changed = true;
             self.lanes[lane].count(place.node, *amount, more);
-            if lane / LANES != last {
-                last = lane / LANES;
+            if self.storage[lane] != last {
+                last = self.storage[lane];
                 self.streams[last] =
                     if more { self.streams[last] + 1 } else { self.streams[last] - 1 };
             }
@@ -113,58 +98,12 @@ impl Classes {
             }
         }
     }
-
-    /// Works out what each lane adds, until no lane is asked for more than it has.
-    fn settle(&mut self, now: f64) {
-        self.changed = false;
-        for (number, lane) in self.lanes.iter_mut().enumerate() {
-            let (fill, streams) = self.growth[number / LANES];
-            let others = f64::from(self.streams[number / LANES].saturating_sub(1));
-            lane.left = 1.0 / (1.0 + fill + streams * others);
-        }
-        if self.lanes.iter().all(Lane::is_idle) {
-            return;
-        }
-        // One lane after the other, each with what the others add: what they add together has one
-        // answer, and this comes nearer to it with each round.
-        for _ in 0..100 {
-            let mut moved = false;
-            for number in 0..self.lanes.len() {
-                let Some(extra) = self.lanes[number].wanted(&self.classes) else { continue };
-                let step = extra - self.lanes[number].extra;
-                self.lanes[number].extra = extra;
-                for (shape, amount) in &self.lanes[number].members {
-                    let class = &mut self.classes[*shape as usize];
-                    class.pass(now);
-                    class.moved = true;
-                    moved |= (amount * step).abs() > 1e-9 * class.stretch;
-                    class.stretch = (class.stretch + amount * step).max(1.0);
-                }
-            }
-            if !moved {
-                break;
-            }
-        }
-        for shape in &self.active {
-            if self.classes[*shape as usize].moved {
-                self.classes[*shape as usize].look_ahead();
-            }
-        }
-    }
 }
 
 impl Flows for Classes {
     fn new(limits: Vec<Limit>, nodes: u32) -> Self {
-        let storages = limits.len() / LANES;
-        Self {
-            lanes: limits.into_iter().map(|limit| Lane::new(limit, nodes)).collect(),
-            streams: vec![0; storages],
-            growth: vec![(0.0, 0.0); storages],
-            classes: Vec::new(),
-            active: Vec::new(),
-            flows: Vec::new(),
-            changed: false,
-        }
+        let storage = (0..limits.len()).map(|lane| lane / LANES).collect();
+        Self::over(limits, storage, nodes)
     }
 
     fn contend(&mut self, storage: usize, fill: f64, streams: f64) {

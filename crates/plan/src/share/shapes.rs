@@ -3,6 +3,13 @@
 
 use std::collections::BTreeMap;
 
+/// Amounts are alike when they differ by less than a millionth: the low bits of a quotient are
+/// noise, and each shape costs time.
+const FINE_BITS: u64 = 20;
+/// With more shapes than this, amounts are alike that differ by less than 1.6 %.
+const FINE: usize = 128;
+const COARSE_BITS: u64 = 6;
+
 /// A place in the list of shapes.
 pub(crate) type ShapeId = u32;
 
@@ -13,13 +20,20 @@ pub(crate) struct Shapes {
     asks: Vec<(u32, f64)>,
     by_key: BTreeMap<Vec<u64>, ShapeId>,
     key: Vec<u64>,
+    /// With more shapes than this, those that are nearly alike are taken for one.
+    fine: usize,
 }
 
 impl Shapes {
     /// The shape that asks for nothing is number 0.
     pub(crate) fn new() -> Self {
         let by_key = BTreeMap::from([(Vec::new(), 0)]);
-        Self { first: vec![0, 0], asks: Vec::new(), by_key, key: Vec::new() }
+        Self { first: vec![0, 0], asks: Vec::new(), by_key, key: Vec::new(), fine: FINE }
+    }
+
+    /// The same, but shapes are never taken for one another.
+    pub(crate) fn exact() -> Self {
+        Self { fine: usize::MAX, ..Self::new() }
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -45,10 +59,10 @@ impl Shapes {
         };
         self.key.clear();
         for (lane, amount) in asks() {
-            // Amounts are alike when they differ by less than a millionth: the low bits of a
-            // quotient are noise, and each shape costs time.
-            let alike = (amount.to_bits() + (1 << 31)) >> 32;
-            self.key.push(u64::from(lane) << 32 | alike);
+            let bits = if self.first.len() > self.fine { COARSE_BITS } else { FINE_BITS };
+            // Rounded to so many bits; what is left of the exponent and the fraction is the key.
+            let alike = (amount.to_bits() + (1 << (51 - bits))) >> (52 - bits);
+            self.key.push(u64::from(lane) << 40 | alike << 6 | bits);
         }
         if let Some(known) = self.by_key.get(&self.key) {
             return *known;

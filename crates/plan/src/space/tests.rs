@@ -128,7 +128,7 @@ fn two_tiers_with_packed_files_do_not_fit_together() {
     let mut space = space(1);
     let packed = |tier: &str| Placement {
         home: Home::Tier(TierId(tier.to_owned())),
-        layout: Layout::Packed,
+        layout: forebay_model::Layout::Packed,
         ..space.options[0][0].clone()
     };
     space.options = vec![vec![packed("disk"), packed("disk.temp")]; 2];

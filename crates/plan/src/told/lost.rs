@@ -3,7 +3,7 @@
 use super::{Lost, Story};
 use crate::search::{Goal, Rejected, Score};
 use crate::space::{Frame, Point};
-use forebay_model::{Ahead, Home, Layout, Placement};
+use forebay_model::{Ahead, Home, Placement};
 
 /// What differs by less is the same, and no news.
 const SAME: f64 = 5e-4;
@@ -13,7 +13,7 @@ const LOST_MAX: usize = 12;
 /// Where files live, in words.
 pub(super) fn placed(placement: &Placement) -> String {
     match (&placement.home, &placement.cache) {
-        (Home::Tier(tier), _) if placement.layout == Layout::Packed => format!("{tier}, packed"),
+        (Home::Tier(tier), _) if placement.layout.is_packed() => format!("{tier}, packed"),
         (Home::Tier(tier), _) => tier.to_string(),
         (Home::Here, Some(cache)) => {
             let when = match cache.ahead {

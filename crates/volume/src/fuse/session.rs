@@ -167,6 +167,7 @@ impl Session {
             tree.native.watch_with(watch);
         }
         tree.native.start_moving();
+        crate::native::start_early(&tree.native);
         let waiters = Waiters::default();
         Ok(Arc::new(Session { tree, device, recorder, processes, waiters }))
     }

@@ -9,6 +9,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use super::device_numbers::unpack_device;
 use super::open::backing_flags;
 use super::{Entry, Native, Node, Opened, Result, Seen, proc_path, stat_of};
 use crate::creds::set_umask;
@@ -103,13 +104,9 @@ impl Native {
     /// # Errors
     /// The backing file system's, as the caller.
     pub fn mkdir(&self, parent: u64, name: &CStr, permissions: Permissions) -> Result<Entry> {
-        let made = self.make(parent, name, permissions.umask, |dir| {
+        self.make(parent, name, permissions.umask, |dir| {
             mkdirat(dir, name, Mode::from_raw_mode(permissions.mode & 0o7777))
-        })?;
-        if let (Ok(up), Ok(dir)) = (self.node(parent), self.node(made.node)) {
-            self.is_new(&up, &dir);
-        }
-        Ok(made)
+        })
     }
 
     /// Makes a special file, a FIFO, a socket, or an empty plain file.
@@ -155,7 +152,9 @@ impl Native {
         make(fd.as_fd())?;
         // A link that a program makes is a link, wherever it leads.
         let seen = Seen::plain(stat_of(fd.as_fd(), name)?);
-        Ok(self.entry(&dir, name, seen, dir.is_watched()).0)
+        let (entry, node) = self.entry(&dir, name, seen, dir.is_watched());
+        self.is_new(&dir, &node);
+        Ok(entry)
     }
 
     /// Gives a file one more name.
@@ -193,30 +192,5 @@ impl Native {
         }
         let seen = self.look(fd.as_fd(), name)?;
         Ok(self.entry(&dir, name, seen, dir.is_watched()).0)
-    }
-}
-
-/// The kernel's packed 32-bit device number (`new_encode_dev`) as makedev(3) has it.
-fn unpack_device(packed: u32) -> u64 {
-    let major = (packed >> 8) & 0xfff;
-    let minor = (packed & 0xff) | ((packed >> 12) & 0xfff00);
-    rustix::fs::makedev(major, minor)
-}
-
-/// The inverse of [`unpack_device`], for replies.
-pub(crate) fn pack_device(major: u32, minor: u32) -> u32 {
-    (minor & 0xff) | (major << 8) | ((minor & !0xff) << 12)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn device_numbers_survive() {
-        for (major, minor) in [(8, 1), (229, 0), (259, 70_000), (1, 3)] {
-            let device = unpack_device(pack_device(major, minor));
-            assert_eq!((rustix::fs::major(device), rustix::fs::minor(device)), (major, minor));
-        }
     }
 }

@@ -30,10 +30,8 @@ impl Native {
                 Ok((entry, Some(node)))
             }
             Err(Errno::NOENT) => {
-                let watched = watched.then_some(TRUST_ABSENT);
-                let Some(name_trust) = watched.max(self.trust_in(&dir, name)) else {
-                    return Err(Errno::NOENT);
-                };
+                let trust = if watched { Some(TRUST_ABSENT) } else { self.trust_in(&dir, name) };
+                let Some(name_trust) = trust else { return Err(Errno::NOENT) };
                 // SAFETY: a Statx is plain numbers, for which zero is a value.
                 let stat: Statx = unsafe { std::mem::zeroed() };
                 Ok((Entry { node: 0, stat, name_trust, attr_trust: Duration::ZERO }, None))

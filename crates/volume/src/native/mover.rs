@@ -1,6 +1,7 @@
 //! The thread that moves files to where their rules send them, some moments after their last close
 //! (`moving`, `moves`). Nobody waits for it, and what it can't do is done when the run ends.
 
+use std::ffi::CString;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Weak};
 
@@ -34,6 +35,7 @@ impl Native {
         let (native, moves) = (Arc::downgrade(self), Arc::clone(&self.moves));
         let work = move || {
             let last = Last(moves);
+            Weak::upgrade(&native).iter().for_each(|native| native.want_what_is_left());
             while last.0.sleep(boot_nanos) {
                 let Some(native) = Weak::upgrade(&native) else { return };
                 native.move_due(boot_nanos());
@@ -56,6 +58,24 @@ impl Native {
         let renamed = node.renamed.load(std::sync::atomic::Ordering::Relaxed);
         if renamed || tiers.drains() && node.placed.is_some() {
             self.want_moved(node.id, boot_nanos() + SETTLE_NANOS);
+        }
+    }
+
+    /// Files that an earlier run or mount left on their tier, because it was killed, come home too:
+    /// nobody may ever open and close them again.
+    fn want_what_is_left(&self) {
+        let (Some(tiers), Ok(root)) = (&self.tiers, self.dir_fd(ROOT)) else { return };
+        let Ok(root) = reopen(root.as_fd(), OFlags::RDONLY | OFlags::DIRECTORY) else { return };
+        for path in tiers.left_by_others(&root) {
+            let (mut id, mut known) = (ROOT, Vec::new());
+            for name in path.split(|byte| *byte == b'/') {
+                let found = CString::new(name).ok().and_then(|name| self.lookup(id, &name).ok());
+                let Some((entry, Some(_))) = found else { break };
+                id = entry.node;
+                known.push(id);
+            }
+            self.want_moved(id, boot_nanos());
+            known.iter().for_each(|id| self.forget(*id, 1));
         }
     }
 

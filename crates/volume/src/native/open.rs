@@ -374,6 +374,9 @@ impl Native {
             self.may_belong_elsewhere(&node);
         }
         self.closed_packed(&node);
+        if handle.writes {
+            self.may_go_early(&node);
+        }
         Some(handle)
     }
 

@@ -26,6 +26,7 @@ use super::{Native, Node, Result, stat_of};
 use crate::pack::{Attr, Pack, Time, Work};
 
 pub(crate) use list::Listing;
+pub(super) use names::is_there;
 pub(super) use rename::At;
 
 /// Set-id bits, which a write takes away.
@@ -81,6 +82,11 @@ impl Packed {
     /// seen through it.
     pub(super) fn has_body(&self) -> bool {
         self.body.load(Relaxed)
+    }
+
+    /// Somebody has it open.
+    pub(super) fn is_in_use(&self) -> bool {
+        self.in_use.lock().is_some()
     }
 
     /// Bytes were written.
@@ -168,6 +174,7 @@ impl Native {
 
     /// The end: nobody can write any more.
     pub(crate) fn settle_all(&self) {
+        self.end_early();
         self.set_all_times();
         for node in self.table.packed.all_awake() {
             if let Some(packed) = node.packed.get()

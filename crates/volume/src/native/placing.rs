@@ -4,7 +4,6 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-use forebay_model::Layout;
 use rustix::fs::{Mode, symlinkat};
 use rustix::io::Errno;
 
@@ -46,7 +45,7 @@ impl Native {
             // not enter.
             return Ok(None);
         }
-        if rule.layout == Layout::Packed && tiers.packs_on(number) {
+        if rule.layout.is_packed() && tiers.packs_on(number) {
             let made = self.create_packed(dir, &directory, name, rule, flags, permissions)?;
             if let Some(packed) = made.as_ref().and_then(|(_, node)| node.packed.get()) {
                 tiers.made_by(Maker::Packed(packed.ino), task);

@@ -33,6 +33,7 @@ impl Native {
     fn remove(&self, parent: u64, name: &CStr, flags: AtFlags) -> Result<Option<FileId>> {
         let up = self.node(parent)?;
         let dir = self.dir_fd_of(&up)?;
+        let _held = self.hold_name(&up, name);
         if flags.contains(AtFlags::REMOVEDIR) {
             if self.packed_name(&up, dir.as_fd(), name).is_some() {
                 return Err(Errno::NOTDIR);
@@ -66,6 +67,7 @@ impl Native {
     ) -> Result<Option<Arc<Node>>> {
         let (dir, new_dir) = (self.node(parent)?, self.node(new_parent)?);
         let (fd, new_fd) = (self.dir_fd_of(&dir)?, self.dir_fd_of(&new_dir)?);
+        let _held = self.hold_names((&dir, name), (&new_dir, new_name));
         let from = At { dir: &dir, fd: fd.as_fd(), name };
         let to = At { dir: &new_dir, fd: new_fd.as_fd(), name: new_name };
         match self.rename_packed(from, to, flags)? {

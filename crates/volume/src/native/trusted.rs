@@ -5,34 +5,38 @@
 //! own changes. Whatever a question would have been answered by is asked as soon as the time is
 //! over, and files are opened at home as ever.
 
+mod kernel;
+#[cfg(test)]
+mod tests;
+mod times;
+
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use rustix::fs::{
-    Access, AtFlags, CWD, Mode, OFlags, RawDir, Statx, Timestamps, accessat, openat, utimensat,
-};
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, RawDir, Statx, accessat, openat};
 use rustix::io::Errno;
-use rustix::time::Timespec;
 
 use super::folder::{Folder, Known, Right};
-use super::{Identity, Native, Node, Result, Seen, TRUST, proc_path, stat_of};
+use super::{Identity, Native, Node, Result, Seen, proc_path, stat_of};
 use crate::pack::Time;
 
 /// A directory with more names than this is not listed: it would take longer than what it saves.
 const NAMES_MAX: usize = 20_000;
-/// How long the times of a directory in place may be behind its packed names, in nanoseconds.
-const BEHIND_MAX: u64 = 1_000_000_000;
+/// Names that are longer, in bytes, are always asked for: the storage may refuse them.
+const SURELY_A_NAME: usize = 128;
 
 /// Something in a directory is changed as long as this lives.
-pub(super) struct Changing<'n>(Option<&'n Folder>);
+pub(super) struct Changing<'n> {
+    native: &'n Native,
+    folder: Option<&'n Folder>,
+}
 
 impl Drop for Changing<'_> {
     fn drop(&mut self) {
-        if let Some(folder) = self.0 {
-            folder.end();
+        if let Some(folder) = self.folder {
+            let now = || self.native.pack().map_or_else(Time::default, |pack| pack.now());
+            folder.end(now);
         }
     }
 }
@@ -48,14 +52,15 @@ impl Native {
     }
 
     /// How long a node's attributes may be believed, if a rule says so.
-    fn trust_of(&self, node: &Node) -> Option<Duration> {
+    pub(super) fn trust_of(&self, node: &Node) -> Option<Duration> {
         let tiers = self.tiers.as_ref().filter(|tiers| tiers.trusts())?;
         tiers.trust(&self.path_of(node))
     }
 
-    /// The same of a name in a directory, and of its absence.
+    /// The same of a name in a directory, and of its absence; where a watch tells of changes, that
+    /// is better.
     pub(super) fn trust_in(&self, dir: &Node, name: &CStr) -> Option<Duration> {
-        let tiers = self.tiers.as_ref().filter(|tiers| tiers.trusts())?;
+        let tiers = self.tiers.as_ref().filter(|tiers| tiers.trusts() && !dir.is_watched())?;
         let mut path = self.path_of(dir);
         if !path.is_empty() {
             path.push(b'/');
@@ -64,52 +69,18 @@ impl Native {
         tiers.trust(&path)
     }
 
-    /// How long the kernel may believe attributes. They can change without any event (shared
-    /// writable mappings), so those of a file that somebody writes are asked for again soon, and
-    /// those of a file that somebody outside writes, each time.
-    pub(super) fn attr_trust(&self, node: &Node) -> Duration {
-        if node.foreign.load(Relaxed) {
-            return Duration::ZERO;
-        }
-        // Links can be followed from outside, and bodies come home.
-        let may_be = self.trusts() && node.placed.get().is_none();
-        if !may_be || node.open.lock().handles.iter().any(|handle| handle.writes) {
-            return TRUST;
-        }
-        self.trust_of(node).map_or(TRUST, |trust| trust.max(TRUST))
-    }
-
-    /// Notes what the kernel is told of a file in place, for [`Native::opened_anew`].
-    pub(super) fn told(&self, node: &Node, stat: &Statx) {
-        if self.trusts() && node.is_in_place() && !node.is_dir() {
-            node.told.store(stamp(stat), Relaxed);
-        }
-    }
-
-    /// A file is opened that reads as `stat`, or `None`: to be written. What the kernel was told of
-    /// it must not outlive a change from outside, nor be believed for long while it is written.
-    pub(super) fn opened_anew(&self, node: &Node, stat: Option<&Statx>) {
-        let as_told = |stat| !node.is_in_place() || node.told.load(Relaxed) == stamp(stat);
-        if self.trusts()
-            && !stat.is_some_and(as_told)
-            && let Some(device) = self.device()
-        {
-            device.invalidate_node(node.id, false);
-        }
-    }
-
     /// We are about to change `name` in a directory, or with `None` the directory itself.
-    pub(super) fn changing<'n>(&self, dir: &'n Node, name: Option<&CStr>) -> Changing<'n> {
+    pub(super) fn changing<'n>(&'n self, dir: &'n Node, name: Option<&CStr>) -> Changing<'n> {
         let folder = (dir.is_dir() && self.trusts()).then(|| dir.folder());
         if let Some(folder) = folder {
             folder.begin(name);
         }
-        Changing(folder)
+        Changing { native: self, folder }
     }
 
-    /// We have made a directory.
+    /// We have made something: a directory is empty.
     pub(super) fn is_new(&self, up: &Node, dir: &Node) {
-        if self.trusts() {
+        if dir.is_dir() && self.trusts() {
             let now = super::boot_nanos();
             let plain = self.trust_of(up).is_some_and(|t| up.folder().is_plain(now, nanos(t)));
             dir.folder().is_new(now, plain);
@@ -126,6 +97,9 @@ impl Native {
 
     /// Whether it is known that nothing in place has this name.
     pub(super) fn is_absent(&self, dir: &Node, fd: BorrowedFd<'_>, name: &CStr) -> bool {
+        if name.count_bytes() > SURELY_A_NAME {
+            return false;
+        }
         let Some(trust) = self.trust_in(dir, name).map(nanos) else { return false };
         let folder = dir.folder();
         let known = match folder.ask(name, super::boot_nanos(), trust) {
@@ -179,7 +153,7 @@ impl Native {
             return Ok(stat);
         }
         let changes = folder.changes();
-        Ok(folder.keep(changes, now, stat_of(fd, c"")?))
+        Ok(folder.keep_stat(changes, now, stat_of(fd, c"")?))
     }
 
     /// Whether new files in a directory are known to get no access control list from it.
@@ -218,75 +192,6 @@ impl Native {
         }
         Ok(())
     }
-
-    /// A directory changes with its packed names: now, or soon where it is believed for longer.
-    pub(super) fn touch_dir(&self, dir: &Arc<Node>, fd: BorrowedFd<'_>) {
-        match (self.trust_of(dir), self.pack()) {
-            (Some(_), Some(pack)) => {
-                if dir.folder().touch(pack.now(), super::boot_nanos()) {
-                    self.touched.lock().push(Arc::clone(dir));
-                }
-            }
-            _ => self.set_time(fd, None),
-        }
-    }
-
-    /// Sets the times in place of directories whose packed names changed, if that is some time ago.
-    pub(crate) fn set_times_behind(&self) {
-        let now = super::boot_nanos();
-        let is_due =
-            |since: Option<u64>| since.is_none_or(|at| now.saturating_sub(at) > BEHIND_MAX);
-        let due: Vec<_> = {
-            let mut touched = self.touched.lock();
-            touched.extract_if(.., |dir| is_due(dir.folder().touched_since())).collect()
-        };
-        due.iter().for_each(|dir| self.set_times(dir));
-    }
-
-    /// The same of all, at once.
-    pub(crate) fn set_all_times(&self) {
-        let all = std::mem::take(&mut *self.touched.lock());
-        all.iter().for_each(|dir| self.set_times(dir));
-    }
-
-    /// Sets the times of one directory, before they are asked for or set otherwise.
-    pub(super) fn set_times(&self, dir: &Arc<Node>) {
-        let known = dir.folder.get().and_then(|folder| folder.take_touched());
-        let Some((time, Ok(fd))) = known.map(|time| (time, self.dir_fd_of(dir))) else { return };
-        let _change = self.changing_times(dir);
-        let older = |stat: Statx| Time::of(&stat.stx_mtime) < time;
-        if stat_of(fd.as_fd(), c"").is_ok_and(older) {
-            self.wardrobe.undressed(|| self.set_time(fd.as_fd(), Some(time)));
-        }
-    }
-
-    /// Only times change: what is known of names and rights stays.
-    fn changing_times<'n>(&self, dir: &'n Node) -> Changing<'n> {
-        let folder = dir.folder();
-        folder.begin_times();
-        Changing(Some(folder))
-    }
-
-    fn set_time(&self, fd: BorrowedFd<'_>, time: Option<Time>) {
-        self.wardrobe.undress();
-        let spec = |tv_nsec| Timespec { tv_sec: 0, tv_nsec };
-        let (now, omit) = (spec(libc::UTIME_NOW), spec(libc::UTIME_OMIT));
-        let exact = time.map(|time| Timespec { tv_sec: time.sec, tv_nsec: time.nsec as _ });
-        let modified = Timestamps { last_access: omit, last_modification: exact.unwrap_or(now) };
-        let path = proc_path(fd);
-        if utimensat(CWD, &path, &modified, AtFlags::empty()).is_err() {
-            // Who may write, but does not own, may only set both.
-            let both = Timestamps { last_access: now, last_modification: now };
-            let _ = utimensat(CWD, &path, &both, AtFlags::empty());
-        }
-    }
-}
-
-/// By what a file is told from what it was. It has to differ from what no file was told yet.
-fn stamp(stat: &Statx) -> u64 {
-    let times = [&stat.stx_mtime, &stat.stx_ctime].map(|time| (time.tv_sec, time.tv_nsec));
-    let hasher = std::hash::BuildHasherDefault::<rustc_hash::FxHasher>::default();
-    std::hash::BuildHasher::hash_one(&hasher, (times, stat.stx_size, stat.stx_mode)) | 1
 }
 
 /// The names in a directory; `None`: too many.

@@ -6,6 +6,7 @@ use rustix::io::Errno;
 
 use super::index::{Bytes, Inode};
 use super::record::{Record, Time};
+use super::works::works_write;
 use super::{LARGEST, Pack, Result, Work};
 
 impl Pack {
@@ -80,6 +81,7 @@ impl Pack {
     /// # Errors
     /// ENOSPC and the like.
     pub(crate) fn begin(&self, ino: u64, work: &Work) -> Result<()> {
+        self.not_early(ino);
         let mut state = self.state.lock();
         let inode = state.index.inodes.get(ino).ok_or(Errno::STALE)?;
         let is_body = inode.bytes == Bytes::Body { work: work.number };
@@ -98,6 +100,7 @@ impl Pack {
     /// # Errors
     /// ENOSPC and the like; the working file has the bytes then, also after a kill.
     pub(crate) fn settle(&self, ino: u64, work: &Work, more: bool) -> Result<()> {
+        self.not_early(ino);
         let stat = crate::native::stat_of(std::os::fd::AsFd::as_fd(&work.file), c"")?;
         let (mtime, ctime) = (Time::of(&stat.stx_mtime), Time::of(&stat.stx_ctime));
         let size = stat.stx_size;
@@ -132,6 +135,16 @@ impl Pack {
             Err(_) => state.index.note(ino, size, mtime, ctime),
         }
         done
+    }
+
+    /// Makes the working file of a new file its body for good.
+    ///
+    /// # Errors
+    /// ENOSPC and the like.
+    pub(crate) fn make_body(&self, ino: u64, work: &Work) -> Result<()> {
+        let stat = crate::native::stat_of(std::os::fd::AsFd::as_fd(&work.file), c"")?;
+        let (mtime, ctime) = (Time::of(&stat.stx_mtime), Time::of(&stat.stx_ctime));
+        self.state.lock().write(&Record::Body { ino, size: 0, mtime, ctime }, &[])
     }
 
     /// Attributes of the file that is the body of a large one.
@@ -176,16 +189,4 @@ impl Pack {
             false => Ok(()),
         }
     }
-}
-
-pub(super) fn works_write(work: &Work, content: &[u8]) -> Result<()> {
-    let mut done = 0;
-    while done < content.len() {
-        match rustix::io::pwrite(&work.file, &content[done..], done as u64) {
-            Ok(count) => done += count,
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }

@@ -71,6 +71,7 @@ impl Pack {
         name: &[u8],
         ctime: Time,
     ) -> Result<()> {
+        self.not_early(ino);
         let mut state = self.state.lock();
         let dir = state.dir(dir, path)?;
         if state.index.at(dir, name).is_some() {

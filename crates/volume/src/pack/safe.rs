@@ -15,6 +15,7 @@ impl Pack {
         if state.index.inodes.get(ino).is_none_or(|inode| inode.links > 0) {
             return;
         }
+        self.not_early(ino);
         let gone = state.index.forget(ino);
         state.old.remove(&ino);
         drop(state);

@@ -7,8 +7,8 @@ mod story;
 
 use std::path::Path;
 
-use super::bytes::works_write;
 use super::record::HEADER;
+use super::works::works_write;
 use super::*;
 use disk::Place;
 use story::{shown, story};

@@ -132,3 +132,16 @@ impl Works {
         Ok(())
     }
 }
+
+/// Fills a new one.
+pub(super) fn works_write(work: &Work, content: &[u8]) -> Result<(), Errno> {
+    let mut done = 0;
+    while done < content.len() {
+        match rustix::io::pwrite(&work.file, &content[done..], done as u64) {
+            Ok(count) => done += count,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

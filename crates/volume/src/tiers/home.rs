@@ -7,7 +7,7 @@ mod amounts;
 pub(super) mod attributes;
 mod check;
 pub(super) mod copy;
-mod find;
+pub(super) mod find;
 mod land;
 mod leave;
 mod litter;
@@ -36,6 +36,7 @@ pub use check::{Checked, Finding, check};
 use find::Group;
 pub(super) use find::{below, parent};
 use land::Landing;
+pub(crate) use packed_file::make as make_packed;
 pub use progress::{Progress, Underway};
 pub use told::{Homecoming, Left};
 

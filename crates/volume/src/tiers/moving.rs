@@ -64,6 +64,20 @@ impl Tiers {
         self.drains() && self.rooms.iter().any(|room| room.writable && room.is_pressed())
     }
 
+    /// Files on tiers that an earlier run left there and that belong elsewhere, by their paths.
+    pub(crate) fn left_by_others(&self, root: &OwnedFd) -> Vec<Vec<u8>> {
+        // A walk over a million files is not for nothing.
+        if !self.drains() || !self.rooms.iter().any(|room| room.had_bodies) {
+            return Vec::new();
+        }
+        let found = super::home::find::links(root, self).groups.into_iter();
+        let one = found.filter_map(|group| {
+            let path = group.only()?.as_os_str().as_bytes().to_vec();
+            self.goal(&path, Some(&group.placed)).is_some().then_some(path)
+        });
+        one.collect()
+    }
+
     /// Where a file is to go that nobody uses, and how safe its bytes are to be; `None`: it stays.
     pub(crate) fn goal(&self, path: &[u8], placed: Option<&Placed>) -> Option<(Goal, bool)> {
         let rule = match placed {
@@ -75,7 +89,7 @@ impl Tiers {
             (Home::Here, Some(_)) => Goal::Place,
             (Home::Here, None) => return None,
             // A log is no place for what is a file already.
-            (Home::Tier(_), _) if rule.layout == Layout::Packed => return None,
+            (Home::Tier(_), _) if rule.layout.is_packed() => return None,
             (Home::Tier(_), Some(_)) if rule.drain == Drain::Closed => Goal::Place,
             (Home::Tier(tier), Some(placed)) if self.room(placed).tier == *tier => return None,
             (Home::Tier(_), None) if !stays_on_its_tier(rule) => return None,

@@ -37,6 +37,8 @@ pub(crate) struct Room {
     pub(crate) tree: TreeId,
     /// Its file system is on this machine.
     pub(crate) local: bool,
+    /// Something was there when it was opened.
+    pub(super) had_bodies: bool,
     root: OwnedFd,
     capacity: Option<u64>,
     used: AtomicU64,
@@ -51,13 +53,14 @@ impl Room {
         // A book that somebody else wrote must not make us move or remove other people's files.
         let parent = entry.path.parent().unwrap_or(&entry.path);
         super::folder::check_mine(parent)?;
-        let mut used = 0;
+        let (mut used, mut found) = (0, false);
         for body in std::fs::read_dir(&entry.path)?.flatten() {
             if is_copy(body.file_name().as_bytes()) {
                 // Of a run that was killed: nobody knows what it is a copy of.
                 let _ = std::fs::remove_file(body.path());
             } else if let Ok(meta) = body.metadata() {
                 used += std::os::unix::fs::MetadataExt::blocks(&meta) * 512;
+                found = true;
             }
         }
         // Numbers of an earlier life of the room, or of a copy of it, never come again.
@@ -69,6 +72,7 @@ impl Room {
             writable: tier.is_some(),
             tree: TreeId(0),
             local: crate::cover::fs_kind(&root).is_ok_and(|kind| kind.local),
+            had_bodies: found,
             root,
             capacity: tier.and_then(|tier| tier.capacity).map(|bytes| bytes.get()),
             used: AtomicU64::new(used),

@@ -54,6 +54,11 @@ impl Tiers {
         self.rules.as_ref().filter(|_| !is_own(path))?.trust(path).map(Duration::from)
     }
 
+    /// Whether some packed files go home before the run ends.
+    pub(crate) fn drains_packed(&self) -> bool {
+        self.rules.as_ref().is_some_and(|rules| rules.drains_packed())
+    }
+
     /// Whether anything is believed for longer than without rules.
     pub(crate) fn trusts(&self) -> bool {
         self.rules.as_ref().is_some_and(|rules| rules.trusts())

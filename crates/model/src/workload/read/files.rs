@@ -2,12 +2,10 @@
 //! row of bytes, cut into parts, and so is each stage: a job works on the part of the row that
 //! its own part of the stage covers.
 
-use super::set;
-use super::stage::{Much, Stage, Used};
-use crate::event::{Op, OpKey};
+use super::stage::Stage;
 use crate::toml::{Entry, Flaw, Table};
 use crate::units::ByteCount;
-use crate::workload::{Access, FileClass, FileClassId, FileSet, TaskId, Until, Workload};
+use crate::workload::{FileClass, FileClassId, FileSet, TaskId, Until, Workload};
 
 /// When the parts of a family are deleted.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,25 +19,25 @@ pub(super) enum Freed {
     Stage(usize),
 }
 
-struct Family<'d> {
-    name: &'d str,
+pub(super) struct Family<'d> {
+    pub(super) name: &'d str,
     class: FileClassId,
-    bytes: ByteCount,
+    pub(super) bytes: ByteCount,
     count: u64,
     per: Option<Entry<'d>>,
     freed: Option<Entry<'d>>,
     /// The stage whose jobs it is cut for.
-    stage: Option<usize>,
+    pub(super) stage: Option<usize>,
     /// When its parts go.
     until: Freed,
     /// Its first set, and where each part ends, from 0 to 1.
-    first: usize,
-    ends: Vec<f64>,
+    pub(super) first: usize,
+    pub(super) ends: Vec<f64>,
 }
 
 /// All families.
 pub(super) struct Families<'d> {
-    all: Vec<Family<'d>>,
+    pub(super) all: Vec<Family<'d>>,
     /// For each stage the task that joins it, and its first job.
     pub(super) joins: Vec<TaskId>,
     firsts: Vec<u32>,
@@ -146,56 +144,6 @@ impl<'d> Families<'d> {
                     _ => Until::End,
                 };
             }
-        }
-        Ok(())
-    }
-
-    /// The accesses of one job: to its own part where the family is cut for its stage, else to
-    /// each part that its share of the row covers.
-    pub(super) fn touch(
-        &self,
-        used: &Used<'_>,
-        (stage, job): (usize, usize),
-        (from, to): (f64, f64),
-        length: f64,
-        accesses: &mut Vec<Access>,
-    ) -> Result<(), Flaw> {
-        let known: Vec<&str> = self.all.iter().map(|family| family.name).collect();
-        let Some(family) = self.all.iter().find(|family| family.name == used.files.key) else {
-            return Err(used.files.unknown_key("family of files", &known));
-        };
-        let share = family.bytes.get() as f64 * (to - from);
-        let much = |much: Much| match much {
-            Much::Times(times) => share * times,
-            Much::Bytes(bytes) => bytes.get() as f64,
-        };
-        let (read, write) = (much(used.read), much(used.write));
-        let mut add = |part: usize, share: f64| {
-            let (read, written) = (
-                ByteCount((read * share).round() as u64),
-                ByteCount((write * share).round() as u64),
-            );
-            let mut ops: Vec<(OpKey, f64)> =
-                used.ops.iter().map(|(key, count)| (*key, count * length * share)).collect();
-            for (op, bytes) in [(Op::Read, read), (Op::Write, written)] {
-                if bytes > ByteCount::ZERO {
-                    let count = bytes.get() as f64 / used.block.get() as f64;
-                    ops.push((OpKey::data(op, used.block.get(), used.pattern), count.max(1.0)));
-                }
-            }
-            accesses.push(Access { files: set(family.first + part), ops, read, written });
-        };
-        if family.stage == Some(stage) {
-            add(job, 1.0);
-            return Ok(());
-        }
-        let mut part = family.ends.partition_point(|end| *end <= from);
-        let mut at = from;
-        while part < family.ends.len() && (at < to || part == 0) {
-            let end = family.ends[part].min(to);
-            add(part, if to > from { (end - at) / (to - from) } else { 1.0 });
-            at = end;
-            part += 1;
         }
         Ok(())
     }

@@ -50,7 +50,7 @@ pub(super) struct Used<'d> {
     /// Bytes that one read or write moves, and whether one goes on where the last one ended.
     pub(super) block: ByteCount,
     pub(super) pattern: Pattern,
-    /// Other operations of a job of mean length.
+    /// Other operations, of the job that times are of.
     pub(super) ops: Vec<(OpKey, f64)>,
 }
 

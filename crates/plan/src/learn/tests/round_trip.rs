@@ -4,11 +4,11 @@ use forebay_model::{Fact, GivenTask, Header, Io, OpCount, Open, Ops, Origin, Run
 use std::collections::BTreeSet;
 
 /// Numbers that a seed gives.
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
     /// From 0 to below `sides`.
-    fn roll(&mut self, sides: u64) -> u64 {
+    pub(super) fn roll(&mut self, sides: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
@@ -16,7 +16,7 @@ impl Dice {
 }
 
 /// A task as it was meant: what it reads (by the writer's number), computes, and writes.
-struct Meant {
+pub(super) struct Meant {
     reads: BTreeSet<usize>,
     compute: f64,
     opens: u64,
@@ -27,7 +27,7 @@ struct Meant {
 const PRICE: f64 = 0.01;
 
 /// Work on one slot for each task: each starts when all that it reads is there.
-fn meant(dice: &mut Dice) -> Vec<Meant> {
+pub(super) fn meant(dice: &mut Dice) -> Vec<Meant> {
     let mut all: Vec<Meant> = Vec::new();
     for number in 0..2 + dice.roll(30) as usize {
         let mut reads = BTreeSet::new();
@@ -42,7 +42,7 @@ fn meant(dice: &mut Dice) -> Vec<Meant> {
     all
 }
 
-fn written(all: &[Meant], path: &std::path::Path) {
+pub(super) fn written(all: &[Meant], path: &std::path::Path) {
     let header = Header { origin: Origin::Simulated, cpus: Some(64), ..Header::default() };
     let mut facts = vec![
         Fact::Tree(Story::new(vec![]).rows.trees.remove(0)),

@@ -3,8 +3,9 @@
 use std::ffi::CStr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
-use forebay_model::Placement;
+use forebay_model::{Layout, Placement};
 use parking_lot::Mutex;
 use rustix::fs::Statx;
 use rustix::io::Errno;
@@ -52,12 +53,18 @@ impl Native {
                 return tiers.spill(rule, || format!("the packed files take no more: {error}"));
             }
         };
-        let ready = stamp(&work, now, now).and_then(|()| stat_of(work.file.as_fd(), c"")).and_then(
-            |stat| {
+        let apart = rule.layout == Layout::Apart;
+        let begun = match apart {
+            true => pack.make_body(ino, &work),
+            false => Ok(()),
+        };
+        let ready = begun
+            .and_then(|()| stamp(&work, now, now))
+            .and_then(|()| stat_of(work.file.as_fd(), c""))
+            .and_then(|stat| {
                 let file = self.with_room(|| reopen(work.file.as_fd(), backing_flags(flags)))?;
                 Ok((stat, file))
-            },
-        );
+            });
         let (stat, file) = match ready {
             Ok(ready) => ready,
             Err(error) => {
@@ -69,6 +76,7 @@ impl Native {
         };
         let in_use = InUse { work, set_id: 0, begun: true };
         let packed = Packed { in_use: Mutex::new(Some(in_use)), ..Packed::new(ino) };
+        packed.body.store(apart, Relaxed);
         let packed = Arc::new(packed);
         self.touch_dir(dir, up.as_fd());
         let seen = Seen {

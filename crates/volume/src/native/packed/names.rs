@@ -5,10 +5,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use forebay_model::FileId;
-use rustix::fs::{AtFlags, unlinkat};
 use rustix::io::Errno;
 
-use super::Packed;
+use super::{At, Packed};
 use crate::native::folder::Right;
 use crate::native::{Entry, Identity, Native, Node, Result, Seen, stat_of};
 use crate::pack::{DirKey, Found, Pack};
@@ -16,7 +15,7 @@ use crate::pack::{DirKey, Found, Pack};
 impl Native {
     /// The pack, and what it knows a directory by; directories on other file systems have no
     /// packed files.
-    pub(super) fn pack_of(&self, dir: &Node) -> Option<(&Arc<Pack>, DirKey)> {
+    pub(in crate::native) fn pack_of(&self, dir: &Node) -> Option<(&Arc<Pack>, DirKey)> {
         let pack = self.pack()?;
         let Identity { device, inode, born } = dir.identity();
         (device == self.table.device()).then_some((pack, DirKey { inode, born }))
@@ -91,14 +90,8 @@ impl Native {
         let Some(found) = self.packed_name(dir, fd, name) else { return Ok(None) };
         let Some((pack, key)) = self.pack_of(dir) else { return Ok(None) };
         self.check(dir, fd, Right::Change)?;
-        if found.over.is_some_and(|over| is_there(fd, name, over)) {
-            // What a rename was to remove, and did not come to.
-            let _change = self.changing(dir, Some(name));
-            match unlinkat(fd, name, AtFlags::empty()) {
-                Ok(()) | Err(Errno::NOENT) => {}
-                Err(other) => return Err(other),
-            }
-        }
+        // What a rename was to remove, and did not come to; or what was made early.
+        self.unhide(At { dir, fd, name }, &found)?;
         pack.remove(key, name.to_bytes(), pack.now())?;
         let gone = self.lost(&found, dir.id, name);
         self.touch_dir(dir, fd);
@@ -130,6 +123,6 @@ impl Native {
 }
 
 /// Whether a name in place leads to this file.
-pub(super) fn is_there(fd: BorrowedFd<'_>, name: &CStr, key: DirKey) -> bool {
+pub(in crate::native) fn is_there(fd: BorrowedFd<'_>, name: &CStr, key: DirKey) -> bool {
     stat_of(fd, name).is_ok_and(|stat| DirKey::of(&stat) == key)
 }

@@ -98,6 +98,7 @@ impl Native {
                 self.sync_bytes(node)?;
             }
         }
+        self.unhide(from, one)?;
         let (now, over) = (pack.now(), in_place.as_ref().map(DirKey::of));
         pack.rename(
             (dir, from.name.to_bytes()),

@@ -25,6 +25,8 @@ impl Native {
         self.check(to.dir, to.fd, Right::Change)?;
         self.sync_before_naming_packed(one.ino)?;
         self.sync_before_naming_packed(other.ino)?;
+        self.unhide(from, one)?;
+        self.unhide(to, other)?;
         let now = pack.now();
         pack.swap((dir, from.name.to_bytes()), (new, to.name.to_bytes()), now)?;
         let (one, other) = (self.packed_node(one), self.packed_node(other));

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use super::super::disk::{Disk, Ground};
 use super::super::works::Work;
-use super::super::{Result, bytes};
+use super::super::{Result, works};
 use super::story::Dice;
 
 /// What a kernel writes at once, or not.
@@ -87,7 +87,7 @@ impl Doom {
         self.one(to, || ftruncate(&work.file, 0).inspect(|()| holds(0)))?;
         let half = fill.len() / 2;
         for end in [half, fill.len()] {
-            self.one(to, || bytes::works_write(work, &fill[..end]).inspect(|()| holds(end)))?;
+            self.one(to, || works::works_write(work, &fill[..end]).inspect(|()| holds(end)))?;
         }
         Ok(())
     }

@@ -19,8 +19,8 @@ const INTO: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// One body, and all links to it.
-pub(super) struct Group {
-    pub(super) placed: Placed,
+pub(in crate::tiers) struct Group {
+    pub(in crate::tiers) placed: Placed,
     /// Several links of different identity are copies that somebody made outside.
     pub(super) links: Links,
     /// How many names the links have, found or not.
@@ -37,15 +37,21 @@ impl Group {
         self.links.values().flatten()
     }
 
+    /// Its only name.
+    pub(in crate::tiers) fn only(&self) -> Option<&Path> {
+        let mut all = self.paths();
+        all.next().filter(|_| all.next().is_none()).map(PathBuf::as_path)
+    }
+
     pub(super) fn first(&self) -> &Path {
         self.paths().next().map_or(Path::new("."), PathBuf::as_path)
     }
 }
 
 /// What a walk found.
-pub(super) struct Found {
+pub(in crate::tiers) struct Found {
     /// All links of placed files, in the order of their bodies' names.
-    pub(super) groups: Vec<Group>,
+    pub(in crate::tiers) groups: Vec<Group>,
     /// Links that could not be followed.
     pub(super) left: Vec<Left>,
     /// Directories that this user may not read. They matter only if some body has no name.
@@ -53,7 +59,7 @@ pub(super) struct Found {
 }
 
 /// Looks for the links of placed files.
-pub(super) fn links(root: &OwnedFd, tiers: &Tiers) -> Found {
+pub(in crate::tiers) fn links(root: &OwnedFd, tiers: &Tiers) -> Found {
     let device = stat_of(root.as_fd(), c"").map_or(0, |stat| device_of(&stat));
     let (left, closed) = (Vec::new(), Vec::new());
     let mut walk = Walk { tiers, device, groups: BTreeMap::new(), left, closed };

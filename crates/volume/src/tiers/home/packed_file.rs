@@ -13,10 +13,7 @@ use rustix::time::Timespec;
 use super::copy;
 use super::packed::Name;
 use crate::native::{proc_path, stat_of};
-use crate::pack::{Attr, DirKey, Pack, Time};
-
-/// Where a file has been made, and which one it is.
-type Made<'n> = (&'n OwnedFd, &'n CStr, DirKey);
+use crate::pack::{Attr, DirKey, Found, Pack, Time};
 
 /// Makes a file under all its names.
 ///
@@ -24,11 +21,21 @@ type Made<'n> = (&'n OwnedFd, &'n CStr, DirKey);
 /// EEXIST when somebody has one of them; the file system's.
 pub(super) fn make_all(pack: &Pack, names: &[Name]) -> Result<(), Errno> {
     let Some((first, others)) = names.split_first() else { return Ok(()) };
+    if others.is_empty() && is_early(pack, first) {
+        return Ok(());
+    }
+    let (dir, name) = (&first.place.fd, first.name.as_c_str());
+    // Should this be cut short, the file in place is the one.
+    let announce = |key: DirKey| {
+        let _ = pack.land_on(first.place.key, name.to_bytes(), key);
+        Ok(())
+    };
     // Nearly always nothing has the name; where asking is slow, not to ask is much.
-    let (dir, name, key) = match make(pack, first, false) {
-        Err(Errno::EXIST) => make(pack, first, is_ours(first)?),
+    let made = match make(pack, &first.found, (dir, name), false, announce) {
+        Err(Errno::EXIST) => make(pack, &first.found, (dir, name), is_ours(first)?, announce),
         made => made,
-    }?;
+    };
+    let key = made?;
     for other in others {
         let to = &other.place.fd;
         if is_ours(other)? {
@@ -40,36 +47,54 @@ pub(super) fn make_all(pack: &Pack, names: &[Name]) -> Result<(), Errno> {
     Ok(())
 }
 
+/// Whether it was made while the run lasted, and nobody has changed either since.
+fn is_early(pack: &Pack, name: &Name) -> bool {
+    let early = pack.early(name.found.ino);
+    early.is_some()
+        && early == name.found.over
+        && stat_of(name.place.fd.as_fd(), &name.name)
+            .is_ok_and(|there| early == Some(DirKey::of(&there)) && is_same(name, &there))
+}
+
+fn is_same(name: &Name, there: &Statx) -> bool {
+    let Attr { mtime, size, mode, uid, .. } = name.found.attr;
+    (there.stx_size, Time::of(&there.stx_mtime)) == (size, mtime)
+        && (u32::from(there.stx_mode), there.stx_uid) == (libc::S_IFREG | mode, uid)
+}
+
 /// Whether what has a packed file's name in place is to be replaced: what it hides, or what an
 /// earlier, killed, homecoming made. `false`: nothing has it.
 ///
 /// # Errors
 /// EEXIST: it is somebody's.
 fn is_ours(name: &Name) -> Result<bool, Errno> {
-    let Attr { mtime, size, mode, uid, .. } = name.found.attr;
     let there = match stat_of(name.place.fd.as_fd(), &name.name) {
         Ok(there) => there,
         Err(Errno::NOENT) => return Ok(false),
         Err(other) => return Err(other),
     };
-    let same = (there.stx_size, Time::of(&there.stx_mtime)) == (size, mtime)
-        && (u32::from(there.stx_mode), there.stx_uid) == (libc::S_IFREG | mode, uid);
-    match same || name.found.over == Some(DirKey::of(&there)) {
+    match is_same(name, &there) || name.found.over == Some(DirKey::of(&there)) {
         true => Ok(true),
         false => Err(Errno::EXIST),
     }
 }
 
-/// Makes the file under its name, over whatever has that name.
+/// Makes the file under its name, over whatever has that name if `replace`. `announce` is told which
+/// one it is just before it gets the name; what that gives is held until it has.
 ///
 /// # Errors
 /// EEXIST when something has the name that is not to be replaced; the file system's.
-fn make<'n>(pack: &Pack, of: &'n Name, replace: bool) -> Result<Made<'n>, Errno> {
-    let dir = &of.place.fd;
+pub(crate) fn make<T>(
+    pack: &Pack,
+    found: &Found,
+    (dir, name): (&OwnedFd, &CStr),
+    replace: bool,
+    announce: impl FnOnce(DirKey) -> Result<T, Errno>,
+) -> Result<DirKey, Errno> {
     // Nobody reaches what has no name; else it is the owner's alone until it is whole.
-    let (mode, closed) = (Mode::from_raw_mode(of.found.attr.mode & 0o777), Mode::RUSR | Mode::WUSR);
+    let (mode, closed) = (Mode::from_raw_mode(found.attr.mode & 0o777), Mode::RUSR | Mode::WUSR);
     let passing =
-        CString::new(format!(".forebay.packed.{:x}", of.found.ino)).expect("digits hold no NUL");
+        CString::new(format!(".forebay.packed.{:x}", found.ino)).expect("digits hold no NUL");
     let nameless = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
     let (file, named) = match openat(dir, c".", nameless, mode) {
         Ok(file) => (file, false),
@@ -82,22 +107,21 @@ fn make<'n>(pack: &Pack, of: &'n Name, replace: bool) -> Result<Made<'n>, Errno>
         Err(other) => return Err(other),
     };
     let done = stat_of(file.as_fd(), c"").and_then(|new| {
-        fill(pack, of, &file, &new)?;
-        // Should this be cut short, the file in place is the one.
+        fill(pack, found, &file, &new)?;
         let made = DirKey::of(&new);
-        let _ = pack.land_on(of.place.key, of.name.to_bytes(), made);
-        name_it(&file, named, &passing, of, replace).map(|()| made)
+        let _held = announce(made)?;
+        name_it(&file, named, &passing, (dir, name), replace).map(|()| made)
     });
     if done.is_err() {
         let _ = unlinkat(dir, &passing, AtFlags::empty());
     }
-    done.map(|made| (dir, of.name.as_c_str(), made))
+    done
 }
 
 /// Bytes and attributes of a file that is new.
-fn fill(pack: &Pack, of: &Name, file: &OwnedFd, new: &Statx) -> Result<(), Errno> {
-    let Attr { mode, uid, gid, atime, mtime, .. } = of.found.attr;
-    bytes(pack, of.found.ino, file)?;
+fn fill(pack: &Pack, found: &Found, file: &OwnedFd, new: &Statx) -> Result<(), Errno> {
+    let Attr { mode, uid, gid, atime, mtime, .. } = found.attr;
+    bytes(pack, found.ino, file)?;
     if (new.stx_uid, new.stx_gid) != (uid, gid) {
         fchown(file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?;
     }
@@ -121,22 +145,21 @@ fn name_it(
     file: &OwnedFd,
     named: bool,
     passing: &CStr,
-    of: &Name,
+    (dir, name): (&OwnedFd, &CStr),
     replace: bool,
 ) -> Result<(), Errno> {
-    let dir = &of.place.fd;
     if named && replace {
-        return renameat(dir, passing, dir, &of.name);
+        return renameat(dir, passing, dir, name);
     }
     if named {
-        return renameat_with(dir, passing, dir, &of.name, RenameFlags::NOREPLACE);
+        return renameat_with(dir, passing, dir, name, RenameFlags::NOREPLACE);
     }
     let follow = AtFlags::SYMLINK_FOLLOW;
-    match linkat(CWD, proc_path(file.as_fd()), dir, &of.name, follow) {
+    match linkat(CWD, proc_path(file.as_fd()), dir, name, follow) {
         Err(Errno::EXIST) if replace => {
             let _ = unlinkat(dir, passing, AtFlags::empty());
             linkat(CWD, proc_path(file.as_fd()), dir, passing, follow)?;
-            renameat(dir, passing, dir, &of.name)
+            renameat(dir, passing, dir, name)
         }
         other => other,
     }

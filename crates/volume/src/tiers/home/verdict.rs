@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use forebay_model::{After, Home, Layout, Placement};
+use forebay_model::{After, Home, Placement};
 
 use super::super::{Maker, Tiers};
 use super::find::Group;
@@ -34,7 +34,7 @@ pub(super) fn after_packed(
 ) -> After {
     let of = |path: PathBuf| match tiers.rule_of(path.as_os_str().as_bytes(), || Maker::Packed(ino))
     {
-        Some(rule) if rule.layout == Layout::Packed => of_rule(rule, succeeded),
+        Some(rule) if rule.layout.is_packed() => of_rule(rule, succeeded),
         Some(_) => After::Restore,
         None => After::Keep,
     };

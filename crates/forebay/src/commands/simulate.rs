@@ -1,0 +1,148 @@
+//! `forebay simulate`: what a run would come to, without running it.
+
+mod keep;
+
+use crate::exit::Stop;
+use crate::scenario::{Changes, Scenario};
+use forebay_model::{ByteCount, Seconds, Study};
+use forebay_plan::{Outcome, Scene, TierOutcome, simulate};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Options of `forebay simulate`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: forebay simulate studies/genomon-corun --pipelines 3")]
+pub(crate) struct Args {
+    /// A study's folder, or a workload file
+    what: PathBuf,
+    #[command(flatten)]
+    changes: Changes,
+    /// Where chance comes from: the same seed, the same run
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Write the simulated run, for `forebay summary` and all that reads runs
+    #[arg(short, long, value_name = "RUN")]
+    output: Option<PathBuf>,
+    /// Print JSON on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+pub(crate) struct Simulated {
+    workload: String,
+    pub(crate) makespan_s: f64,
+    pub(crate) samples_per_hour: f64,
+    /// Slots with a task, as a share of all from start to end.
+    pub(crate) utilisation: f64,
+    /// Share of the tasks' time that they waited for storage.
+    waited_share: f64,
+    /// `null`: no price sheet was given.
+    cost_usd: Option<f64>,
+    pub(crate) tiers: BTreeMap<String, TierOutcome>,
+    tasks: usize,
+    pipelines: u32,
+    policy: &'static str,
+    stagger_s: f64,
+    nodes: u32,
+    seed: u64,
+    fitted_parameters: u32,
+    /// What the prediction rests on that nobody measured.
+    doubts: Vec<String>,
+}
+
+impl Simulated {
+    pub(crate) fn of(scenario: &Scenario, outcome: &Outcome, seed: u64) -> Self {
+        let choice = &scenario.choice;
+        let hours = outcome.makespan.get() / 3600.0;
+        let sum = |of: fn(&forebay_plan::TaskOutcome) -> Seconds| -> f64 {
+            outcome.tasks.iter().map(|task| of(task).get()).sum()
+        };
+        let busy = sum(|task| task.ended - task.started);
+        let or_none = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        Self {
+            workload: scenario.workload.name.clone(),
+            makespan_s: outcome.makespan.get(),
+            samples_per_hour: or_none(f64::from(choice.pipelines), hours),
+            utilisation: outcome.utilisation,
+            waited_share: or_none(sum(|task| task.waited), busy),
+            cost_usd: None,
+            tiers: outcome.tiers.iter().map(|(id, tier)| (id.to_string(), *tier)).collect(),
+            tasks: outcome.tasks.len(),
+            pipelines: choice.pipelines,
+            policy: choice.policy.0,
+            stagger_s: choice.stagger.get(),
+            nodes: choice.nodes,
+            seed,
+            fitted_parameters: scenario.study.as_ref().map_or(0, Study::parameters),
+            doubts: scenario.workload.doubts.iter().map(|doubt| doubt.what.clone()).collect(),
+        }
+    }
+
+    fn words(&self) -> String {
+        let mut out = String::new();
+        let time = Seconds(self.makespan_s);
+        let _ = writeln!(out, "{}: {time} (simulated)", self.workload);
+        let _ = writeln!(
+            out,
+            "  {} tasks of {} pipelines on {} nodes, policy {}: {:.2} samples an hour, {:.1} % of \
+             slots busy, {:.1} % of task time waiting for storage",
+            self.tasks,
+            self.pipelines,
+            self.nodes,
+            self.policy,
+            self.samples_per_hour,
+            self.utilisation * 100.0,
+            self.waited_share * 100.0
+        );
+        let _ = writeln!(
+            out,
+            "  {:<16} {:>10} {:>10} {:>15}",
+            "tier", "read", "written", "peak per node"
+        );
+        for (name, tier) in &self.tiers {
+            let peak = ByteCount(tier.peak_bytes_per_node as u64).to_string();
+            let (read, written) = (tier.read_bytes.to_string(), tier.written_bytes.to_string());
+            let _ = writeln!(out, "  {name:<16} {read:>10} {written:>10} {peak:>15}");
+        }
+        if self.fitted_parameters > 0 {
+            let _ = writeln!(out, "  {} parameters were fitted", self.fitted_parameters);
+        }
+        for doubt in &self.doubts {
+            let _ = writeln!(out, "  not measured: {doubt}");
+        }
+        out
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+    let scenario = Scenario::read(&args.what, &args.changes)?;
+    let outcome = outcome(&scenario, args.seed)?;
+    if let Some(path) = &args.output {
+        let scene = scene(&scenario)?;
+        keep::keep(path, &scene, &scenario.choice, &outcome, args.seed)?;
+    }
+    let simulated = Simulated::of(&scenario, &outcome, args.seed);
+    if args.json {
+        println!("{}", serde_json::to_string(&simulated).expect("an outcome is plain data"));
+    } else {
+        print!("{}", simulated.words());
+    }
+    Ok(0)
+}
+
+fn scene(scenario: &Scenario) -> Result<Scene<'_>, Stop> {
+    Scene::new(&scenario.site, &scenario.workload).map_err(cannot)
+}
+
+/// Simulates it.
+pub(crate) fn outcome(scenario: &Scenario, seed: u64) -> Result<Outcome, Stop> {
+    simulate(&scene(scenario)?, &scenario.choice, seed).map_err(cannot)
+}
+
+fn cannot(why: forebay_plan::NotPossible) -> Stop {
+    Stop::new(1, why.to_string(), "change the site, the rules or the options, and try again")
+}

@@ -1,0 +1,163 @@
+//! What is to be simulated, from files: a study's folder, or a workload with a site and rules.
+
+use crate::exit::Stop;
+use forebay_model::{Flaw, Rules, Seconds, Site, Study, TierId, Workload};
+use forebay_plan::{Choice, POLICIES, Policy, PolicyId, choice};
+use std::path::{Path, PathBuf};
+
+/// A workload on a site, and how it is run.
+#[derive(Debug)]
+pub(crate) struct Scenario {
+    pub(crate) site: Site,
+    pub(crate) workload: Workload,
+    pub(crate) choice: Choice,
+    /// The study that it is of.
+    pub(crate) study: Option<Study>,
+}
+
+/// What differs from what the files say.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct Changes {
+    /// The site: tiers with their profiles, and nodes
+    #[arg(long, value_name = "FILE")]
+    pub(crate) site: Option<PathBuf>,
+    /// Where files live
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rules: Option<PathBuf>,
+    /// The tier where the project's directory is
+    #[arg(long, value_name = "TIER")]
+    pub(crate) project: Option<String>,
+    /// Which waiting task gets a free slot: fifo, low-priority, capacity, reserve or backfill
+    #[arg(long)]
+    pub(crate) policy: Option<String>,
+    /// A kind of task that the policy lets wait for all others (may be given several times)
+    #[arg(long, value_name = "TASK")]
+    pub(crate) low: Vec<String>,
+    /// How many times the workload runs at once
+    #[arg(long, value_name = "N")]
+    pub(crate) pipelines: Option<u32>,
+    /// From the start of one to that of the next, such as 5m
+    #[arg(long, value_name = "TIME")]
+    pub(crate) stagger: Option<Seconds>,
+    /// Nodes that are used
+    #[arg(long, value_name = "N")]
+    pub(crate) nodes: Option<u32>,
+}
+
+const NEXT: &str = "FORMATS.md describes sites, rules, workloads and studies";
+
+fn stop(message: impl ToString) -> Stop {
+    Stop::new(1, message.to_string(), NEXT)
+}
+
+fn text(path: &Path) -> Result<String, Stop> {
+    let read = std::fs::read(path)
+        .map_err(|error| stop(format!("cannot read {}: {error}", path.display())))?;
+    if read.starts_with(b"SQLite format 3\0") {
+        let why = "a run file tells what happened, not what there is to do";
+        return Err(Stop::new(
+            1,
+            format!("{}: {why}", path.display()),
+            "give a workload, or a study's folder",
+        ));
+    }
+    String::from_utf8(read).map_err(|_| stop(format!("{} is no text", path.display())))
+}
+
+fn site(path: &Path) -> Result<Site, Stop> {
+    let variable = |name: &str| std::env::var(name).ok();
+    Site::parse(&text(path)?, &path.display().to_string(), &variable).map_err(flaw)
+}
+
+fn flaw(flaw: Flaw) -> Stop {
+    stop(flaw)
+}
+
+impl Scenario {
+    /// Reads what is at `path`, with changes.
+    pub(crate) fn read(path: &Path, changes: &Changes) -> Result<Self, Stop> {
+        let folder = path.is_dir().then(|| path.to_owned());
+        let study = match &folder {
+            None => None,
+            Some(folder) => {
+                let file = folder.join("study.toml");
+                let study = Study::parse(&text(&file)?, &file.display().to_string());
+                Some(study.map_err(flaw)?)
+            }
+        };
+        let in_folder = |name: &str| folder.as_ref().map(|folder| folder.join(name));
+        let file = in_folder("workload.toml").unwrap_or_else(|| path.to_owned());
+        let workload = Workload::parse(&text(&file)?, &file.display().to_string()).map_err(flaw)?;
+        let Some(file) = changes.site.clone().or_else(|| in_folder("site.toml")) else {
+            return Err(stop("a workload is simulated on a site: name one with --site"));
+        };
+        let site = site(&file)?;
+        let named = study.as_ref().and_then(|study| study.rules.as_deref()).and_then(in_folder);
+        let rules = match changes.rules.clone().or(named) {
+            None => Rules::none(),
+            Some(file) => {
+                Rules::parse(&text(&file)?, &file.display().to_string(), &site).map_err(flaw)?
+            }
+        };
+        let project = project(&site, changes, study.as_ref())?;
+        let Some(mut choice) = Choice::plain(&site, &workload, project) else {
+            return Err(stop("the site file has no table [nodes]"));
+        };
+        choice.placements = choice::placements(&rules, &workload);
+        let mut scenario = Self { site, workload, choice, study };
+        if let Some(study) = scenario.study.clone() {
+            scenario.choice.policy = policy(&study.policy)?;
+            scenario.choice.stagger = study.stagger;
+            scenario.choice.pipelines = study.pipelines;
+            scenario.low(&study.low)?;
+        }
+        scenario.change(changes)?;
+        Ok(scenario)
+    }
+
+    fn change(&mut self, changes: &Changes) -> Result<(), Stop> {
+        if let Some(name) = &changes.policy {
+            self.choice.policy = policy(name)?;
+        }
+        if !changes.low.is_empty() {
+            self.low(&changes.low)?;
+        }
+        self.choice.pipelines = changes.pipelines.unwrap_or(self.choice.pipelines);
+        self.choice.stagger = changes.stagger.unwrap_or(self.choice.stagger);
+        self.choice.nodes = changes.nodes.unwrap_or(self.choice.nodes);
+        Ok(())
+    }
+
+    fn low(&mut self, names: &[String]) -> Result<(), Stop> {
+        let kinds = &self.workload.kinds;
+        let find = |name: &String| {
+            let place = kinds.iter().position(|kind| kind.name == *name);
+            let place = place.map(|place| forebay_model::workload::TaskKindId(place as u32));
+            place.ok_or_else(|| stop(format!("the workload has no task {name:?}")))
+        };
+        self.choice.low = names.iter().map(find).collect::<Result<_, _>>()?;
+        Ok(())
+    }
+}
+
+/// The policy of this name.
+fn policy(name: &str) -> Result<PolicyId, Stop> {
+    Policy::named(name).map(Policy::id).ok_or_else(|| {
+        let all = POLICIES.iter().map(|policy| format!("{}: {}", policy.name, policy.about));
+        let all: Vec<String> = all.collect();
+        Stop::new(2, format!("there is no policy {name:?}"), all.join("; "))
+    })
+}
+
+/// Where the project is: as asked, as the study says, or the only tier.
+fn project(site: &Site, changes: &Changes, study: Option<&Study>) -> Result<TierId, Stop> {
+    if let Some(name) = changes.project.as_ref().or(study.map(|study| &study.project)) {
+        return Ok(TierId(name.clone()));
+    }
+    let whole: Vec<&TierId> =
+        site.tiers().filter(|tier| tier.pool_of.is_none()).map(|tier| &tier.id).collect();
+    match whole[..] {
+        [only] => Ok(only.clone()),
+        _ => Err(stop("the site has several tiers: say with --project on which the project is")),
+    }
+}

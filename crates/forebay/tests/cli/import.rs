@@ -1,0 +1,48 @@
+//! Years of traces lie in projects. If an import lies or leaves halves behind, plans are made of
+//! them.
+
+use std::process::Command;
+
+use crate::place::{FOREBAY, done};
+
+const TRACE: &str = include_str!("../../../plan/src/import/samples/nextflow.txt");
+const JOBS: &str = include_str!("../../../plan/src/import/samples/jobcomp.txt");
+
+fn import(directory: &std::path::Path, words: &[&str]) -> Command {
+    let mut command = Command::new(FOREBAY);
+    command.current_dir(directory).arg("import").args(words);
+    command
+}
+
+#[test]
+fn records_become_a_run_that_is_shown_like_any_other() {
+    let place = tempfile::tempdir().expect("a directory");
+    std::fs::write(place.path().join("trace.txt"), TRACE).expect("written");
+    let words = ["nextflow", "trace.txt", "-o", "a.run"];
+    done(&mut import(place.path(), &words)).code(0).says("7 tasks imported; the run is in a.run");
+    let mut summary = Command::new(FOREBAY);
+    let shown = done(summary.current_dir(place.path()).args(["summary", "a.run"]));
+    let text = shown.code(0).text();
+    assert!(text.contains("imported") && text.contains("COUNT"), "{text}");
+    let row = text.lines().find(|line| line.starts_with("JOIN")).expect("a row");
+    // Its reads are known at most; nobody saw whether it waited.
+    assert!(row.contains(" - ") && row.contains("≤92.3 KiB"), "{row}");
+    // It is not written over.
+    done(&mut import(place.path(), &words)).code(1).says("a.run is there already");
+    let left: Vec<_> = std::fs::read_dir(place.path()).expect("listed").flatten().collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+}
+
+#[test]
+fn what_is_no_record_is_refused_by_file_and_line() {
+    let place = tempfile::tempdir().expect("a directory");
+    std::fs::write(place.path().join("jobs"), JOBS.replacen("StartTime=2", "StartTime=x", 1))
+        .expect("written");
+    let mut slurm = import(place.path(), &["slurm", "jobs", "-o", "a.run"]);
+    done(&mut slurm).code(1).says("jobs:1: StartTime is");
+    let mut none = import(place.path(), &["nextflow", "jobs", "-o", "a.run"]);
+    done(&mut none).code(1).says("jobs:1: it is not a trace of Nextflow").says("reads trace.txt");
+    let mut empty = import(place.path(), &["snakemake", ".", "-o", "a.run"]);
+    done(&mut empty).code(1).says("has none of the records");
+    assert!(!place.path().join("a.run").exists());
+}

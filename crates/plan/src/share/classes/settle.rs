@@ -1,0 +1,44 @@
+//! What each lane adds to a byte or an operation, so that none is asked for more than it has.
+
+use super::Classes;
+use super::lane::Lane;
+
+impl Classes {
+    /// Works out what each lane adds, until no lane is asked for more than it has.
+    pub(super) fn settle(&mut self, now: f64) {
+        self.changed = false;
+        for (number, lane) in self.lanes.iter_mut().enumerate() {
+            let (fill, streams) = self.growth[self.storage[number]];
+            let others = f64::from(self.streams[self.storage[number]].saturating_sub(1));
+            lane.left = 1.0 / (1.0 + fill + streams * others);
+        }
+        if self.lanes.iter().all(Lane::is_idle) {
+            return;
+        }
+        // One lane after the other, each with what the others add: what they add together has one
+        // answer, and this comes nearer to it with each round.
+        for _ in 0..100 {
+            let mut moved = false;
+            for number in 0..self.lanes.len() {
+                let Some(extra) = self.lanes[number].wanted(&self.classes) else { continue };
+                let step = extra - self.lanes[number].extra;
+                self.lanes[number].extra = extra;
+                for (shape, amount) in &self.lanes[number].members {
+                    let class = &mut self.classes[*shape as usize];
+                    class.pass(now);
+                    class.moved = true;
+                    moved |= (amount * step).abs() > 1e-9 * class.stretch;
+                    class.stretch = (class.stretch + amount * step).max(1.0);
+                }
+            }
+            if !moved {
+                break;
+            }
+        }
+        for shape in &self.active {
+            if self.classes[*shape as usize].moved {
+                self.classes[*shape as usize].look_ahead();
+            }
+        }
+    }
+}

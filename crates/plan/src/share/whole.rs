@@ -1,0 +1,103 @@
+//! The engine that judges: every node's link to a storage and every server of it is a lane of its
+//! own, every flow is at its own node's link and at the servers that its file is spread over.
+//!
+//! It shares by the same rule as the engine for searching, which takes links and servers for evenly
+//! loaded; how far that is wrong is what this one shows. It is slower by the number of lanes.
+
+use super::classes::Classes;
+use super::{Flows, ShapeId, Shapes};
+use crate::scene::{LANES, Limit};
+
+/// Where the parts of a lane are among all.
+#[derive(Clone, Copy, Debug)]
+struct Parts {
+    /// The link of the first node, if links have a limit.
+    links: Option<usize>,
+    /// The first server, if there is a limit for all.
+    servers: Option<usize>,
+    limit: Limit,
+}
+
+/// The engine.
+#[derive(Clone, Debug)]
+pub(crate) struct Whole {
+    inner: Classes,
+    /// Shapes over the parts.
+    shapes: Shapes,
+    parts: Vec<Parts>,
+    asks: Vec<f64>,
+    limited: Vec<bool>,
+    /// Where files begin on the servers: each flow's one further on.
+    turn: u32,
+}
+
+impl Flows for Whole {
+    fn new(limits: Vec<Limit>, nodes: u32) -> Self {
+        let (mut parts, mut lanes, mut storage) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, limit) in limits.into_iter().enumerate() {
+            let part = |total| Limit { total, node: f64::INFINITY, servers: 1, spread: 1 };
+            let mut add = |count: u32, each: f64| {
+                let first = lanes.len();
+                lanes.extend((0..count).map(|_| part(each)));
+                storage.extend((0..count).map(|_| number / LANES));
+                each.is_finite().then_some(first)
+            };
+            let links = add(if limit.node.is_finite() { nodes } else { 0 }, limit.node);
+            // One lane at least, so that each storage has its place.
+            let servers = add(limit.servers, limit.total / f64::from(limit.servers));
+            parts.push(Parts { links, servers, limit });
+        }
+        Self {
+            asks: vec![0.0; lanes.len()],
+            limited: lanes.iter().map(|limit| limit.total.is_finite()).collect(),
+            inner: Classes::over(lanes, storage, nodes),
+            shapes: Shapes::exact(),
+            parts,
+            turn: 0,
+        }
+    }
+
+    fn contend(&mut self, storage: usize, fill: f64, streams: f64) {
+        self.inner.contend(storage, fill, streams);
+    }
+
+    fn start(
+        &mut self,
+        now: f64,
+        flow: u32,
+        node: u32,
+        shape: ShapeId,
+        alone: f64,
+        shapes: &Shapes,
+    ) {
+        self.asks.fill(0.0);
+        for (lane, amount) in shapes.asks(shape) {
+            let parts = self.parts[*lane as usize];
+            if let Some(first) = parts.links {
+                self.asks[first + node as usize] += amount;
+            }
+            if let Some(first) = parts.servers {
+                let (servers, spread) = (parts.limit.servers, parts.limit.spread);
+                for stripe in 0..spread {
+                    let server = (self.turn + stripe) % servers;
+                    self.asks[first + server as usize] += amount / f64::from(spread);
+                }
+            }
+        }
+        self.turn = self.turn.wrapping_add(1) % (1 << 20);
+        let own = self.shapes.of(1.0, &self.asks, &self.limited);
+        self.inner.start(now, flow, node, own, alone, &self.shapes);
+    }
+
+    fn stop(&mut self, now: f64, flow: u32, _: &Shapes) {
+        self.inner.stop(now, flow, &self.shapes);
+    }
+
+    fn next(&mut self, now: f64, _: &Shapes) -> f64 {
+        self.inner.next(now, &self.shapes)
+    }
+
+    fn done(&mut self, now: f64, flows: &mut Vec<u32>, _: &Shapes) {
+        self.inner.done(now, flows, &self.shapes);
+    }
+}

@@ -1,0 +1,122 @@
+//! All that a simulation holds while it goes on, how it begins, and what it comes to.
+
+use super::copies::Copies;
+use super::room::Room;
+use super::space::Used;
+use super::waiting::Waiting;
+use super::{Held, Running, StepWork, Watch};
+use crate::choice::Choice;
+use crate::outcome::{Outcome, TaskOutcome, TierOutcome};
+use crate::policies::Policy;
+use crate::scene::{Cost, Homes, Lanes, Scene};
+use crate::share::{Flows, Shapes};
+use forebay_model::{ByteCount, Seconds};
+
+/// A simulation that goes on.
+pub(super) struct Sim<'a, 's, F, W> {
+    pub(super) scene: &'a Scene<'s>,
+    pub(super) choice: &'a Choice,
+    pub(super) homes: Homes,
+    pub(super) policy: &'static Policy,
+    pub(super) watch: &'a mut W,
+    pub(super) now: f64,
+    pub(super) lanes: Lanes,
+    pub(super) flows: F,
+    pub(super) shapes: Shapes,
+    pub(super) works: Vec<StepWork>,
+    pub(super) cost: Cost,
+    pub(super) room: Room,
+    pub(super) waiting: Waiting,
+    pub(super) used: Vec<Used>,
+    pub(super) held: Vec<Held>,
+    pub(super) spilled: bool,
+    /// What a pipeline sets apart on each tier, for policies that do, and how many have.
+    pub(super) reserve: Vec<u64>,
+    pub(super) admitted: Vec<bool>,
+    /// For how many tasks each task of each pipeline still waits.
+    pub(super) left: Vec<u32>,
+    pub(super) undone: usize,
+    pub(super) done: Vec<bool>,
+    pub(super) copies: Copies,
+    /// When the first pipeline begins: copies that are made before take their time.
+    pub(super) begin: f64,
+    pub(super) running: Vec<Running>,
+    pub(super) spare: Vec<u32>,
+    pub(super) tasks: Vec<TaskOutcome>,
+    pub(super) tiers: Vec<TierOutcome>,
+}
+
+impl<'a, 's, F: Flows, W: Watch> Sim<'a, 's, F, W> {
+    pub(super) fn new(
+        scene: &'a Scene<'s>,
+        choice: &'a Choice,
+        homes: Homes,
+        policy: &'static Policy,
+        watch: &'a mut W,
+    ) -> Self {
+        let pipelines = choice.pipelines as usize;
+        let (tasks, sets) = (scene.workload.tasks.len(), scene.workload.files.len());
+        let mut low = vec![false; scene.workload.kinds.len()];
+        for kind in &choice.low {
+            if let Some(low) = low.get_mut(kind.index()) {
+                *low = true;
+            }
+        }
+        let limits = scene.storages.iter().flat_map(|storage| storage.limits()).collect();
+        let mut sim = Self {
+            lanes: Lanes::of(scene),
+            flows: F::new(limits, choice.nodes),
+            shapes: Shapes::new(),
+            works: Vec::new(),
+            cost: Cost::new(scene),
+            room: Room::new(scene.nodes, choice.nodes, choice.slots),
+            waiting: Waiting::new(low, tasks as u32),
+            used: Used::all(scene, &homes, choice.nodes),
+            held: vec![Held::default(); sets * pipelines],
+            spilled: false,
+            reserve: Vec::new(),
+            admitted: vec![false; pipelines],
+            left: Vec::with_capacity(tasks * pipelines),
+            undone: tasks * pipelines,
+            done: vec![false; tasks * pipelines],
+            copies: Copies::default(),
+            begin: 0.0,
+            running: Vec::new(),
+            spare: Vec::new(),
+            tasks: Vec::with_capacity(tasks * pipelines),
+            tiers: vec![TierOutcome::default(); scene.tiers.len()],
+            now: 0.0,
+            scene,
+            choice,
+            homes,
+            policy,
+            watch,
+        };
+        for _ in 0..pipelines {
+            sim.left.extend_from_slice(&scene.waits);
+        }
+        sim.price_all();
+        sim.hold_inputs();
+        sim.copy_ahead();
+        sim
+    }
+
+    /// What it came to.
+    pub(super) fn outcome(self) -> Outcome {
+        let slots = f64::from(self.choice.nodes) * f64::from(self.choice.slots);
+        let busy: f64 = self.tasks.iter().map(|task| task.ended.get() - task.started.get()).sum();
+        let end = self.tasks.iter().map(|task| task.ended.get()).fold(0.0, f64::max);
+        let rows = self.scene.tiers.iter().zip(self.tiers).zip(&self.used);
+        let tiers = rows.map(|((row, tier), used)| {
+            let peak_bytes_per_node = used.peak_per_node(self.choice.nodes);
+            let peak_bytes = ByteCount(used.peak);
+            (row.id.clone(), TierOutcome { peak_bytes, peak_bytes_per_node, ..tier })
+        });
+        Outcome {
+            makespan: Seconds(end),
+            utilisation: if end > 0.0 { busy / (slots * end) } else { 0.0 },
+            tiers: tiers.collect(),
+            tasks: self.tasks,
+        }
+    }
+}

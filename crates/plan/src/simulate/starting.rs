@@ -1,0 +1,91 @@
+//! Which waiting tasks start, and where: the policy names one, and asks whether it could.
+
+use super::{Running, Sim, Watch};
+use crate::outcome::TaskOutcome;
+use crate::policies::{Admission, Head};
+use crate::scene::NotPossible;
+use crate::share::Flows;
+use crate::simulate::Seen;
+use forebay_model::Seconds;
+use forebay_model::workload::TaskId;
+
+impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
+    /// Starts tasks for as long as the policy names one.
+    pub(super) fn start_all(&mut self) -> Result<(), NotPossible> {
+        while self.room.free > 0 && !self.waiting.heads().is_empty() {
+            let picked = (self.policy.pick)(self.waiting.heads(), &mut |head| self.could(head));
+            let Some(head) = picked else { break };
+            self.start(&head)?;
+        }
+        Ok(())
+    }
+
+    fn could(&self, head: &Head) -> bool {
+        let kind = &self.scene.workload.kinds[head.kind as usize];
+        let Some(node) = self.room.node_for(kind) else { return false };
+        match self.policy.admission {
+            Admission::Any => true,
+            Admission::Peak => {
+                self.waiting.first(head.kind).is_some_and(|waiter| self.has_room(waiter.run, node))
+            }
+            Admission::Pipeline => {
+                self.admitted[head.pipeline as usize] || self.has_room_for_pipeline()
+            }
+        }
+    }
+
+    fn start(&mut self, head: &Head) -> Result<(), NotPossible> {
+        let kind = &self.scene.workload.kinds[head.kind as usize];
+        let Some(node) = self.room.node_for(kind) else { return Ok(()) };
+        let Some(waiter) = self.waiting.take(head.kind) else { return Ok(()) };
+        self.admitted[head.pipeline as usize] = true;
+        self.room.take(node, kind);
+        let (pipeline, task) = self.of(waiter.run);
+        if self.policy.admission == Admission::Peak {
+            self.promise(waiter.run);
+        }
+        let queued = Seconds(self.now - waiter.ready);
+        let task = TaskId(task);
+        self.watch.see(Seconds(self.now), &Seen::Started { pipeline, task, node, queued });
+        let place = self.tasks.len() as u32;
+        self.tasks.push(TaskOutcome {
+            pipeline,
+            task,
+            node,
+            ready: Seconds(waiter.ready),
+            started: Seconds(self.now),
+            ended: Seconds(self.now),
+            waited: Seconds::ZERO,
+        });
+        let running = Running { run: waiter.run, step: 0, node, place, compute: 0.0 };
+        let flow = match self.spare.pop() {
+            Some(flow) => {
+                self.running[flow as usize] = running;
+                flow
+            }
+            None => {
+                self.running.push(running);
+                self.running.len() as u32 - 1
+            }
+        };
+        self.go_on(flow)
+    }
+
+    /// Why some tasks never ran.
+    pub(super) fn stuck(&self) -> NotPossible {
+        let Some(head) = self.waiting.heads().iter().min_by_key(|head| head.turn) else {
+            return NotPossible("tasks wait for each other for ever".to_owned());
+        };
+        let name = &self.scene.workload.kinds[head.kind as usize].name;
+        let why = match self.policy.admission {
+            Admission::Any => "no node can take it".to_owned(),
+            Admission::Peak => {
+                self.waiting.first(head.kind).map_or(String::new(), |waiter| self.lacks(waiter.run))
+            }
+            Admission::Pipeline => {
+                "what its pipeline holds at once does not fit on its tiers".to_owned()
+            }
+        };
+        NotPossible(format!("task {name:?} of pipeline {} never starts: {why}", head.pipeline + 1))
+    }
+}

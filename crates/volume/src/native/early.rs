@@ -1,0 +1,163 @@
+//! Packed files that go home while the run lasts: when nobody uses them any more they are made in
+//! place, hidden behind their packed names, which stay the truth. So the end of the run has to make
+//! only those that came or changed last. On storage where each name is a journey, hundreds of them
+//! one after the other take seconds, and one directory takes no two at a time.
+//!
+//! Inside, nothing of it is seen: neither the files nor the times of their directories.
+
+mod names;
+
+use std::ffi::CStr;
+use std::os::fd::AsFd;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use forebay_model::Drain;
+use parking_lot::{Mutex, RwLock};
+
+use super::{Native, Node, Result, boot_nanos};
+use crate::pack::{Found, Time};
+use crate::tiers::{Maker, make_packed};
+
+/// How long nobody must have used a file, in nanoseconds.
+const IDLE: u64 = 2_000_000_000;
+/// Files that are made at the same time.
+const HANDS: usize = 4;
+/// How often it is looked for files.
+const BETWEEN: Duration = Duration::from_millis(100);
+/// Files that wait at most; those that come while so many wait go home in the end.
+const WAITING_MAX: usize = 1 << 16;
+
+/// What goes home early.
+#[derive(Debug, Default)]
+pub(super) struct Early {
+    /// Since when nobody has had it open.
+    waiting: Mutex<std::collections::VecDeque<(u64, Arc<Node>)>>,
+    /// One at a time gives a packed name a file in place, or moves or removes the name.
+    names: names::Stripes,
+    /// The end of the run has begun. Held to read while a file is made.
+    over: RwLock<bool>,
+}
+
+/// Starts what brings files of `native` home early, if any are to go.
+pub(crate) fn start(native: &Arc<Native>) {
+    if !native.tiers().is_some_and(|tiers| tiers.drains_packed()) {
+        return;
+    }
+    for _ in 0..HANDS {
+        let weak = Arc::downgrade(native);
+        let work = move || {
+            crate::creds::set_umask(0);
+            while work(&weak) {}
+        };
+        // Without the thread, files go home in the end.
+        let _ = std::thread::Builder::new().name("forebay-early".into()).spawn(work);
+    }
+}
+
+fn work(native: &Weak<Native>) -> bool {
+    let Some(native) = native.upgrade() else { return false };
+    match native.early.next() {
+        Some(node) => drop(native.go_early(&node)),
+        None => {
+            let over = *native.early.over.read();
+            drop(native);
+            std::thread::sleep(BETWEEN);
+            return !over;
+        }
+    }
+    true
+}
+
+/// A file gets its name as long as this lives.
+struct Hidden<'n>(&'n Node);
+
+impl Drop for Hidden<'_> {
+    fn drop(&mut self) {
+        self.0.folder().end_hidden();
+    }
+}
+
+impl Early {
+    fn next(&self) -> Option<Arc<Node>> {
+        let mut waiting = self.waiting.lock();
+        let now = boot_nanos();
+        let due = |(since, _): &mut (u64, _)| now.saturating_sub(*since) >= IDLE;
+        waiting.pop_front_if(due).map(|(_, node)| node)
+    }
+}
+
+impl Native {
+    fn goes_early(&self) -> bool {
+        self.tiers().is_some_and(|tiers| tiers.drains_packed())
+    }
+
+    /// A file that was written was closed.
+    pub(super) fn may_go_early(&self, node: &Arc<Node>) {
+        if node.packed.get().is_some() && self.goes_early() {
+            let mut waiting = self.early.waiting.lock();
+            if waiting.len() < WAITING_MAX {
+                waiting.push_back((boot_nanos(), Arc::clone(node)));
+            }
+        }
+    }
+
+    /// Nothing more goes early; what is under way is waited for.
+    pub(super) fn end_early(&self) {
+        *self.early.over.write() = true;
+    }
+
+    fn go_early(&self, node: &Arc<Node>) -> Option<()> {
+        let over = self.early.over.read();
+        let (packed, pack, tiers) = (node.packed.get()?, self.pack()?, self.tiers()?);
+        let (parent, name) = node.name().filter(|_| !*over)?;
+        let dir = self.node(parent).ok()?;
+        // Without trust its times could not be told from those that others gave it.
+        self.trust_of(&dir)?;
+        let rule = tiers.rule_of(&self.path_of(node), || Maker::Packed(packed.ino));
+        if !rule.is_some_and(|rule| rule.drain == Drain::Closed) || !pack.begin_early(packed.ino) {
+            return None;
+        }
+        // Whoever opens it to write from here on is noticed; who has it open is, too.
+        let (_, key) = self.pack_of(&dir)?;
+        let is_free = |found: &Found| {
+            found.ino == packed.ino
+                && found.links == 1
+                && (found.over, found.yields, found.lands) == (None, None, None)
+        };
+        let found = pack.find(key, name.to_bytes()).filter(is_free);
+        match found.filter(|_| !packed.is_in_use()) {
+            Some(found) if self.make_early(&dir, &name, &found).is_ok() => Some(()),
+            Some(_) => {
+                pack.unhide(packed.ino, key, name.to_bytes());
+                None
+            }
+            None => {
+                pack.not_early(packed.ino);
+                None
+            }
+        }
+    }
+
+    fn make_early(&self, dir: &Arc<Node>, name: &CStr, found: &Found) -> Result<()> {
+        let (pack, key) = self.pack_of(dir).ok_or(rustix::io::Errno::STALE)?;
+        let fd = self.dir_fd_of(dir)?;
+        let before = self.stat_dir(dir, fd.as_fd())?;
+        if dir.folder().hold(Time::of(&before.stx_mtime)) {
+            self.note_touched(dir);
+        }
+        let mut made = None;
+        let announce = |new| {
+            let held = self.hold_name(dir, name);
+            pack.hide(found.ino, key, name.to_bytes(), new)?;
+            made = Some(new);
+            dir.folder().begin_hidden(name);
+            Ok((held, Hidden(dir)))
+        };
+        let done = make_packed(pack, found, (&fd, name), false, announce).map(drop);
+        if let (Ok(()), Some(new)) = (&done, made) {
+            pack.made_early(found.ino, new);
+        }
+        done
+    }
+}

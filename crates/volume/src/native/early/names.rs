@@ -1,0 +1,72 @@
+//! Who may do something with a packed name, while it may get a file in place that hides behind it.
+
+use std::ffi::CStr;
+use std::hash::{BuildHasher, BuildHasherDefault};
+
+use parking_lot::{Mutex, MutexGuard};
+use rustc_hash::FxHasher;
+use rustix::fs::{AtFlags, unlinkat};
+use rustix::io::Errno;
+
+use crate::native::packed::At;
+use crate::native::{Native, Node, Result, is_there};
+use crate::pack::Found;
+
+/// Names that are apart from each other.
+const STRIPES: usize = 64;
+
+/// One at a time gives a packed name a file in place, or moves or removes the name.
+#[derive(Debug)]
+pub(super) struct Stripes([Mutex<()>; STRIPES]);
+
+impl Default for Stripes {
+    fn default() -> Stripes {
+        Stripes([const { Mutex::new(()) }; STRIPES])
+    }
+}
+
+fn stripe(dir: &Node, name: &CStr) -> usize {
+    let hasher = BuildHasherDefault::<FxHasher>::default();
+    (hasher.hash_one((dir.id, name)) >> 32) as usize % STRIPES
+}
+
+impl Native {
+    /// Holds a name: nothing gets it in place meanwhile.
+    pub(in crate::native) fn hold_name(
+        &self,
+        dir: &Node,
+        name: &CStr,
+    ) -> Option<MutexGuard<'_, ()>> {
+        self.goes_early().then(|| self.early.names.0[stripe(dir, name)].lock())
+    }
+
+    /// Holds two.
+    pub(in crate::native) fn hold_names(
+        &self,
+        (dir, name): (&Node, &CStr),
+        (to, new): (&Node, &CStr),
+    ) -> [Option<MutexGuard<'_, ()>>; 2] {
+        let (one, other) = (stripe(dir, name), stripe(to, new));
+        if !self.goes_early() {
+            return [None, None];
+        }
+        // In one order, so that nobody waits for who waits for them.
+        let first = self.early.names.0[one.min(other)].lock();
+        let second = (one != other).then(|| self.early.names.0[one.max(other)].lock());
+        [Some(first), second]
+    }
+
+    /// Removes what is hidden behind a packed name that is about to lead elsewhere.
+    pub(in crate::native) fn unhide(&self, at: At<'_>, found: &Found) -> Result<()> {
+        let Some(pack) = self.pack() else { return Ok(()) };
+        if found.over.is_some_and(|over| is_there(at.fd, at.name, over)) {
+            pack.not_early(found.ino);
+            let _change = self.changing(at.dir, Some(at.name));
+            match unlinkat(at.fd, at.name, AtFlags::empty()) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(other) => return Err(other),
+            }
+        }
+        Ok(())
+    }
+}

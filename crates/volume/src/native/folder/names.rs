@@ -1,0 +1,92 @@
+//! Which names are not in a directory: all but those that were there when it was listed, and those
+//! that came since.
+
+use std::ffi::CStr;
+use std::hash::{BuildHasher, BuildHasherDefault};
+
+use rustc_hash::{FxHashSet, FxHasher};
+
+use super::{Moment, is_fresh};
+
+/// Questions about absent names that are asked before the names are listed: a listing costs about
+/// as much as that.
+const MISSES: u32 = 3;
+
+/// What is known of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::native) enum Known {
+    Absent,
+    /// It may be there.
+    Open,
+    /// The names are to be listed, which pays now.
+    List,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// The names in place, and when they were listed. Only hashes: two names that share one are
+    /// both taken for there.
+    listed: Option<(Moment, FxHashSet<u64>)>,
+    /// Names that came while they were listed.
+    coming: Option<Vec<u64>>,
+    misses: u32,
+    /// Since when there is no use in listing: too many names, or not allowed.
+    useless: Option<Moment>,
+}
+
+fn hash(name: &[u8]) -> u64 {
+    BuildHasherDefault::<FxHasher>::default().hash_one(name)
+}
+
+impl Names {
+    pub(super) fn none_at(now: Moment) -> Names {
+        Names { listed: Some((now, FxHashSet::default())), ..Names::default() }
+    }
+
+    /// A name may be there from now on.
+    pub(super) fn comes(&mut self, name: &CStr) {
+        let name = hash(name.to_bytes());
+        if let Some((_, names)) = &mut self.listed {
+            names.insert(name);
+        }
+        if let Some(coming) = &mut self.coming {
+            coming.push(name);
+        }
+    }
+
+    pub(super) fn ask(&mut self, name: &CStr, now: Moment, trust: u64) -> Known {
+        match &self.listed {
+            Some((seen, names)) if is_fresh(*seen, now, trust) => {
+                match names.contains(&hash(name.to_bytes())) {
+                    true => Known::Open,
+                    false => Known::Absent,
+                }
+            }
+            _ if self.coming.is_some() => Known::Open,
+            _ if self.useless.is_some_and(|since| is_fresh(since, now, trust)) => Known::Open,
+            _ => {
+                self.misses += 1;
+                if self.misses < MISSES { Known::Open } else { Known::List }
+            }
+        }
+    }
+
+    pub(super) fn begin_listing(&mut self) -> bool {
+        let first = self.coming.is_none();
+        self.coming.get_or_insert_default();
+        first
+    }
+
+    pub(super) fn listed<'n>(
+        &mut self,
+        began: Moment,
+        names: Option<impl Iterator<Item = &'n [u8]>>,
+    ) {
+        let coming = self.coming.take().unwrap_or_default();
+        self.misses = 0;
+        match names {
+            Some(names) => self.listed = Some((began, names.map(hash).chain(coming).collect())),
+            None => self.useless = Some(began),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Times of directories whose packed names changed: set in place a little later, all in one.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, CWD, Statx, Timestamps, utimensat};
+use rustix::time::Timespec;
+
+use crate::native::{Native, Node, boot_nanos, proc_path, stat_of};
+use crate::pack::Time;
+
+/// How long the times of a directory in place may be behind its packed names, in nanoseconds.
+const BEHIND_MAX: u64 = 1_000_000_000;
+
+impl Native {
+    /// A directory changes with its packed names: now, or soon where it is believed for longer.
+    pub(in crate::native) fn touch_dir(&self, dir: &Arc<Node>, fd: BorrowedFd<'_>) {
+        match (self.trust_of(dir), self.pack()) {
+            (Some(_), Some(pack)) => {
+                if dir.folder().touch(pack.now(), boot_nanos()) {
+                    self.note_touched(dir);
+                }
+            }
+            _ => self.set_time(fd, None),
+        }
+    }
+
+    /// The times of a directory are to be set in place, in the end at the latest.
+    pub(in crate::native) fn note_touched(&self, dir: &Arc<Node>) {
+        self.touched.lock().push(Arc::clone(dir));
+    }
+
+    /// Sets the times in place of directories whose packed names changed, if that is some time ago.
+    pub(crate) fn set_times_behind(&self) {
+        let now = boot_nanos();
+        let is_due =
+            |since: Option<u64>| since.is_none_or(|at| now.saturating_sub(at) > BEHIND_MAX);
+        let due: Vec<_> = {
+            let mut touched = self.touched.lock();
+            touched.extract_if(.., |dir| is_due(dir.folder().touched_since())).collect()
+        };
+        due.iter().for_each(|dir| self.set_times(dir));
+    }
+
+    /// The same of all, at once.
+    pub(crate) fn set_all_times(&self) {
+        let all = std::mem::take(&mut *self.touched.lock());
+        all.iter().for_each(|dir| self.set_times(dir));
+    }
+
+    /// Sets the times of one directory, before they are asked for or set otherwise.
+    pub(in crate::native) fn set_times(&self, dir: &Arc<Node>) {
+        let known = dir.folder.get().and_then(|folder| folder.take_touched());
+        let Some(((time, exact), Ok(fd))) = known.map(|time| (time, self.dir_fd_of(dir))) else {
+            return;
+        };
+        dir.folder().begin_times();
+        let is_right = |stat: Statx| match (Time::of(&stat.stx_mtime), exact) {
+            (there, true) => there == time,
+            (there, false) => there >= time,
+        };
+        if !stat_of(fd.as_fd(), c"").is_ok_and(is_right) {
+            self.wardrobe.undressed(|| self.set_time(fd.as_fd(), Some(time)));
+        }
+        dir.folder().end_times();
+    }
+
+    fn set_time(&self, fd: BorrowedFd<'_>, time: Option<Time>) {
+        self.wardrobe.undress();
+        let spec = |tv_nsec| Timespec { tv_sec: 0, tv_nsec };
+        let (now, omit) = (spec(libc::UTIME_NOW), spec(libc::UTIME_OMIT));
+        let exact = time.map(|time| Timespec { tv_sec: time.sec, tv_nsec: time.nsec as _ });
+        let modified = Timestamps { last_access: omit, last_modification: exact.unwrap_or(now) };
+        let path = proc_path(fd);
+        if utimensat(CWD, &path, &modified, AtFlags::empty()).is_err() {
+            // Who may write, but does not own, may only set both.
+            let both = Timestamps { last_access: now, last_modification: now };
+            let _ = utimensat(CWD, &path, &both, AtFlags::empty());
+        }
+    }
+}
