@@ -4,7 +4,17 @@ use super::{Evidence, grouped};
 use forebay_model::{Op, Seconds};
 
 pub(super) fn judge(evidence: &Evidence<'_>) -> Option<(Seconds, String)> {
-    let sums = evidence.by_class(Op::LookupFailed);
+    let mut sums = evidence.by_class(Op::LookupFailed);
+    // Who makes a file looks for its name first; that is no search.
+    for made in evidence.by_class(Op::Create) {
+        if let Some(sum) = sums.iter_mut().find(|sum| sum.class == made.class) {
+            let left = (sum.count - made.count).max(0.0);
+            sum.time = sum.time * (left / sum.count.max(1.0));
+            sum.count = left;
+        }
+    }
+    sums.retain(|sum| sum.count >= 1.0);
+    sums.sort_by(|a, b| b.time.get().total_cmp(&a.time.get()));
     let most = sums.first()?;
     let saves = evidence.wall(sums.iter().map(|sum| sum.time).sum());
     let count: f64 = sums.iter().map(|sum| sum.count).sum();

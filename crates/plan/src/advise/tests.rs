@@ -16,7 +16,9 @@ fn workload() -> Workload {
     let access = Access {
         files: FileSetId(0),
         ops: vec![
-            (OpKey::plain(Op::LookupFailed), 4000.0),
+            (OpKey::plain(Op::LookupFailed), 4500.0),
+            // Each after a look at whether it is there.
+            (OpKey::plain(Op::Create), 500.0),
             (OpKey::plain(Op::Fsync), 2000.0),
             (OpKey::plain(Op::Open), 9.0),
         ],

@@ -6,7 +6,7 @@ use forebay_model::{ByteCount, Op, Workload};
 /// One class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClassFacts {
-    /// Tasks make all of its files.
+    /// Tasks make its files, all that have bytes: names that are only looked for are nobody's.
     pub made: bool,
     /// Tasks make some of its files, or write to them.
     pub written: bool,
@@ -47,11 +47,12 @@ pub fn facts(workload: &Workload) -> Vec<ClassFacts> {
             only[set] = Some(id);
         }
     }
-    let start = ClassFacts { made: true, private: true, ..ClassFacts::default() };
+    let start = ClassFacts { private: true, ..ClassFacts::default() };
+    let mut inputs = vec![false; workload.classes.len()];
     let mut classes = vec![start; workload.classes.len()];
     for (number, set) in workload.files.iter().enumerate() {
         let Some(class) = classes.get_mut(set.class.index()) else { continue };
-        class.made &= made[number];
+        inputs[set.class.index()] |= !made[number] && set.bytes > ByteCount::ZERO;
         class.written |= made[number];
         class.read |= read[number];
         class.private &= !shared[number];
@@ -59,6 +60,9 @@ pub fn facts(workload: &Workload) -> Vec<ClassFacts> {
         class.files += set.count;
         class.bytes += set.bytes;
         class.largest = class.largest.max(set.bytes);
+    }
+    for (class, inputs) in classes.iter_mut().zip(inputs) {
+        class.made = class.written && !inputs;
     }
     classes
 }

@@ -91,6 +91,18 @@ fn inputs_are_copied_and_what_tasks_make_is_given_a_home() {
     assert!(space.left_out[0].contains("unknown"));
 }
 
+/// Shells look for names before they make them; that is no input.
+#[test]
+fn names_that_are_only_looked_for_keep_no_class_in_place() {
+    let mut workload = workload();
+    let until = Until::End;
+    let nothing = FileSet { class: FileClassId(2), count: 1, bytes: ByteCount::ZERO, until };
+    workload.files.push(nothing);
+    assert!(facts(&workload)[2].made);
+    workload.files.push(FileSet { bytes: ByteCount(1), ..workload.files[3].clone() });
+    assert!(!facts(&workload)[2].made);
+}
+
 #[test]
 fn what_another_node_may_read_is_never_on_one_nodes_disk() {
     let space = space(2);
