@@ -129,13 +129,15 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         let mut arrived = 0;
         let mut done = Vec::new();
         loop {
-            while arrived < self.choice.pipelines && self.arrival(arrived) <= self.now {
+            while arrived < self.choice.pipelines && self.may_arrive(arrived) {
+                self.admitted[arrived as usize] = true;
                 self.arrive(arrived);
                 arrived += 1;
             }
             self.start_all()?;
             let mut next = self.flows.next(self.now, &self.shapes);
-            if arrived < self.choice.pipelines {
+            // One that is due and not admitted waits for the end of another.
+            if arrived < self.choice.pipelines && self.arrival(arrived) > self.now {
                 next = next.min(self.arrival(arrived));
             }
             next = next.min(self.spot.next());
@@ -153,6 +155,11 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             return Err(self.stuck());
         }
         Ok(())
+    }
+
+    fn may_arrive(&self, pipeline: u32) -> bool {
+        let due = self.arrival(pipeline) <= self.now;
+        due && (self.policy.admission != Admission::Pipeline || self.has_room_for_pipeline())
     }
 
     fn arrival(&self, pipeline: u32) -> f64 {

@@ -154,3 +154,19 @@ fn tasks_begin_again_when_their_machine_is_taken_away() {
     let why = simulate(&scene, &Choice { spot, ..calm }, 1).expect_err("never").to_string();
     assert!(why.contains("never ends"), "{why}");
 }
+
+#[test]
+fn reserved_pipelines_wait_for_room_and_give_it_back() {
+    let site = two_tiers("cores = 8", FAST, SLOW);
+    let mut work = writers(2, 10.0, 400);
+    for files in &mut work.files {
+        files.until = Until::Task(forebay_model::workload::TaskId(1));
+    }
+    work.tasks[1].after = vec![forebay_model::workload::TaskId(0)];
+    let scene = Scene::new(&site, &work).expect("a scene");
+    let mut choice = Choice { pipelines: 3, ..choice(&site, &work, "slow") };
+    choice.placements = vec![placed(&site, "home = \"fast\"\nfull = \"fail\"")];
+    // Each holds 800 MiB at its end, and there is 1 GiB: one after the other.
+    let outcome = simulate(&scene, &with_policy(choice, "reserve"), 0).expect("an outcome");
+    near(outcome.makespan, 60.0);
+}

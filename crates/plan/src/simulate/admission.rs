@@ -43,7 +43,9 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     }
 
     pub(super) fn has_room_for_pipeline(&self) -> bool {
-        let pipelines = self.admitted.iter().filter(|admitted| **admitted).count() as u64 + 1;
+        let both = self.admitted.iter().zip(&self.unfinished);
+        let holding = both.filter(|(admitted, unfinished)| **admitted && **unfinished > 0);
+        let pipelines = holding.count() as u64 + 1;
         let mut rows = self.reserve.iter().zip(&self.homes.capacity);
         rows.all(|(needs, has)| has.is_none_or(|has| needs.saturating_mul(pipelines) <= has))
     }

@@ -34,6 +34,8 @@ pub(super) struct Sim<'a, 's, F, W> {
     /// What a pipeline sets apart on each tier, for policies that do, and how many have.
     pub(super) reserve: Vec<u64>,
     pub(super) admitted: Vec<bool>,
+    /// Tasks of each pipeline that are not done.
+    pub(super) unfinished: Vec<usize>,
     /// For how many tasks each task of each pipeline still waits.
     pub(super) left: Vec<u32>,
     pub(super) undone: usize,
@@ -80,6 +82,7 @@ impl<'a, 's, F: Flows, W: Watch> Sim<'a, 's, F, W> {
             spilled: false,
             reserve: Vec::new(),
             admitted: vec![false; pipelines],
+            unfinished: vec![tasks; pipelines],
             left: Vec::with_capacity(tasks * pipelines),
             undone: tasks * pipelines,
             done: vec![false; tasks * pipelines],

@@ -24,12 +24,10 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         let kind = &self.scene.workload.kinds[head.kind as usize];
         let Some(node) = self.room.node_for(kind) else { return false };
         match self.policy.admission {
-            Admission::Any => true,
+            // A pipeline that is there was admitted.
+            Admission::Any | Admission::Pipeline => true,
             Admission::Peak => {
                 self.waiting.first(head.kind).is_some_and(|waiter| self.has_room(waiter.run, node))
-            }
-            Admission::Pipeline => {
-                self.admitted[head.pipeline as usize] || self.has_room_for_pipeline()
             }
         }
     }
@@ -38,7 +36,6 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         let kind = &self.scene.workload.kinds[head.kind as usize];
         let Some(node) = self.room.node_for(kind) else { return Ok(()) };
         let Some(waiter) = self.waiting.take(head.kind) else { return Ok(()) };
-        self.admitted[head.pipeline as usize] = true;
         self.room.take(node, kind);
         let (pipeline, task) = self.of(waiter.run);
         if self.policy.admission == Admission::Peak {
@@ -73,17 +70,19 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
 
     /// Why some tasks never ran.
     pub(super) fn stuck(&self) -> NotPossible {
+        let some = self.admitted.iter().position(|admitted| !admitted);
+        if let (Admission::Pipeline, Some(pipeline)) = (self.policy.admission, some) {
+            let why = "what it holds at once does not fit on its tiers";
+            return NotPossible(format!("pipeline {} never starts: {why}", pipeline + 1));
+        }
         let Some(head) = self.waiting.heads().iter().min_by_key(|head| head.turn) else {
             return NotPossible("tasks wait for each other for ever".to_owned());
         };
         let name = &self.scene.workload.kinds[head.kind as usize].name;
         let why = match self.policy.admission {
-            Admission::Any => "no node can take it".to_owned(),
+            Admission::Any | Admission::Pipeline => "no node can take it".to_owned(),
             Admission::Peak => {
                 self.waiting.first(head.kind).map_or(String::new(), |waiter| self.lacks(waiter.run))
-            }
-            Admission::Pipeline => {
-                "what its pipeline holds at once does not fit on its tiers".to_owned()
             }
         };
         NotPossible(format!("task {name:?} of pipeline {} never starts: {why}", head.pipeline + 1))

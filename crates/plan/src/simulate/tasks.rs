@@ -44,6 +44,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     fn finish(&mut self, run: u32, ready: &mut Vec<u32>) {
         let (pipeline, task) = self.of(run);
         self.undone -= 1;
+        self.unfinished[pipeline as usize] -= 1;
         self.done[run as usize] = true;
         for set in self.scene.frees.get(task as usize) {
             self.free(pipeline, *set);
