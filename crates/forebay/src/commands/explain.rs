@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
 fn plan_of(path: &Path) -> Result<Option<Plan>, Stop> {
     let rules = path.extension().is_some_and(|ending| ending == "toml");
     let path = if rules { plan::beside(path, ".plan.json") } else { path.to_owned() };
-    if !path.extension().is_some_and(|ending| ending == "json") {
+    if path.extension().is_none_or(|ending| ending != "json") {
         return Ok(None);
     }
     let stop = |why: String| {

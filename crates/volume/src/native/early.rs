@@ -82,8 +82,8 @@ impl Early {
     fn next(&self) -> Option<Arc<Node>> {
         let mut waiting = self.waiting.lock();
         let now = boot_nanos();
-        let due = |(since, _): &mut (u64, _)| now.saturating_sub(*since) >= IDLE;
-        waiting.pop_front_if(due).map(|(_, node)| node)
+        let is_due = waiting.front().is_some_and(|(since, _)| now.saturating_sub(*since) >= IDLE);
+        if is_due { waiting.pop_front().map(|(_, node)| node) } else { None }
     }
 }
 
