@@ -5,6 +5,7 @@ mod exit;
 mod placement;
 mod say;
 mod scenario;
+mod storages;
 mod summary_text;
 mod underway;
 

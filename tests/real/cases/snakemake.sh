@@ -2,7 +2,7 @@
 # If this failed, Snakemake would run finished jobs again, or not delete temp files, under
 # forebay.
 # ring: short
-# as: root,user,ruled,ruled-user,packed,packed-user,packed-early
+# as: root,user,ruled,ruled-user,packed,packed-user,packed-drained
 # bare: self
 # needs: snakemake
 # limit: 300

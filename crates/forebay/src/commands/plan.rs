@@ -2,7 +2,6 @@
 
 mod ground;
 mod judge;
-mod project;
 mod text;
 mod tried;
 mod write;
@@ -10,7 +9,7 @@ mod write;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use forebay_model::{Seconds, TierId};
+use forebay_model::Seconds;
 use forebay_plan::bound::Bounds;
 use forebay_plan::search::{Goal, Wanted, search};
 use forebay_plan::space::Space;
@@ -146,9 +145,4 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         written.iter().for_each(|line| println!("{line}"));
     }
     Ok(0)
-}
-
-/// The name of the project's tier when it is the storage of the run.
-fn measured() -> TierId {
-    TierId("here".to_owned())
 }

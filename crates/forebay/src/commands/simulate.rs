@@ -5,7 +5,7 @@ mod keep;
 use crate::exit::Stop;
 use crate::scenario::{Changes, Scenario};
 use forebay_model::{ByteCount, Seconds, Study};
-use forebay_plan::{Outcome, Scene, TierOutcome, simulate};
+use forebay_plan::{Outcome, Pricer, Scene, Terms, TierOutcome, simulate};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: forebay simulate studies/genomon-corun --pipelines 3")]
 pub(crate) struct Args {
-    /// A study's folder, or a workload file
+    /// A run file, a study's folder, or a workload file
     what: PathBuf,
     #[command(flatten)]
     changes: Changes,
@@ -40,7 +40,7 @@ pub(crate) struct Simulated {
     pub(crate) utilisation: f64,
     /// Share of the tasks' time that they waited for storage.
     waited_share: f64,
-    /// `null`: no price sheet was given.
+    /// `null`: the site names no prices.
     cost_usd: Option<f64>,
     pub(crate) tiers: BTreeMap<String, TierOutcome>,
     tasks: usize,
@@ -69,7 +69,7 @@ impl Simulated {
             samples_per_hour: or_none(f64::from(choice.pipelines), hours),
             utilisation: outcome.utilisation,
             waited_share: or_none(sum(|task| task.waited), busy),
-            cost_usd: None,
+            cost_usd: cost(scenario, outcome),
             tiers: outcome.tiers.iter().map(|(id, tier)| (id.to_string(), *tier)).collect(),
             tasks: outcome.tasks.len(),
             pipelines: choice.pipelines,
@@ -132,6 +132,14 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         print!("{}", simulated.words());
     }
     Ok(0)
+}
+
+/// What it costs in all, by Forebay's own price sheet.
+fn cost(scenario: &Scenario, outcome: &Outcome) -> Option<f64> {
+    let prices = crate::storages::own_prices().ok()?;
+    let (site, work) = (&scenario.site, &scenario.workload);
+    let pricer = Pricer::new(site, work, &prices, Terms::default()).ok()??;
+    Some(pricer.cost(&scenario.choice, outcome).total.get())
 }
 
 fn scene(scenario: &Scenario) -> Result<Scene<'_>, Stop> {

@@ -134,3 +134,21 @@ fn planning_needs_no_fuse_and_touches_nothing() {
     done(&mut place.forebay(&["plan", "a.run", "--site", "s.toml"])).code(1);
     place.nothing_left();
 }
+
+#[test]
+fn a_run_is_simulated_again_and_on_other_storage() {
+    let Some(planned) = Planned::with_fuse() else { return };
+    let simulated = |more: &[&str]| {
+        let mut words = vec!["simulate", "../out.run", "--json"];
+        words.extend(more);
+        let text = done(&mut planned.tiered.place.forebay(&words)).code(0).text();
+        serde_json::from_str::<serde_json::Value>(&text).expect("JSON")
+    };
+    let seconds = |told: &serde_json::Value| told["makespan_s"].as_f64().expect("a number");
+    let again = simulated(&[]);
+    assert!(again["cost_usd"].is_null() && again["tiers"]["here"].is_object(), "{again}");
+    assert!(seconds(&again) > 0.2, "it slept so long: {again}");
+    let far = simulated(&["--site", "../plan-site.toml", "--project", "net"]);
+    assert!(seconds(&far) > seconds(&again), "storage in place is slower there: {far}");
+    assert!(far["cost_usd"].as_f64().is_some_and(|usd| usd > 0.0), "{far}");
+}

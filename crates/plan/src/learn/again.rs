@@ -6,7 +6,7 @@ use crate::{Choice, NotPossible, Outcome, Scene, simulate};
 use forebay_model::{Nodes, Profile, Reach, Site, Tier, TierId};
 
 /// The tier that stands for the covered directory.
-const PROJECT: &str = "measured";
+const PROJECT: &str = "here";
 
 impl Learnt {
     /// The machine as it was during the run: its storages with what was fitted to them, one node.

@@ -3,15 +3,13 @@
 use std::path::Path;
 
 use forebay_model::workload::Workload;
-use forebay_model::{Flaw, Nodes, Prices, Run, Site, TierId};
-use forebay_plan::{Learnt, learn};
+use forebay_model::{Flaw, Prices, Site, TierId};
+use forebay_plan::Learnt;
 
-use super::project::{fitted, here, widest};
-use super::{Args, NO_PLAN, measured};
+use super::{Args, NO_PLAN};
 use crate::exit::Stop;
+use crate::storages::{Filled, fill, learnt, measured, own_prices};
 
-/// The prices that Forebay brings.
-const PRICES: &str = include_str!("../../../../../prices/aws-us-east-1.toml");
 /// The error of a model about which nobody has a doubt: real runs scatter by as much.
 const ERROR_MIN: f64 = 0.05;
 /// On Fugaku a second pipeline of Genomon made each take 17 % more of the slots' time than alone:
@@ -32,38 +30,15 @@ pub(super) struct Ground {
 impl Ground {
     pub(super) fn read(args: &Args) -> Result<Self, Stop> {
         let (learnt, fs_types, spread) = workload(args)?;
-        let mut notes = Vec::new();
-        let mut site = site(&args.site)?;
-        for tier in fitted(&site, &learnt) {
-            notes.push(format!("tier {} is as the run found it: nobody probed it", tier.id));
-            site = site.with(tier);
-        }
-        if site.nodes().is_none() {
-            let slots = learnt.measured.slots.max(1);
-            notes.push(format!(
-                "the site says nothing of machines: one with {slots} slots, as in the run"
-            ));
-            let (count, cores, memory) = (1, slots, None);
-            let (instance, reserved, speed) = (None, 0, 1.0);
-            site =
-                site.with_nodes(Nodes { count, slots, cores, memory, instance, reserved, speed });
-        }
-        let project = match &args.project {
-            Some(name) => TierId(name.clone()),
-            None => match here(&site, &learnt, &fs_types) {
-                Some(tier) => {
-                    site = site.with(tier);
-                    measured()
-                }
-                None => widest(&site).ok_or_else(|| {
-                    Stop::new(
-                        NO_PLAN,
-                        "the run does not say how its storage behaved, and no tier has a profile",
-                        "record it with `forebay run --trace every-read`, or give a tier of the site a profile",
-                    )
-                })?,
-            },
-        };
+        let Filled { site, project, mut notes } = fill(site(&args.site)?, &learnt, &fs_types);
+        let named = args.project.as_ref().map(|name| TierId(name.clone()));
+        let project = named.or(project).ok_or_else(|| {
+            Stop::new(
+                NO_PLAN,
+                "the run does not say how its storage behaved, and no tier has a profile",
+                "record it with `forebay run --trace every-read`, or give a tier of the site a profile",
+            )
+        })?;
         if site.tier(&project).is_none() {
             let known: Vec<&str> = site.tiers().map(|tier| tier.id.as_str()).collect();
             let (name, known) = (project.as_str(), known.join(", "));
@@ -99,10 +74,7 @@ fn workload(args: &Args) -> Result<(Learnt, Vec<String>, f64), Stop> {
     for path in &args.runs {
         let hint = "`forebay run -o FILE -- COMMAND` makes a run file";
         let stop = |error: String| Stop::new(NO_PLAN, error, hint);
-        let run = Run::open(path).map_err(|error| stop(error.to_string()))?;
-        let learnt = learn(&run).map_err(|error| stop(error.to_string()))?;
-        let trees = run.trees().map_err(|error| stop(error.to_string()))?;
-        all.push((learnt, trees.into_iter().map(|tree| tree.fs_type).collect()));
+        all.push(learnt(path).map_err(stop)?);
     }
     let time = |one: &(Learnt, Vec<String>)| one.0.measured.makespan.get();
     all.sort_by(|a, b| time(a).total_cmp(&time(b)));
@@ -122,7 +94,7 @@ fn site(path: &Path) -> Result<Site, Stop> {
 fn prices(path: Option<&Path>) -> Result<Prices, Stop> {
     match path {
         Some(path) => Prices::parse(&read(path)?, &path.display().to_string()).map_err(wrong),
-        None => Prices::parse(PRICES, "prices/aws-us-east-1.toml").map_err(wrong),
+        None => own_prices().map_err(wrong),
     }
 }
 

@@ -1,0 +1,111 @@
+//! Where the project is, and storages as a run found them: a site for what was learnt.
+
+use forebay_model::{Flaw, Nodes, Prices, Profile, Reach, Run, Site, Tier, TierId};
+use forebay_plan::{Learnt, learn};
+use std::path::Path;
+
+/// Types of file systems that other machines see, too.
+const NETWORKED: [&str; 9] =
+    ["nfs", "nfs4", "lustre", "beegfs", "gpfs", "cifs", "smb3", "ceph", "fuse.s3fs"];
+
+/// The name of the project's tier when it is the storage of the run.
+pub(crate) fn measured() -> TierId {
+    TierId("here".to_owned())
+}
+
+/// The prices that Forebay brings.
+pub(crate) fn own_prices() -> Result<Prices, Flaw> {
+    let text = include_str!("../../../prices/aws-us-east-1.toml");
+    Prices::parse(text, "prices/aws-us-east-1.toml")
+}
+
+/// What a run teaches, and the types of the file systems that it was on.
+///
+/// # Errors
+/// In words: no run, or none to learn from.
+pub(crate) fn learnt(path: &Path) -> Result<(Learnt, Vec<String>), String> {
+    let run = Run::open(path).map_err(|error| error.to_string())?;
+    let learnt = learn(&run).map_err(|error| error.to_string())?;
+    let trees = run.trees().map_err(|error| error.to_string())?;
+    Ok((learnt, trees.into_iter().map(|tree| tree.fs_type).collect()))
+}
+
+/// A site with what it leaves open filled in from a run, and what was filled in, in words.
+#[derive(Debug)]
+pub(crate) struct Filled {
+    pub(crate) site: Site,
+    /// `None`: the run does not say how its storage behaved, and no tier is described.
+    pub(crate) project: Option<TierId>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Fills a site in.
+pub(crate) fn fill(mut site: Site, learnt: &Learnt, fs_types: &[String]) -> Filled {
+    let mut notes = Vec::new();
+    for tier in fitted(&site, learnt) {
+        notes.push(format!("tier {} is as the run found it: nobody probed it", tier.id));
+        site = site.with(tier);
+    }
+    if site.nodes().is_none() {
+        let slots = learnt.measured.slots.max(1);
+        notes.push(format!(
+            "the site says nothing of machines: one with {slots} slots, as in the run"
+        ));
+        let (count, cores, memory) = (1, slots, None);
+        let (instance, reserved, speed) = (None, 0, 1.0);
+        site = site.with_nodes(Nodes { count, slots, cores, memory, instance, reserved, speed });
+    }
+    let project = match here(&site, learnt, fs_types) {
+        Some(tier) => {
+            site = site.with(tier);
+            Some(measured())
+        }
+        None => widest(&site),
+    };
+    Filled { site, project, notes }
+}
+
+/// Tiers without a profile that the run used: as it found them.
+fn fitted(site: &Site, learnt: &Learnt) -> Vec<Tier> {
+    let of = |tier: &Tier| {
+        let storage = learnt.storages.iter().find(|storage| {
+            let name = storage.tier.as_deref();
+            name == Some(tier.id.as_str()) || name == Some(tier.whole().as_str())
+        })?;
+        Some(Tier { profile: Some(storage.profile.clone()), ..tier.clone() })
+    };
+    site.tiers().filter(|tier| tier.profile.is_none()).filter_map(of).collect()
+}
+
+/// The storage that the run was on as a tier, unless the site is somewhere else: one of machines
+/// that are bought.
+fn here(site: &Site, learnt: &Learnt, fs_types: &[String]) -> Option<Tier> {
+    if site.nodes().is_some_and(|nodes| nodes.instance.is_some()) {
+        return None;
+    }
+    let storage = learnt.storages.iter().find(|storage| storage.tier.is_none())?;
+    let profile: Profile = storage.profile.clone();
+    let shared = fs_types.iter().any(|fs_type| NETWORKED.contains(&fs_type.as_str()));
+    let many = site.nodes().is_some_and(|nodes| nodes.count > 1);
+    Some(Tier {
+        id: measured(),
+        path: None,
+        // With several machines, a project that they all work on is on something that they share.
+        reach: if shared || many { Reach::Shared } else { Reach::Node },
+        capacity: None,
+        pool_of: None,
+        profile: Some(profile),
+        price: None,
+    })
+}
+
+/// The described storage that most machines see.
+fn widest(site: &Site) -> Option<TierId> {
+    let described = site.tiers().filter(|tier| tier.profile.is_some() && tier.pool_of.is_none());
+    let rank = |tier: &&Tier| match tier.reach {
+        Reach::Shared => 0,
+        Reach::World => 1,
+        Reach::Node => 2,
+    };
+    described.min_by_key(rank).map(|tier| tier.id.clone())
+}
