@@ -3,4 +3,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${FOREBAY:=target/release/forebay}"
-"$FOREBAY" study studies/*/
+"$FOREBAY" study $(dirname studies/*/study.toml)
