@@ -1,12 +1,11 @@
 //! What is to be simulated, from files: a study's folder, a workload with a site and
 //! rules, or a run that is done again.
 
+mod learnt;
+
 use crate::exit::Stop;
-use crate::storages;
-use forebay_model::workload::Doubt;
 use forebay_model::{Flaw, Rules, Seconds, Site, Study, TierId, Workload};
 use forebay_plan::{Choice, POLICIES, Policy, PolicyId, choice};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// A workload on a site, and how it is run.
@@ -69,13 +68,6 @@ fn rules(path: &Path, site: &Site) -> Result<Rules, Stop> {
     Rules::parse(&text(path)?, &path.display().to_string(), site).map_err(flaw)
 }
 
-/// Whether this is a run file, by its first bytes.
-fn is_run(path: &Path) -> bool {
-    let mut first = [0; 16];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut first));
-    read.is_ok() && first == *b"SQLite format 3\0"
-}
-
 fn flaw(flaw: Flaw) -> Stop {
     stop(flaw)
 }
@@ -83,7 +75,7 @@ fn flaw(flaw: Flaw) -> Stop {
 impl Scenario {
     /// Reads what is at `path`, with changes.
     pub(crate) fn read(path: &Path, changes: &Changes) -> Result<Self, Stop> {
-        if is_run(path) {
+        if learnt::is_run(path) {
             return Self::learnt(path, changes);
         }
         let folder = path.is_dir().then(|| path.to_owned());
@@ -119,35 +111,6 @@ impl Scenario {
             scenario.choice.pipelines = study.pipelines;
             scenario.low(&study.low)?;
         }
-        scenario.change(changes)?;
-        Ok(scenario)
-    }
-
-    /// What a run did, done again: on the storage that it was on, or on other tiers.
-    fn learnt(path: &Path, changes: &Changes) -> Result<Self, Stop> {
-        let (learnt, fs_types) = storages::learnt(path).map_err(stop)?;
-        let given = match &changes.site {
-            Some(file) => site(file)?,
-            None => learnt.site(),
-        };
-        let filled = storages::fill(given, &learnt, &fs_types);
-        let named = changes.project.as_ref().map(|name| TierId(name.clone()));
-        let Some(project) = named.or(filled.project) else {
-            return Err(stop(
-                "the run does not say how its storage behaved: name a tier, --project",
-            ));
-        };
-        let rules = match &changes.rules {
-            None => Rules::none(),
-            Some(file) => rules(file, &filled.site)?,
-        };
-        let (site, mut workload) = (filled.site, learnt.workload);
-        workload.doubts.extend(filled.notes.into_iter().map(|what| Doubt { what, share: 0.0 }));
-        let Some(mut choice) = Choice::plain(&site, &workload, project) else {
-            return Err(stop("the site file has no table [nodes]"));
-        };
-        choice.placements = choice::placements(&rules, &workload);
-        let mut scenario = Self { site, workload, choice, study: None };
         scenario.change(changes)?;
         Ok(scenario)
     }

@@ -1,0 +1,48 @@
+//! A run that is done again: its workload on the storage that it was on, or on other tiers.
+
+use super::{Changes, Scenario, rules, site, stop};
+use crate::exit::Stop;
+use crate::storages;
+use forebay_model::workload::Doubt;
+use forebay_model::{Rules, TierId};
+use forebay_plan::{Choice, choice};
+use std::io::Read;
+use std::path::Path;
+
+/// Whether this is a run file, by its first bytes.
+pub(super) fn is_run(path: &Path) -> bool {
+    let mut first = [0; 16];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut first));
+    read.is_ok() && first == *b"SQLite format 3\0"
+}
+
+impl Scenario {
+    /// What a run did, done again: on the storage that it was on, or on other tiers.
+    pub(super) fn learnt(path: &Path, changes: &Changes) -> Result<Self, Stop> {
+        let (learnt, fs_types) = storages::learnt(path).map_err(stop)?;
+        let given = match &changes.site {
+            Some(file) => site(file)?,
+            None => learnt.site(),
+        };
+        let filled = storages::fill(given, &learnt, &fs_types);
+        let named = changes.project.as_ref().map(|name| TierId(name.clone()));
+        let Some(project) = named.or(filled.project) else {
+            return Err(stop(
+                "the run does not say how its storage behaved: name a tier, --project",
+            ));
+        };
+        let rules = match &changes.rules {
+            None => Rules::none(),
+            Some(file) => rules(file, &filled.site)?,
+        };
+        let (site, mut workload) = (filled.site, learnt.workload);
+        workload.doubts.extend(filled.notes.into_iter().map(|what| Doubt { what, share: 0.0 }));
+        let Some(mut choice) = Choice::plain(&site, &workload, project) else {
+            return Err(stop("the site file has no table [nodes]"));
+        };
+        choice.placements = choice::placements(&rules, &workload);
+        let mut scenario = Self { site, workload, choice, study: None };
+        scenario.change(changes)?;
+        Ok(scenario)
+    }
+}
