@@ -108,7 +108,8 @@ impl Native {
                     Err(_) => Some(LATER_NANOS),
                 };
                 if let Some(after) = again {
-                    self.want_moved(waiting.node, now.saturating_add(after));
+                    // Later than all that this turn takes: else it would be taken again at once.
+                    self.want_moved(waiting.node, by.max(now).saturating_add(after));
                 }
                 self.let_go(&waiting);
             }

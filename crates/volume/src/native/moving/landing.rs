@@ -110,9 +110,12 @@ impl Native {
         match &moved.from {
             Some(from) => tiers.leave_behind(from, moved.to.as_deref(), moved.bytes),
             None => {
-                // Its inode is kept for its number, and not for its bytes. Nobody else has it open:
-                // the lease says so still.
+                // Its inode is kept for its number, and not for its bytes, unless somebody outside
+                // had found it by its name before and wants to open it now.
                 let kept = moved.ticket.file.as_fd();
+                if !lease::is_kept(kept) {
+                    return lease::give_up(kept);
+                }
                 let path = proc_path(kept);
                 let _ = chmodat(CWD, path, Mode::RUSR | Mode::WUSR, AtFlags::empty());
                 lease::give_up(kept);

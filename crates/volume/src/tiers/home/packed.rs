@@ -167,11 +167,13 @@ fn by_many_hands<T: Sync>(
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..HANDS.min(all.len()) {
-            // Where no more threads can be had, those that there are do it.
-            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+        // Not this thread, which keeps its mask; where no more threads can be had, those that there
+        // are do it.
+        let hand = |_: &usize| std::thread::Builder::new().spawn_scoped(scope, work).is_ok();
+        let hands = (0..HANDS.min(all.len())).filter(hand).count();
+        if hands == 0 && !all.is_empty() {
+            work();
         }
-        work();
     });
     answers.into_iter().map(|answer| answer.into_inner().unwrap_or(Err(Errno::IO))).collect()
 }

@@ -152,7 +152,14 @@ fn name_it(
         return renameat(dir, passing, dir, name);
     }
     if named {
-        return renameat_with(dir, passing, dir, name, RenameFlags::NOREPLACE);
+        return match renameat_with(dir, passing, dir, name, RenameFlags::NOREPLACE) {
+            // NFS and others know no such rename. A link replaces nothing either.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                linkat(dir, passing, dir, name, AtFlags::empty())?;
+                unlinkat(dir, passing, AtFlags::empty())
+            }
+            other => other,
+        };
     }
     let follow = AtFlags::SYMLINK_FOLLOW;
     match linkat(CWD, proc_path(file.as_fd()), dir, name, follow) {
