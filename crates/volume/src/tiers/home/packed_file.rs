@@ -1,19 +1,22 @@
 //! One packed file made plain: written under no name, or a passing one, and then named.
 
+mod naming;
+
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{
-    AtFlags, CWD, Gid, Mode, OFlags, RenameFlags, Statx, Timestamps, Uid, fchmod, fchown, futimens,
-    linkat, openat, renameat, renameat_with, unlinkat,
+    AtFlags, Gid, Mode, OFlags, Statx, Timestamps, Uid, fchmod, fchown, futimens, linkat, openat,
+    unlinkat,
 };
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use super::copy;
 use super::packed::Name;
-use crate::native::{proc_path, stat_of};
+use crate::native::stat_of;
 use crate::pack::{Attr, DirKey, Found, Pack, Time};
+use naming::name_it;
 
 /// Makes a file under all its names.
 ///
@@ -138,37 +141,6 @@ pub(in crate::tiers) fn bytes(pack: &Pack, ino: u64, to: &OwnedFd) -> Result<(),
     match pack.apart(ino)? {
         Some(work) => copy::bytes(&work.file, to, &|_| Ok(())),
         None => write_all(to, &pack.content(ino)?),
-    }
-}
-
-fn name_it(
-    file: &OwnedFd,
-    named: bool,
-    passing: &CStr,
-    (dir, name): (&OwnedFd, &CStr),
-    replace: bool,
-) -> Result<(), Errno> {
-    if named && replace {
-        return renameat(dir, passing, dir, name);
-    }
-    if named {
-        return match renameat_with(dir, passing, dir, name, RenameFlags::NOREPLACE) {
-            // NFS and others know no such rename. A link replaces nothing either.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-                linkat(dir, passing, dir, name, AtFlags::empty())?;
-                unlinkat(dir, passing, AtFlags::empty())
-            }
-            other => other,
-        };
-    }
-    let follow = AtFlags::SYMLINK_FOLLOW;
-    match linkat(CWD, proc_path(file.as_fd()), dir, name, follow) {
-        Err(Errno::EXIST) if replace => {
-            let _ = unlinkat(dir, passing, AtFlags::empty());
-            linkat(CWD, proc_path(file.as_fd()), dir, passing, follow)?;
-            renameat(dir, passing, dir, name)
-        }
-        other => other,
     }
 }
 
