@@ -10,8 +10,9 @@ use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use parking_lot::Mutex;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, mkdirat, openat, unlinkat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
+use rustix::process::geteuid;
 
 use super::OWN;
 use super::arrivals::{LIST, line};
@@ -33,13 +34,26 @@ fn own(root: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     openat(root, OWN, flags, Mode::empty())
 }
 
+/// Whether it is such a thing, ours, and shut to others in these ways.
+fn check(file: &OwnedFd, kind: FileType, shut: Mode) -> Result<(), Errno> {
+    let stat = fstat(file)?;
+    let is_ours = FileType::from_raw_mode(stat.st_mode) == kind
+        && stat.st_uid == geteuid().as_raw()
+        && !Mode::from_raw_mode(stat.st_mode).intersects(shut);
+    if is_ours { Ok(()) } else { Err(Errno::PERM) }
+}
+
 impl Passage {
     /// Opens it in the covered directory behind `root`, empty.
     ///
     /// # Errors
-    /// No room or no right there.
+    /// No room or no right there; PERM where somebody else could put files of theirs on the way.
     pub(crate) fn open(root: BorrowedFd<'_>) -> Result<Passage, Errno> {
         let own = own(root)?;
+        // Root may serve a tree of somebody else's, who could have exchanged the folder since it
+        // was looked at; who serves a tree of one's own may let a group write there.
+        let shut = if geteuid().is_root() { Mode::WGRP | Mode::WOTH } else { Mode::WOTH };
+        check(&own, FileType::Directory, shut)?;
         clear(&own);
         match mkdirat(&own, NAME, Mode::RWXU) {
             Err(Errno::EXIST) => {}
@@ -47,12 +61,15 @@ impl Passage {
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let dir = openat(&own, NAME, flags, Mode::empty())?;
+        check(&dir, FileType::Directory, Mode::RWXG | Mode::RWXO)?;
         // New files would get its list instead of their own.
         let _ = rustix::fs::fremovexattr(&dir, c"system.posix_acl_default");
+        // A pipe in its place must not make us wait for its reader.
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW;
-        let mode = Mode::RUSR | Mode::WUSR;
-        let list = openat(&own, LIST, flags | OFlags::CLOEXEC, mode)?;
-        let length = rustix::fs::fstat(&list)?.st_size as u64;
+        let (flags, mode) = (flags | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
+        let list = openat(&own, LIST, flags, mode)?;
+        check(&list, FileType::RegularFile, shut)?;
+        let length = fstat(&list)?.st_size as u64;
         Ok(Passage { dir, list: Mutex::new((File::from(list), length)) })
     }
 
@@ -98,5 +115,38 @@ fn clear(own: &OwnedFd) {
     let Ok(dir) = openat(own, NAME, flags, Mode::empty()) else { return };
     for name in names(own).unwrap_or_default() {
         let _ = unlinkat(dir.as_fd(), &name, AtFlags::empty());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! If these fail, somebody else's file gets the name of one that is on its way.
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_way_that_others_can_reach_is_not_taken() {
+        let root = tempfile::tempdir().expect("a directory");
+        let open = || Passage::open(File::open(root.path()).expect("it").as_fd()).map(drop);
+        let own = root.path().join(OWN);
+        fs::create_dir(&own).expect("made");
+        let mode = |name: &str, mode| {
+            let mode = fs::Permissions::from_mode(mode);
+            fs::set_permissions(own.join(name), mode).expect("changed");
+        };
+        mode("", 0o755);
+        assert_eq!(open(), Ok(()));
+        mode("moving", 0o777);
+        assert_eq!(open(), Err(Errno::PERM));
+        mode("moving", 0o700);
+        assert_eq!(open(), Ok(()));
+        mode("", 0o757);
+        assert_eq!(open(), Err(Errno::PERM));
+        mode("", 0o755);
+        let list = own.join(LIST);
+        fs::remove_file(&list).expect("removed");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &list, Mode::RUSR | Mode::WUSR).expect("a pipe");
+        assert!(open().is_err(), "and it did not wait for a reader");
     }
 }
