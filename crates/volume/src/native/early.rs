@@ -16,8 +16,9 @@ use std::time::Duration;
 use forebay_model::Drain;
 use parking_lot::{Mutex, RwLock};
 
+use super::packed::Packed;
 use super::{Native, Node, Result, boot_nanos};
-use crate::pack::{Found, Time};
+use crate::pack::{Found, Pack, Time, Turn};
 use crate::tiers::{Maker, make_packed};
 
 /// How long nobody must have used a file, in nanoseconds.
@@ -116,34 +117,43 @@ impl Native {
         // Without trust its times could not be told from those that others gave it.
         self.trust_of(&dir)?;
         let rule = tiers.rule_of(&self.path_of(node), || Maker::Packed(packed.ino));
-        if !rule.is_some_and(|rule| rule.drain == Drain::Closed) || !pack.begin_early(packed.ino) {
+        if !rule.is_some_and(|rule| rule.drain == Drain::Closed) {
             return None;
         }
-        // Whoever opens it to write from here on is noticed; who has it open is, too.
-        let (_, key) = self.pack_of(&dir)?;
+        let turn = pack.begin_early(packed.ino)?;
+        let done = self.in_turn(pack, turn, packed, (&dir, &name));
+        if done.is_none() {
+            pack.end_early(turn);
+        }
+        done
+    }
+
+    fn in_turn(
+        &self,
+        pack: &Pack,
+        turn: Turn,
+        packed: &Packed,
+        (dir, name): (&Arc<Node>, &CStr),
+    ) -> Option<()> {
+        // Whoever opens it to write from here on is noticed; who has it open is, too. Looked at
+        // before the file is: who closes it now has not told all of it to the pack until then.
+        if packed.is_in_use() {
+            return None;
+        }
         let is_free = |found: &Found| {
             found.ino == packed.ino
                 && found.links == 1
                 && (found.over, found.yields, found.lands) == (None, None, None)
         };
-        let found = pack.find(key, name.to_bytes()).filter(is_free);
+        let (_, key) = self.pack_of(dir)?;
+        let found = pack.find(key, name.to_bytes()).filter(is_free)?;
         // A mapping made in passthrough outlives the close that we hear of, and nothing tells
         // whether there is one: such files come home when the run ends.
         let is_lent = self.passthrough.load(Relaxed) && pack.stat_body(packed.ino).is_some();
-        match found.filter(|_| !packed.is_in_use() && !is_lent) {
-            Some(found) if self.make_early(&dir, &name, &found).is_ok() => Some(()),
-            Some(_) => {
-                pack.unhide(packed.ino, key, name.to_bytes());
-                None
-            }
-            None => {
-                pack.not_early(packed.ino);
-                None
-            }
-        }
+        if is_lent { None } else { self.make_early(turn, dir, name, &found).ok() }
     }
 
-    fn make_early(&self, dir: &Arc<Node>, name: &CStr, found: &Found) -> Result<()> {
+    fn make_early(&self, turn: Turn, dir: &Arc<Node>, name: &CStr, found: &Found) -> Result<()> {
         let (pack, key) = self.pack_of(dir).ok_or(rustix::io::Errno::STALE)?;
         let fd = self.dir_fd_of(dir)?;
         let before = self.stat_dir(dir, fd.as_fd())?;
@@ -153,14 +163,16 @@ impl Native {
         let mut made = None;
         let announce = |new| {
             let held = self.hold_name(dir, name);
-            pack.hide(found.ino, key, name.to_bytes(), new)?;
+            pack.hide(turn, key, name.to_bytes(), new)?;
             made = Some(new);
             dir.folder().begin_hidden(name);
             Ok((held, Hidden(dir)))
         };
         let done = make_packed(pack, found, (&fd, name), false, announce).map(drop);
-        if let (Ok(()), Some(new)) = (&done, made) {
-            pack.made_early(found.ino, new);
+        match (&done, made) {
+            (Ok(()), Some(new)) => pack.made_early(turn, new),
+            (Err(_), Some(new)) => pack.unhide(turn, key, name.to_bytes(), new),
+            _ => {}
         }
         done
     }
