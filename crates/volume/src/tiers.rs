@@ -37,7 +37,7 @@ use cache::Cache;
 pub(crate) use cache::Lent;
 pub use cache::Warmed;
 pub(crate) use folder::make_own;
-pub(crate) use home::make_packed;
+pub(crate) use home::{Unnamed, make_packed};
 pub use home::{Checked, Finding, Homecoming, Left, Progress, Underway, Which, bring_home, check};
 pub(crate) use moving::{Cargo, Carried, Goal};
 pub use opening::{Purpose, Trouble, Wanted};

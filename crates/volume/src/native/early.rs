@@ -15,11 +15,12 @@ use std::time::Duration;
 
 use forebay_model::Drain;
 use parking_lot::{Mutex, RwLock};
+use rustix::io::Errno;
 
 use super::packed::Packed;
 use super::{Native, Node, Result, boot_nanos};
 use crate::pack::{Found, Pack, Time, Turn};
-use crate::tiers::{Maker, make_packed};
+use crate::tiers::{Maker, Unnamed, make_packed};
 
 /// How long nobody must have used a file, in nanoseconds.
 const IDLE: u64 = 2_000_000_000;
@@ -154,7 +155,7 @@ impl Native {
     }
 
     fn make_early(&self, turn: Turn, dir: &Arc<Node>, name: &CStr, found: &Found) -> Result<()> {
-        let (pack, key) = self.pack_of(dir).ok_or(rustix::io::Errno::STALE)?;
+        let (pack, key) = self.pack_of(dir).ok_or(Errno::STALE)?;
         let fd = self.dir_fd_of(dir)?;
         let before = self.stat_dir(dir, fd.as_fd())?;
         if dir.folder().hold(Time::of(&before.stx_mtime)) {
@@ -168,7 +169,11 @@ impl Native {
             dir.folder().begin_hidden(name);
             Ok((held, Hidden(dir)))
         };
-        let done = make_packed(pack, found, (&fd, name), false, announce).map(drop);
+        let new = match Unnamed::nameless(&fd, found) {
+            Err(Errno::OPNOTSUPP) => Unnamed::on_the_way(self.passage()?, turn.passing())?,
+            new => new?,
+        };
+        let done = make_packed(pack, found, new, (&fd, name), false, announce).map(drop);
         match (&done, made) {
             (Ok(()), Some(new)) => pack.made_early(turn, new),
             (Err(_), Some(new)) => pack.unhide(turn, key, name.to_bytes(), new),

@@ -147,6 +147,11 @@ impl Native {
         if let Some(passage) = self.passage.get() {
             return Ok(passage);
         }
+        // Who opens it empties it: not when another has something there already.
+        let _one = self.first_passage.lock();
+        if let Some(passage) = self.passage.get() {
+            return Ok(passage);
+        }
         let root = self.dir_fd(ROOT)?;
         let passage = Passage::open(root.as_fd())?;
         Ok(self.passage.get_or_init(|| passage))

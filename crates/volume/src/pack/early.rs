@@ -2,6 +2,8 @@
 //! truth until the run ends, but then there is nothing left to do for those that stayed as they
 //! were. Which they are is in memory alone: after a kill all come home as if they were not there.
 
+use std::ffi::CString;
+
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use rustix::io::Errno;
@@ -27,6 +29,13 @@ struct Files {
 pub(crate) struct Turn {
     ino: u64,
     number: u64,
+}
+
+impl Turn {
+    /// A name that nothing else has on its way.
+    pub(crate) fn passing(self) -> CString {
+        CString::new(format!("packed.{}", self.number)).expect("digits hold no NUL")
+    }
 }
 
 impl Files {
