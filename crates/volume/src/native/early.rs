@@ -5,7 +5,10 @@
 //!
 //! Inside, nothing of it is seen: neither the files nor the times of their directories.
 
+mod hidden;
 mod names;
+#[cfg(test)]
+mod tests;
 
 use std::ffi::CStr;
 use std::os::fd::AsFd;
@@ -19,7 +22,7 @@ use rustix::io::Errno;
 
 use super::packed::Packed;
 use super::{Native, Node, Result, boot_nanos};
-use crate::pack::{Found, Pack, Time, Turn};
+use crate::pack::{Found, Pack, Turn};
 use crate::tiers::{Maker, Unnamed, make_packed};
 
 /// How long nobody must have used a file, in nanoseconds.
@@ -72,15 +75,6 @@ fn work(native: &Weak<Native>) -> bool {
     true
 }
 
-/// A file gets its name as long as this lives.
-struct Hidden<'n>(&'n Node);
-
-impl Drop for Hidden<'_> {
-    fn drop(&mut self) {
-        self.0.folder().end_hidden();
-    }
-}
-
 impl Early {
     fn next(&self) -> Option<Arc<Node>> {
         let mut waiting = self.waiting.lock();
@@ -91,7 +85,7 @@ impl Early {
 }
 
 impl Native {
-    fn goes_early(&self) -> bool {
+    pub(super) fn goes_early(&self) -> bool {
         self.tiers().is_some_and(|tiers| tiers.drains_packed())
     }
 
@@ -157,17 +151,13 @@ impl Native {
     fn make_early(&self, turn: Turn, dir: &Arc<Node>, name: &CStr, found: &Found) -> Result<()> {
         let (pack, key) = self.pack_of(dir).ok_or(Errno::STALE)?;
         let fd = self.dir_fd_of(dir)?;
-        let before = self.stat_dir(dir, fd.as_fd())?;
-        if dir.folder().hold(Time::of(&before.stx_mtime)) {
-            self.note_touched(dir);
-        }
         let mut made = None;
         let announce = |new| {
             let held = self.hold_name(dir, name);
+            let hidden = self.begin_hidden(dir, fd.as_fd(), name)?;
             pack.hide(turn, key, name.to_bytes(), new)?;
             made = Some(new);
-            dir.folder().begin_hidden(name);
-            Ok((held, Hidden(dir)))
+            Ok((hidden, held))
         };
         let new = match Unnamed::nameless(&fd, found) {
             Err(Errno::OPNOTSUPP) => Unnamed::on_the_way(self.passage()?, turn.passing())?,
