@@ -119,7 +119,8 @@ fn a_time_that_is_set_while_files_go_early_stays() {
     let ground = Ground::new();
     let nodes: Vec<_> = (0..200).map(|number| ground.write(&format!("{number}"))).collect();
     let over = AtomicBool::new(false);
-    let mut last = 0;
+    let mut last = 1;
+    ground.set_modified(last);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             nodes.iter().for_each(|node| assert_eq!(ground.native.go_early(node), Some(())));
