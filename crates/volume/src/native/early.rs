@@ -7,8 +7,6 @@
 
 mod hidden;
 mod names;
-#[cfg(test)]
-mod tests;
 
 use std::ffi::CStr;
 use std::os::fd::AsFd;
@@ -172,3 +170,6 @@ impl Native {
         done
     }
 }
+
+#[cfg(test)]
+mod tests;
