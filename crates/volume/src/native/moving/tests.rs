@@ -1,6 +1,7 @@
 //! If these fail, a file that moves while the run goes on is lost, half there, or another file to
 //! whoever uses it.
 
+mod believed;
 mod random;
 mod used;
 
@@ -39,6 +40,10 @@ pub(crate) struct Ground {
 
 impl Ground {
     pub(crate) fn new(more: &str) -> Ground {
+        Ground::with(more, RULES)
+    }
+
+    fn with(more: &str, rules: &str) -> Ground {
         let dir = tempfile::tempdir().expect("a directory");
         // Memory: never the file system of the other.
         let far = tempfile::tempdir_in("/dev/shm").expect("/dev/shm is there");
@@ -51,7 +56,7 @@ impl Ground {
             near.display()
         );
         let site = Site::parse(&site, "site", &|_| None).expect("right");
-        let rules = Rules::parse(RULES, "rules", &site).expect("right");
+        let rules = Rules::parse(rules, "rules", &site).expect("right");
         let wanted = Wanted { site, rules };
         let tiers = Tiers::open(&home, Purpose::Place(&wanted)).expect("opens").expect("is there");
         let tiers = tiers.start();
