@@ -77,6 +77,7 @@ impl<'s> Floor<'s> {
             row,
             spill: None,
             packed: placement.layout.is_packed(),
+            names: self.project.map(|row| self.scene.tiers[row].storage),
             durable: placement.fsync == Fsync::Durable,
             cache: None,
         };

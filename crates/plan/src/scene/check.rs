@@ -30,6 +30,8 @@ pub(crate) struct ClassHome {
     /// Where files go when that is full; `None`: their writer fails.
     pub(crate) spill: Option<usize>,
     pub(crate) packed: bool,
+    /// Files live elsewhere than in place; this is the storage where their names are.
+    pub(crate) names: Option<usize>,
     /// An fsync waits until bytes are safe.
     pub(crate) durable: bool,
     pub(crate) cache: Option<(usize, Ahead)>,
@@ -119,6 +121,7 @@ impl Scene<'_> {
             row,
             spill: (placement.full == Full::Spill && row != project).then_some(project),
             packed: placement.layout.is_packed(),
+            names: (row != project).then_some(self.tiers[project].storage),
             durable: placement.fsync == Fsync::Durable,
             cache,
         })

@@ -8,6 +8,8 @@ use forebay_model::{Ahead, ByteCount, Cache, Home, Layout, Placement, Reach, Sit
 const PACKED_BYTES_MAX: u64 = 128 << 10;
 /// Fewer files are no storm.
 const PACKED_FILES_MIN: u64 = 100;
+/// Fewer names are made in no time.
+const APART_FILES_MIN: u64 = 8;
 
 /// A tier that files can go to: the names that homes and copies have there, which are different
 /// where the tier has a pool for copies.
@@ -67,6 +69,11 @@ pub(super) fn of(class: &ClassFacts, targets: &[Target], nodes: u32) -> Vec<Plac
             let small = class.bytes.get() / class.files <= PACKED_BYTES_MAX;
             if small && class.files >= PACKED_FILES_MIN && target.reach == Reach::Node {
                 options.push(home(&target.home, Layout::Packed));
+            }
+            // Names in a log of the volume, bytes in files: for storage in place that is slow to
+            // make names.
+            if class.files >= APART_FILES_MIN && target.reach == Reach::Node {
+                options.push(home(&target.home, Layout::Apart));
             }
         }
         // Copies are of files that nobody writes; and a copy on storage that no node has at hand
