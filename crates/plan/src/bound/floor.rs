@@ -79,6 +79,7 @@ impl<'s> Floor<'s> {
             packed: placement.layout.is_packed(),
             durable: placement.fsync == Fsync::Durable,
             cache: None,
+            comes: None,
         };
         let mut cost = Cost::new(self.scene);
         cost.start(0.0);

@@ -43,9 +43,12 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     }
 
     pub(super) fn has_room_for_pipeline(&self) -> bool {
-        let both = self.admitted.iter().zip(&self.unfinished);
-        let holding = both.filter(|(admitted, unfinished)| **admitted && **unfinished > 0);
-        let pipelines = holding.count() as u64 + 1;
+        // What is on its way home is still there.
+        let holds = |pipeline: &u32| {
+            let at = *pipeline as usize;
+            self.admitted[at] && (self.unfinished[at] > 0 || self.is_draining(*pipeline))
+        };
+        let pipelines = (0..self.choice.pipelines).filter(holds).count() as u64 + 1;
         let mut rows = self.reserve.iter().zip(&self.homes.capacity);
         rows.all(|(needs, has)| has.is_none_or(|has| needs.saturating_mul(pipelines) <= has))
     }

@@ -74,7 +74,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
                 };
                 self.watch.see(Seconds(self.now), &seen);
                 self.used[row].take(running.node, bytes);
-                self.held[place].spilled += bytes;
+                self.held[place].in_place += bytes;
                 self.spilled = true;
                 self.filled(self.scene.tiers[row].storage);
                 Ok(())
@@ -99,16 +99,17 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             return;
         }
         let place = self.held(pipeline, set);
+        self.stay(place as u32);
         let held = std::mem::take(&mut self.held[place]);
         let home = self.homes.of_class[self.scene.workload.files[set as usize].class.index()];
-        for (row, bytes) in [(Some(home.row), held.home), (home.spill, held.spilled)] {
-            if let Some(row) = row.filter(|_| bytes > 0) {
+        for (row, bytes) in [(home.row, held.home), (self.homes.project, held.in_place)] {
+            if bytes > 0 {
                 self.used[row].give(held.node, bytes);
                 self.filled(self.scene.tiers[row].storage);
             }
         }
         self.drop_copies(place as u32);
-        let (files, bytes) = (FileSetId(set), ByteCount(held.home + held.spilled));
+        let (files, bytes) = (FileSetId(set), ByteCount(held.home + held.in_place));
         self.watch.see(Seconds(self.now), &Seen::Freed { pipeline, files, bytes });
     }
 }

@@ -55,17 +55,18 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             waited: Seconds::ZERO,
         });
         let running = Running { run: waiter.run, step: 0, node, place, live: true, compute: 0.0 };
-        let flow = match self.spare.pop() {
-            Some(flow) => {
-                self.running[flow as usize] = running;
-                flow
-            }
-            None => {
-                self.running.push(running);
-                self.running.len() as u32 - 1
-            }
-        };
+        let flow = self.flow(running);
         self.go_on(flow)
+    }
+
+    /// A number for a flow that begins.
+    pub(super) fn flow(&mut self, running: Running) -> u32 {
+        if let Some(flow) = self.spare.pop() {
+            self.running[flow as usize] = running;
+            return flow;
+        }
+        self.running.push(running);
+        self.running.len() as u32 - 1
     }
 
     /// Why some tasks never ran.
