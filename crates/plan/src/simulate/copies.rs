@@ -61,6 +61,27 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         Near::Home
     }
 
+    /// How much of what a task reads is on this node, in memory or in a cache of its own.
+    pub(super) fn has_near(&self, run: u32, node: u32) -> u64 {
+        let (pipeline, task) = self.of(run);
+        let steps = &self.scene.workload.tasks[task as usize].steps;
+        let reads = steps.iter().flat_map(|step| &step.accesses);
+        let reads = reads.filter(|access| access.written.get() == 0 && access.read.get() > 0);
+        let here = reads.map(|access| {
+            let set = access.files.index();
+            let pipeline = if self.scene.made[set] { pipeline } else { 0 };
+            let held = self.held(pipeline, set as u32) as u32;
+            let home = self.homes.of_class[self.scene.workload.files[set].class.index()];
+            let cache = home.cache.map(|(row, _)| row);
+            let own = cache.filter(|row| self.scene.tiers[*row].reach == Reach::Node);
+            let rows = [Some(MEMORY), own];
+            let copied = rows.into_iter().flatten();
+            let has = copied.map(|row| self.copies.all.contains_key(&(row, node, held)));
+            if has.fold(false, |any, here| any | here) { access.read.get() } else { 0 }
+        });
+        here.fold(0, u64::saturating_add)
+    }
+
     /// Copies on a shared tier are everybody's.
     fn place(&self, row: usize, node: u32) -> u32 {
         if row == MEMORY || self.scene.tiers[row].reach == Reach::Node { node } else { 0 }
