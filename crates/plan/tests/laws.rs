@@ -25,6 +25,7 @@ fn all(each: impl Fn(&Site, &Workload, &Choice, Result<Outcome, NotPossible>)) {
         "home = \"fast\"\nfull = \"fail\"",
         "home = \"fast\"\ndrain = \"closed\"",
         "home = \"fast\"\nafter = \"discard\"",
+        "home = \"here\"\ncache = \"fast\"",
     ];
     for seed in 0..200 {
         let work = layered(seed);

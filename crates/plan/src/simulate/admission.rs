@@ -29,10 +29,11 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
 
     pub(super) fn has_room(&self, run: u32, node: u32) -> bool {
         let needs = self.needs_by_tier(run);
-        needs
-            .iter()
-            .zip(&self.used)
-            .all(|(bytes, used)| *bytes == 0 || used.fits(node, *bytes, true))
+        needs.iter().zip(&self.used).enumerate().all(|(row, (bytes, used))| {
+            // Copies make way.
+            let needs = bytes.saturating_sub(self.copies.idle((row, self.place(row, node))));
+            *bytes == 0 || used.fits(node, needs, true)
+        })
     }
 
     pub(super) fn promise(&mut self, run: u32) {

@@ -56,7 +56,9 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             self.used[home.row].promised -= bytes;
         }
         self.held[place].node = running.node;
-        if self.used[home.row].fits(running.node, bytes, false) {
+        // Files that live on a tier come before copies.
+        let at = (home.row, self.place(home.row, running.node));
+        if self.make_way(at, running.node, bytes, true) {
             self.used[home.row].take(running.node, bytes);
             self.held[place].home += bytes;
             self.filled(self.scene.tiers[home.row].storage);
