@@ -30,7 +30,8 @@ pub(crate) struct Changes {
     /// The tier where the project's directory is
     #[arg(long, value_name = "TIER")]
     pub(crate) project: Option<String>,
-    /// Which waiting task gets a free slot: fifo, low-priority, capacity, reserve or backfill
+    /// Which waiting task gets a free slot: fifo, low-priority, capacity, reserve,
+    /// backfill or locality
     #[arg(long)]
     pub(crate) policy: Option<String>,
     /// A kind of task that the policy lets wait for all others (may be given several times)

@@ -97,9 +97,8 @@ impl<'a> Pricer<'a> {
 
     /// What this outcome of this choice costs.
     pub fn cost(&self, choice: &Choice, outcome: &Outcome) -> Cost {
-        let homecoming = self.homecoming.time(choice);
-        let paid = outcome.makespan + homecoming;
-        let mut cost = Cost::new(self.prices, choice.pipelines, homecoming);
+        let paid = outcome.makespan;
+        let mut cost = Cost::new(self.prices, choice.pipelines, outcome.homecoming);
         if let Some((item, price)) = &self.machine {
             let hours = paid.get() / 3600.0 * f64::from(choice.nodes);
             cost.add(format!("{} x {item}", choice.nodes), item, price, hours);
@@ -111,12 +110,9 @@ impl<'a> Pricer<'a> {
         }
         let asked = self.requests(choice);
         for tier in self.site.tiers().filter(|tier| tier.pool_of.is_none()) {
-            let mut used = Used::of(tier, self.site, outcome, choice.nodes);
+            let used = Used::of(tier, self.site, outcome, choice.nodes);
             let requests = asked.get(&tier.id).copied().unwrap_or_default();
             let project = choice.project == tier.id;
-            if project {
-                used.written += self.homecoming.all(choice).bytes;
-            }
             if !(used.touched || requests.any() || project) {
                 continue;
             }

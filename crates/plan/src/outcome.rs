@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 /// One simulated run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// From the start of the first pipeline to the end of the last task.
+    /// From the start of the first pipeline until the last task is done and its files are home.
     pub makespan: Seconds,
+    /// Of that, how long after the last task files still come home.
+    pub homecoming: Seconds,
     /// Each task of each pipeline, in the order in which they started; one whose machine was taken
     /// away is there once for each attempt.
     pub tasks: Vec<TaskOutcome>,
@@ -41,10 +43,12 @@ pub struct TaskOutcome {
 /// One tier over the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct TierOutcome {
-    /// Bytes that tasks read from it.
+    /// Bytes that were read from it, by tasks or on their way home.
     pub read_bytes: ByteCount,
-    /// Bytes that tasks wrote to it.
+    /// Bytes that were written to it, by tasks or as they came home.
     pub written_bytes: ByteCount,
+    /// Bytes that came home from it.
+    pub drained_bytes: ByteCount,
     /// Operations, bytes or not.
     pub operations: f64,
     /// The most that it held at one moment, on all nodes together.

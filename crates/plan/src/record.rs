@@ -103,7 +103,8 @@ pub fn facts(scene: &Scene<'_>, choice: &Choice, outcome: &Outcome) -> Vec<Fact>
             }));
         }
     }
-    let at = Micros::from(outcome.makespan);
+    // The command ends with its last task; files come home after it.
+    let at = Micros::from(outcome.makespan - outcome.homecoming);
     facts.push(Fact::Ended(Ended {
         at,
         exit: Some(Exit::Code(0)),

@@ -74,7 +74,7 @@ fn a_full_tier_spills_or_fails() {
     let work = writers(4, 1.0, 400);
     let scene = Scene::new(&site, &work).expect("a scene");
     let mut choice = choice(&site, &work, "slow");
-    choice.placements = vec![placed(&site, "home = \"fast\"")];
+    choice.placements = vec![placed(&site, "home = \"fast\"\nafter = \"keep\"")];
     let outcome = simulate(&scene, &choice, 0).expect("an outcome");
     assert_eq!(outcome.tiers[&TierId("fast".into())].peak_bytes.get(), 800 * MIB);
     assert_eq!(outcome.tiers[&TierId("slow".into())].written_bytes.get(), 800 * MIB);

@@ -35,6 +35,8 @@ pub(crate) struct Args {
 pub(crate) struct Simulated {
     workload: String,
     pub(crate) makespan_s: f64,
+    /// Of that, how long after the last task files come home.
+    homecoming_s: f64,
     pub(crate) samples_per_hour: f64,
     /// Slots with a task, as a share of all from start to end.
     pub(crate) utilisation: f64,
@@ -66,6 +68,7 @@ impl Simulated {
         Self {
             workload: scenario.workload.name.clone(),
             makespan_s: outcome.makespan.get(),
+            homecoming_s: outcome.homecoming.get(),
             samples_per_hour: or_none(f64::from(choice.pipelines), hours),
             utilisation: outcome.utilisation,
             waited_share: or_none(sum(|task| task.waited), busy),
@@ -85,7 +88,11 @@ impl Simulated {
     fn words(&self) -> String {
         let mut out = String::new();
         let time = Seconds(self.makespan_s);
-        let _ = writeln!(out, "{}: {time} (simulated)", self.workload);
+        let home = match Seconds(self.homecoming_s) {
+            Seconds(0.0) => String::new(),
+            home => format!(", of them {home} after the last task, to bring files home"),
+        };
+        let _ = writeln!(out, "{}: {time} (simulated){home}", self.workload);
         let _ = writeln!(
             out,
             "  {} tasks of {} pipelines on {} nodes, policy {}: {:.2} samples an hour, {:.1} % of \

@@ -100,6 +100,7 @@ fn outcome(tier: &str) -> Outcome {
     };
     Outcome {
         makespan: Seconds(3600.0),
+        homecoming: Seconds::ZERO,
         tasks: vec![],
         tiers: BTreeMap::from([(TierId(tier.to_owned()), used)]),
         utilisation: 1.0,
@@ -140,8 +141,9 @@ fn results_come_home_from_a_disk_while_machines_and_uploads_are_paid() {
     let (prices, site) = (prices(), site(SITE));
     let pricer = Pricer::new(&site, &workload(), &prices, Terms::default());
     let pricer = pricer.expect("prices").expect("a price");
-    let cost = pricer.cost(&choice(Home::Tier(TierId("disk".to_owned()))), &outcome("disk"));
-    // 2 pipelines of 10 GB into a bucket that takes 100 MB/s.
+    let (makespan, homecoming) = (Seconds(3800.0), Seconds(200.0));
+    let outcome = Outcome { makespan, homecoming, ..outcome("disk") };
+    let cost = pricer.cost(&choice(Home::Tier(TierId("disk".to_owned()))), &outcome);
     near(cost.homecoming.get(), 200.0);
     near(line(&cost, "vm.ondemand"), 2.0 * 2.0 * 3800.0 / 3600.0);
     let months = 3800.0 / 3600.0 / 730.0;

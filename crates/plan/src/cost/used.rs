@@ -9,7 +9,7 @@ use forebay_model::{ByteCount, Reach, Site, Tier};
 pub(super) struct Used {
     pub(super) touched: bool,
     read: ByteCount,
-    pub(super) written: ByteCount,
+    written: ByteCount,
     peak: ByteCount,
     capacity: Option<ByteCount>,
     /// How many of it there are: one for each node, or one.

@@ -101,6 +101,7 @@ fn outcome() -> Outcome {
     let tier = TierOutcome { peak_bytes_per_node: 5.5 * 1024.0 * 1024.0, ..TierOutcome::default() };
     Outcome {
         makespan: Seconds(1.0),
+        homecoming: Seconds::ZERO,
         tasks: vec![],
         tiers: BTreeMap::from([(TierId("disk".to_owned()), tier)]),
         utilisation: 1.0,

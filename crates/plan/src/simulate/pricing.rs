@@ -50,6 +50,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         let scene = self.scene;
         let accesses = &scene.workload.tasks[task as usize].steps[running.step as usize].accesses;
         let first = scene.first_access[step as usize] as usize;
+        self.opened(running);
         for offset in 0..accesses.len() {
             let row = scene.accesses[first + offset];
             if row.grows > 0 {
@@ -93,12 +94,10 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             Near::Home | Near::Memory if made => home.row,
             Near::Home | Near::Memory => self.homes.project,
         };
-        let away = match (home.spill, held.spilled) {
-            (Some(row), spilled) if spilled > 0 => {
-                Some((row, spilled as f64 / (held.home + spilled) as f64))
-            }
-            _ => None,
-        };
+        let away = (held.in_place > 0).then(|| {
+            let share = held.in_place as f64 / (held.home + held.in_place) as f64;
+            (self.homes.project, share)
+        });
         let share = away.map_or(0.0, |(_, share)| share);
         let mut part = (access.read, access.written);
         let in_memory = near == Near::Memory;

@@ -6,7 +6,7 @@ use crate::advise::{Evidence, advise};
 use crate::bound::Bounds;
 use crate::search::{Found, Goal, Rung, Wanted};
 use crate::space::{Frame, Point, Space, facts};
-use crate::{Choice, Cost, Homecoming, Outcome};
+use crate::{Choice, Cost, Outcome};
 use forebay_model::{Seconds, Site, Workload};
 
 /// All that a plan is told from.
@@ -48,7 +48,6 @@ pub fn tell(story: &Story<'_>) -> Plan {
         outcome: story.chosen.0,
     };
     let first = &space.frames[0];
-    let start = space.choice(&space.as_it_is());
     Plan {
         schema: SCHEMA,
         runs: story.runs.to_vec(),
@@ -58,11 +57,9 @@ pub fn tell(story: &Story<'_>) -> Plan {
         seed: story.wanted.seed,
         error: story.wanted.error,
         doubts: story.workload.doubts.iter().map(|doubt| doubt.what.clone()).collect(),
-        as_it_is: story
-            .as_it_is
-            .map(|(outcome, cost)| figures(story, first, &start, outcome, cost)),
+        as_it_is: story.as_it_is.map(|(outcome, cost)| figures(first, outcome, cost)),
         as_it_is_why: found.as_it_is.as_ref().err().cloned(),
-        chosen: figures(story, frame, &choice, story.chosen.0, story.chosen.1),
+        chosen: figures(frame, story.chosen.0, story.chosen.1),
         setting: setting(&choice, story.workload),
         moved: moved(story, &found.chosen),
         value: found.value,
@@ -103,20 +100,12 @@ fn unit(goal: Goal) -> &'static str {
     }
 }
 
-fn figures(
-    story: &Story<'_>,
-    frame: &Frame,
-    choice: &Choice,
-    outcome: &Outcome,
-    cost: Option<&Cost>,
-) -> Figures {
-    let homecoming = Homecoming::new(story.site, story.workload).time(choice);
-    let makespan = outcome.makespan + homecoming;
-    let hours = makespan.get() / 3600.0;
+fn figures(frame: &Frame, outcome: &Outcome, cost: Option<&Cost>) -> Figures {
+    let hours = outcome.makespan.get() / 3600.0;
     let peaks = outcome.tiers.iter().map(|(id, tier)| (id.0.clone(), tier.peak_bytes));
     Figures {
-        makespan_s: makespan,
-        homecoming_s: homecoming,
+        makespan_s: outcome.makespan,
+        homecoming_s: outcome.homecoming,
         samples_per_hour: if hours > 0.0 { f64::from(frame.pipelines) / hours } else { 0.0 },
         per_sample_usd: cost.map(|cost| cost.per_sample),
         utilisation: outcome.utilisation,

@@ -58,7 +58,7 @@ impl<'s> Judge<'s> {
     fn score(&self, choice: &Choice) -> Result<Score, String> {
         let (outcome, cost) = self.look(choice)?;
         let per_sample = cost.map(|cost| cost.per_sample);
-        Ok(Score { makespan: outcome.makespan + self.homecoming.time(choice), per_sample })
+        Ok(Score { makespan: outcome.makespan, per_sample })
     }
 }
 
@@ -87,7 +87,6 @@ impl search::Judge for Judge<'_> {
     }
 
     fn delay(&self, frame: &Frame, class: usize, placement: &Placement) -> Seconds {
-        let many = (frame.nodes, frame.pipelines);
-        self.homecoming.time_of(class, placement, self.project, many)
+        self.homecoming.least(class, placement, self.project, frame.nodes)
     }
 }

@@ -18,6 +18,7 @@ pub(super) fn keep(
         ("pipelines", choice.pipelines.to_string()),
         ("policy", choice.policy.0.to_owned()),
         ("stagger_s", choice.stagger.get().to_string()),
+        ("homecoming_s", outcome.homecoming.get().to_string()),
     ];
     let nodes = scene.site.nodes();
     let header = Header {
