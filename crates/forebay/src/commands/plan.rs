@@ -17,6 +17,7 @@ use forebay_plan::told::{Story, tell};
 use forebay_plan::{Scene, Terms};
 
 use crate::exit::Stop;
+use crate::keep::keep;
 use ground::Ground;
 use judge::Judge;
 pub(super) use text::push;
@@ -68,6 +69,9 @@ pub(crate) struct Args {
     /// Write the rules here
     #[arg(short, long, value_name = "RULES")]
     output: Option<PathBuf>,
+    /// Write the run that the plan predicts, for `forebay summary` and all that reads runs
+    #[arg(long, value_name = "RUN")]
+    predicted: Option<PathBuf>,
     /// Write settings for a workflow engine beside RULES, too: snakemake, nextflow, slurm
     #[arg(long, value_name = "ENGINE", value_delimiter = ',', requires = "output", value_parser = engine)]
     emit: Vec<String>,
@@ -93,6 +97,10 @@ fn engine(word: &str) -> Result<String, String> {
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let began = Instant::now();
+    if args.predicted.as_ref().is_some_and(|path| args.runs.contains(path)) {
+        let why = "the predicted run would take the place of a run that it is learnt from";
+        return Err(Stop::new(NO_PLAN, why, "name another file after --predicted"));
+    }
     let ground = Ground::read(args)?;
     let no = |why: String| {
         Stop::new(NO_PLAN, why, "other machines or tiers in the site file may make it possible")
@@ -134,10 +142,14 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         prices: cost.is_some().then_some(prices.as_str()),
     });
     plan.doubts.extend(ground.notes.iter().cloned());
-    let written = match &args.output {
+    let mut written = match &args.output {
         Some(path) => write::all(path, args, &ground, &choice, &outcome, &plan)?,
         None => Vec::new(),
     };
+    if let Some(path) = &args.predicted {
+        keep(path, &scene, &choice, &outcome, (args.seed, "plan", "--predicted"))?;
+        written.push(format!("Predicted run: forebay summary {}", path.display()));
+    }
     if args.json {
         println!("{}", serde_json::to_string(&plan).expect("a plan is plain data"));
     } else {

@@ -1,8 +1,7 @@
 //! `forebay simulate`: what a run would come to, without running it.
 
-mod keep;
-
 use crate::exit::Stop;
+use crate::keep::keep;
 use crate::scenario::{Changes, Scenario};
 use forebay_model::{ByteCount, Seconds, Study};
 use forebay_plan::{Outcome, Pricer, Scene, Terms, TierOutcome, simulate};
@@ -123,7 +122,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let outcome = outcome(&scenario, args.seed)?;
     if let Some(path) = &args.output {
         let scene = scene(&scenario)?;
-        keep::keep(path, &scene, &scenario.choice, &outcome, args.seed)?;
+        keep(path, &scene, &scenario.choice, &outcome, (args.seed, "simulate", "-o"))?;
     }
     let simulated = Simulated::of(&scenario, &outcome, args.seed);
     if args.json {

@@ -63,6 +63,13 @@ fn a_plan_is_made_explained_and_obeyed() {
         .map(|file| done(&mut place.forebay(&["explain", file])).code(0).text());
     assert!(told.starts_with(&first), "{told}\n{first}");
     assert_eq!(first, second);
+    // The predicted run is a run for all that reads runs.
+    let predicted = ["-o", "../rules.toml", "--predicted", "../b.run"];
+    let text = done(&mut planned.plan(&predicted)).code(0).text();
+    assert!(text.contains("forebay summary ../b.run"), "{text}");
+    let summary = done(&mut place.forebay(&["summary", "../b.run"])).code(0).text();
+    assert!(summary.contains("(simulated)") && summary.contains("cat"), "{summary}");
+    done(&mut planned.plan(&["--predicted", "../out.run"])).code(1).says("take the place");
     // And a run obeys: the files that the plan moves are made on the tier, and come home.
     let site = ["-q", "--site", "../plan-site.toml", "--rules", "../rules.toml"];
     let mut run = place.script(&site, SCRIPT);
