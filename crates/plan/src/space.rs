@@ -78,7 +78,7 @@ impl Space {
             stagger: frame.stagger,
             policy: frame.policy,
             low: frame.low.clone(),
-            spot: None,
+            spot: frame.spot,
         }
     }
 

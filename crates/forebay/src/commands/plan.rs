@@ -60,9 +60,13 @@ pub(crate) struct Args {
     /// A price sheet instead of Forebay's own (FORMATS.md)
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
-    /// Machines are bought cheaper and may be taken away
-    #[arg(long)]
+    /// Only machines that are cheaper and may be taken away; else both kinds are tried, if the price
+    /// sheet has such
+    #[arg(long, conflicts_with = "on_demand")]
     spot: bool,
+    /// Only machines that stay
+    #[arg(long)]
+    on_demand: bool,
     /// Results are downloaded over the internet
     #[arg(long)]
     download: bool,
@@ -106,8 +110,9 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         Stop::new(NO_PLAN, why, "other machines or tiers in the site file may make it possible")
     };
     let scene = Scene::new(&ground.site, &ground.workload).map_err(|why| no(why.to_string()))?;
-    let terms = Terms { spot: args.spot, download: args.download };
-    let mut judge = Judge::new(&scene, &ground.project, &ground.prices, terms)?;
+    let terms = Terms { download: args.download };
+    let frames = ground.frames(args)?;
+    let mut judge = Judge::new(&scene, &ground, terms, args.seed)?;
     if args.goal == Goal::Cheapest && !judge.knows_prices() {
         return Err(Stop::new(
             NO_PLAN,
@@ -115,7 +120,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
             "give its tiers a price, and its nodes an instance (FORMATS.md), or another --goal",
         ));
     }
-    let space = Space::new(&ground.site, &ground.workload, &ground.project, &ground.frames(args));
+    let space = Space::new(&ground.site, &ground.workload, &ground.project, &frames);
     let bounds = Bounds::new(&scene, &space);
     let wanted =
         Wanted { goal: args.goal, samples: args.samples, seed: args.seed, error: ground.error };

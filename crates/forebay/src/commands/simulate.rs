@@ -138,7 +138,7 @@ fn cost(scenario: &Scenario, outcome: &Outcome) -> Option<f64> {
     let prices = crate::storages::own_prices().ok()?;
     let (site, work) = (&scenario.site, &scenario.workload);
     let pricer = Pricer::new(site, work, &prices, Terms::default()).ok()??;
-    Some(pricer.cost(&scenario.choice, outcome).total.get())
+    Some(pricer.cost(&scenario.choice, outcome, None).total.get())
 }
 
 fn scene(scenario: &Scenario) -> Result<Scene<'_>, Stop> {

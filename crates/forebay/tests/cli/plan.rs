@@ -97,6 +97,29 @@ fn the_same_run_gives_the_same_plan_and_json_has_all_of_it() {
 }
 
 #[test]
+fn machines_that_may_be_taken_away_are_tried_and_told() {
+    let Some(planned) = Planned::with_fuse() else { return };
+    let json = |more: &[&str]| -> serde_json::Value {
+        let words = [&["--json", "--goal", "cheapest"], more].concat();
+        let text = done(&mut planned.plan(&words)).code(0).text();
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let differs = |plan: &serde_json::Value| {
+        let lost = plan["lost"].as_array().expect("a list").iter();
+        let what = lost.filter_map(|lost| lost["what"].as_str()).collect::<Vec<_>>().join("\n");
+        what.contains("machines that ")
+    };
+    let (both, spot, stay) = (json(&[]), json(&["--spot"]), json(&["--on-demand"]));
+    assert!(differs(&both) && !differs(&spot) && !differs(&stay), "{both}");
+    assert_eq!((spot["setting"]["spot"].as_bool(), stay["setting"]["spot"].as_bool()), (Some(true), Some(false)));
+    assert!(stay["chosen"]["cost"]["interruptions"].is_null());
+    assert!(spot["chosen"]["cost"]["interruptions"].as_f64().is_some_and(|taken| taken > 0.0));
+    let dollars = |plan: &serde_json::Value| plan["chosen"]["per_sample_usd"].as_f64();
+    assert!(dollars(&both) <= dollars(&spot) && dollars(&both) <= dollars(&stay), "{both}");
+    done(&mut planned.plan(&["--spot", "--on-demand"])).code(2);
+}
+
+#[test]
 fn a_run_is_explained_too() {
     let Some(planned) = Planned::with_fuse() else { return };
     let place = &planned.tiered.place;

@@ -57,6 +57,7 @@ fn bounds(count: u32, chain: bool) -> (Bounds, Space) {
         pipelines: vec![1],
         staggers: vec![Seconds::ZERO],
         policies: vec![(PolicyId("fifo"), vec![])],
+        spots: vec![None],
         split_pools: false,
     };
     let space = Space::new(&site, &workload, &project, &frames);

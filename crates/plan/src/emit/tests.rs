@@ -92,6 +92,7 @@ fn space(site: &Site, workload: &Workload) -> Space {
         pipelines: vec![2],
         staggers: vec![Seconds(60.0)],
         policies: vec![(PolicyId("low"), vec![TaskKindId(0)])],
+        spots: vec![None],
         split_pools: false,
     };
     Space::new(site, workload, &TierId("net".to_owned()), &frames)

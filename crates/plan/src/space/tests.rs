@@ -67,6 +67,7 @@ fn space(nodes: u32) -> Space {
         pipelines: vec![1, 2],
         staggers: vec![Seconds::ZERO, Seconds(60.0)],
         policies: vec![(PolicyId("fifo"), vec![]), (PolicyId("low"), vec![TaskKindId(0)])],
+        spots: vec![None],
         split_pools: true,
     };
     Space::new(&site, &workload(), &TierId("net".to_owned()), &frames)

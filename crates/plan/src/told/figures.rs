@@ -39,6 +39,9 @@ pub struct Setting {
     pub policy: String,
     /// Kinds of tasks that come after all others.
     pub low: Vec<String>,
+    /// Machines that may be taken away.
+    #[serde(default)]
+    pub spot: bool,
     /// Pools whose capacity is not the site's.
     pub pools: BTreeMap<String, ByteCount>,
 }

@@ -35,10 +35,11 @@ pub(super) fn all_lost(story: &Story<'_>) -> Vec<Lost> {
         rejected.ratio.is_none_or(|ratio| (ratio - 1.0).abs() > SAME) || rejected.point == start
     };
     let mut sorted: Vec<&Rejected> = story.found.rejected.iter().filter(same).collect();
-    // All in place is told first; then what can't be; then the nearest.
-    sorted.sort_by(|a, b| {
-        (b.point == start).cmp(&(a.point == start)).then(near(a).total_cmp(&near(b)))
-    });
+    // All in place is told first; then other machines, pipelines and orders; then files. Of each
+    // what can't be, then the nearest.
+    let frame = story.found.chosen.frame;
+    let rank = |rejected: &Rejected| (rejected.point != start, rejected.point.frame == frame);
+    sorted.sort_by(|a, b| rank(a).cmp(&rank(b)).then(near(a).total_cmp(&near(b))));
     let tell = |rejected: &&Rejected| {
         let why = match (&rejected.score, rejected.ratio) {
             (Err(why), _) => why.clone(),
@@ -132,6 +133,10 @@ fn framed(story: &Story<'_>, frame: &Frame, chosen: &Frame) -> String {
             1 => "one pipeline at a time".to_owned(),
             many => format!("{many} pipelines at a time"),
         });
+    }
+    if frame.spot != chosen.spot {
+        let spot = if frame.spot.is_some() { "may be taken away" } else { "stay (on demand)" };
+        words.push(format!("machines that {spot}"));
     }
     if frame.stagger != chosen.stagger {
         words.push(format!("{} between their starts", frame.stagger));

@@ -136,6 +136,7 @@ fn setting(choice: &Choice, workload: &Workload) -> Setting {
         stagger_s: choice.stagger,
         policy: choice.policy.0.to_owned(),
         low: choice.low.iter().map(name).collect(),
+        spot: choice.spot.is_some(),
         pools: choice.pools.iter().map(|(id, bytes)| (id.0.clone(), *bytes)).collect(),
     }
 }

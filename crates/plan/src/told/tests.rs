@@ -41,6 +41,7 @@ fn plan() -> Plan {
             stagger_s: Seconds(60.0),
             policy: "low".to_owned(),
             low: vec!["map".to_owned()],
+            spot: true,
             pools: BTreeMap::from([("disk.cache".to_owned(), ByteCount(1 << 30))]),
         },
         moved: vec![Moved {
@@ -77,7 +78,7 @@ fn everything_that_a_person_must_know_is_in_the_sentences() {
         "The plan saves 16 min 40 s, 50 %. A sample costs $1.50 less.",
         "Files of \"tmp/#\" (1.0 MiB in 3 files) go to disk: tasks wait 1.0 s for them instead of 30.0 s",
         "1 node with 8 slots each, 2 pipelines at a time, started 1 min 00 s apart, policy low with map",
-        "pool disk.cache of 1.0 GiB (set it in the site file)",
+        ", machines that may be taken away (spot), pool disk.cache of 1.0 GiB (set it in the site file)",
         "no placement can be below 800.0000 seconds, this is 1000.0000: a gap of 25.0 %",
         "wrong by 10 % either way, because: contention was never measured.",
         "no measurable difference to tmp/# in place",

@@ -116,6 +116,9 @@ fn setting(plan: &Plan) -> String {
     if !setting.low.is_empty() {
         words.push_str(&format!(" with {} after all others", setting.low.join(", ")));
     }
+    if setting.spot {
+        words.push_str(", machines that may be taken away (spot)");
+    }
     for (pool, bytes) in &setting.pools {
         words.push_str(&format!(", pool {pool} of {bytes} (set it in the site file)"));
     }
