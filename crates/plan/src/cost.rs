@@ -106,7 +106,8 @@ impl<'a> Pricer<'a> {
         let asked = self.requests(choice, again.share);
         for tier in self.site.tiers().filter(|tier| tier.pool_of.is_none()) {
             let mut used = Used::of(tier, self.site, outcome, choice.nodes);
-            let requests = asked.get(&tier.id).copied().unwrap_or_default();
+            let mut requests = asked.get(&tier.id).copied().unwrap_or_default();
+            requests.reads = (requests.reads - used.spared).max(0.0);
             let project = choice.project == tier.id;
             if project {
                 used.written += self.homecoming.all(choice).bytes;
@@ -146,7 +147,11 @@ impl<'a> Pricer<'a> {
             Home::Tier(tier) => tier,
         };
         let comes = self.homecoming.comes(class, placement, project);
-        self.tariff(home, &self.classes[class]) + self.tariff(project, &requests::uploads(comes))
+        let mut asked = self.classes[class];
+        if self.site.nodes().is_some_and(|nodes| nodes.memory.is_some()) {
+            asked = asked.without_memory();
+        }
+        self.tariff(home, &asked) + self.tariff(project, &requests::uploads(comes))
     }
 
     /// What these requests cost there.

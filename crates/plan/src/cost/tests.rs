@@ -173,6 +173,33 @@ fn tolls_are_never_more_than_what_is_paid_for_bytes_and_requests() {
 }
 
 #[test]
+fn what_memory_answers_costs_nothing() {
+    let with_memory = SITE.replace("cores = 8", "cores = 8\nmemory = \"64 GiB\"");
+    let prices = prices();
+    let mut workload = workload();
+    let reads = OpKey::data(Op::Read, 1 << 20, forebay_model::event::Pattern::Sequential);
+    let step = &mut workload.tasks[0].steps[0].accesses[0];
+    (step.ops, step.read) = (vec![(reads, 10_000.0)], std::mem::take(&mut step.written));
+    workload.tasks.push(Task { after: vec![TaskId(0)], ..workload.tasks[0].clone() });
+    let choice = Choice { nodes: 1, pipelines: 1, ..choice(Home::Here) };
+    let paid = |text: &str| {
+        let site = site(text);
+        let pricer = Pricer::new(&site, &workload, &prices, Terms::default());
+        let pricer = pricer.expect("prices").expect("a price");
+        let scene = crate::Scene::new(&site, &workload).expect("a scene");
+        let outcome = crate::simulate(&scene, &choice, 1).expect("possible");
+        let cost = pricer.cost(&choice, &outcome, None);
+        let toll = pricer.toll(0, &choice.placements[0], &choice.project).get();
+        let by_use = line(&cost, "bucket.read") + line(&cost, "bucket.get");
+        assert!(toll <= by_use * (1.0 + 1e-9), "a toll of {toll} for {by_use}");
+        by_use
+    };
+    let (once, twice) = (paid(&with_memory), paid(SITE));
+    near(once, 10.0 * 0.01 + 10.0 * 0.0004);
+    near(twice, once * 2.0);
+}
+
+#[test]
 fn spot_costs_less_and_says_how_often_machines_go() {
     let (prices, site) = (prices(), site(SITE));
     let terms = Terms { download: true };
