@@ -20,7 +20,7 @@ use crate::exit::Stop;
 use crate::keep::keep;
 use ground::Ground;
 use judge::Judge;
-pub(super) use text::push;
+pub(super) use text::{explained, push};
 pub(super) use write::beside;
 
 /// Nothing could be planned.
@@ -79,6 +79,9 @@ pub(crate) struct Args {
     /// Write settings for a workflow engine beside RULES, too: snakemake, nextflow, slurm
     #[arg(long, value_name = "ENGINE", value_delimiter = ',', requires = "output", value_parser = engine)]
     emit: Vec<String>,
+    /// Tell of all files and choices, not of the most important ones only
+    #[arg(long)]
+    all: bool,
     /// Print JSON on standard output
     #[arg(long)]
     json: bool,
@@ -158,7 +161,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     if args.json {
         println!("{}", serde_json::to_string(&plan).expect("a plan is plain data"));
     } else {
-        print!("{}", text::plan(&plan, crate::say::width()));
+        print!("{}", text::plan(&plan, args.all, crate::say::width()));
         written.iter().for_each(|line| println!("{line}"));
     }
     Ok(0)

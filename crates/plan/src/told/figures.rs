@@ -46,7 +46,7 @@ pub struct Setting {
     pub pools: BTreeMap<String, ByteCount>,
 }
 
-/// A class that is not simply in place.
+/// A class of files, and where it lives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moved {
     /// Its pattern.

@@ -18,10 +18,10 @@ pub(super) fn placed(placement: &Placement) -> String {
         (Home::Here, Some(cache)) => {
             let when = match cache.ahead {
                 Ahead::Never => "after their first use",
-                Ahead::OnOpen => "at the first open",
-                Ahead::AtStart => "before the start",
+                Ahead::OnOpen => "from their first open on",
+                Ahead::AtStart => "from the start",
             };
-            format!("in place, read from copies on {} made {when}", cache.tier)
+            format!("in place, read from {} {when}", cache.tier)
         }
         (Home::Here, None) => "in place".to_owned(),
     }
@@ -60,7 +60,7 @@ fn reason(story: &Story<'_>, score: &Score, ratio: f64) -> String {
         Goal::Throughput => "fewer samples an hour",
     };
     let dearer = match (score.per_sample, chosen.per_sample) {
-        (Some(a), Some(b)) if a > b => ", and dearer",
+        (Some(a), Some(b)) if a > b && story.wanted.goal != Goal::Cheapest => ", and dearer",
         _ => "",
     };
     if percent.abs() < 0.05 {
@@ -106,7 +106,9 @@ fn differs(story: &Story<'_>, point: &Point) -> String {
             (0..point.picks.len()).filter(|class| point.picks[*class] != chosen.picks[*class])
         {
             let pattern = &story.workload.classes[class].pattern;
-            words.push(format!("{pattern} {}", placed(space.placement(point, class))));
+            let placement = space.placement(point, class);
+            let on = if placement.home == Home::Here { "" } else { "on " };
+            words.push(format!("{pattern} {on}{}", placed(placement)));
         }
     }
     if words.len() > 3 {
