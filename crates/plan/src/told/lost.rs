@@ -3,7 +3,7 @@
 use super::{Lost, Story};
 use crate::search::{Goal, Rejected, Score};
 use crate::space::{Frame, Point};
-use forebay_model::{Ahead, Home, Placement};
+use forebay_model::{Ahead, Drain, Home, Placement};
 
 /// What differs by less is the same, and no news.
 const SAME: f64 = 5e-4;
@@ -14,6 +14,9 @@ const LOST_MAX: usize = 12;
 pub(super) fn placed(placement: &Placement) -> String {
     match (&placement.home, &placement.cache) {
         (Home::Tier(tier), _) if placement.layout.is_packed() => format!("{tier}, packed"),
+        (Home::Tier(tier), _) if placement.drain == Drain::Closed => {
+            format!("{tier} until closed")
+        }
         (Home::Tier(tier), _) => tier.to_string(),
         (Home::Here, Some(cache)) => {
             let when = match cache.ahead {
