@@ -27,9 +27,7 @@ pub(crate) fn keep(
         // Of a run that never was, the start is nothing that a clock could tell: the same
         // simulation makes the same file.
         started_unix: forebay_model::Micros::ZERO,
-        command: [command.to_owned(), scene.workload.name.clone()]
-            .map(String::into_bytes)
-            .into(),
+        command: [command.to_owned(), scene.workload.name.clone()].map(String::into_bytes).into(),
         directory: b"/".to_vec(),
         cpus: nodes.map(|nodes| nodes.cores.saturating_mul(choice.nodes)),
         memory: nodes.and_then(|nodes| nodes.memory),

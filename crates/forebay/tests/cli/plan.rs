@@ -111,7 +111,10 @@ fn machines_that_may_be_taken_away_are_tried_and_told() {
     };
     let (both, spot, stay) = (json(&[]), json(&["--spot"]), json(&["--on-demand"]));
     assert!(differs(&both) && !differs(&spot) && !differs(&stay), "{both}");
-    assert_eq!((spot["setting"]["spot"].as_bool(), stay["setting"]["spot"].as_bool()), (Some(true), Some(false)));
+    assert_eq!(
+        (spot["setting"]["spot"].as_bool(), stay["setting"]["spot"].as_bool()),
+        (Some(true), Some(false))
+    );
     assert!(stay["chosen"]["cost"]["interruptions"].is_null());
     assert!(spot["chosen"]["cost"]["interruptions"].as_f64().is_some_and(|taken| taken > 0.0));
     let dollars = |plan: &serde_json::Value| plan["chosen"]["per_sample_usd"].as_f64();

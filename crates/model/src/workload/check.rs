@@ -40,7 +40,8 @@ impl Workload {
             let nothing = set.count == 0 && set.bytes > ByteCount::ZERO;
             let bad = set.class.index() >= self.classes.len() || !freed || nothing;
             if bad {
-                let why = "has no class, bytes of no files, or is freed by a task that is not there";
+                let why =
+                    "has no class, bytes of no files, or is freed by a task that is not there";
                 return Err(NotWorkload(format!("file set {number} {why}")));
             }
         }

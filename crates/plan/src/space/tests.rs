@@ -111,7 +111,9 @@ fn names_that_are_only_looked_for_keep_no_class_in_place() {
 #[test]
 fn results_may_go_home_when_they_are_closed_where_room_is_short() {
     let site = |capacity: &str| {
-        let text = SITE.replace("100 GB", capacity).replace("pools = { temp = \"40 GB\", cache = \"40 GB\" }", "");
+        let text = SITE
+            .replace("100 GB", capacity)
+            .replace("pools = { temp = \"40 GB\", cache = \"40 GB\" }", "");
         Site::parse(&text, "site.toml", &|_| None).expect("a site")
     };
     let drained = |capacity: &str, until: Until| {

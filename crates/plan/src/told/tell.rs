@@ -157,9 +157,8 @@ fn classes(story: &Story<'_>, point: &Point, stay: bool) -> Vec<Moved> {
         })
     };
     let mut moved: Vec<Moved> = (0..point.picks.len()).filter_map(one).collect();
-    let weight = |moved: &Moved| {
-        moved.waits_in_place_s.get() - if stay { 0.0 } else { moved.waits_s.get() }
-    };
+    let weight =
+        |moved: &Moved| moved.waits_in_place_s.get() - if stay { 0.0 } else { moved.waits_s.get() };
     moved.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
     moved
 }
