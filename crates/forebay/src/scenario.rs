@@ -2,6 +2,9 @@
 //! rules, or a run that is done again.
 
 mod learnt;
+mod work;
+
+pub(crate) use work::workload;
 
 use crate::exit::Stop;
 use forebay_model::{Flaw, Rules, Seconds, Site, Study, TierId, Workload};
@@ -89,8 +92,7 @@ impl Scenario {
             }
         };
         let in_folder = |name: &str| folder.as_ref().map(|folder| folder.join(name));
-        let file = in_folder("workload.toml").unwrap_or_else(|| path.to_owned());
-        let workload = Workload::parse(&text(&file)?, &file.display().to_string()).map_err(flaw)?;
+        let workload = workload(path)?;
         let Some(file) = changes.site.clone().or_else(|| in_folder("site.toml")) else {
             return Err(stop("a workload is simulated on a site: name one with --site"));
         };

@@ -43,13 +43,18 @@ pub struct TaskOutcome {
 /// One tier over the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct TierOutcome {
-    /// Bytes that were read from it, by tasks or on their way home.
+    /// Bytes that were read from it, by tasks or on their way home; what the memory of a node
+    /// answered is not in it.
     pub read_bytes: ByteCount,
+    /// Bytes of its files that tasks read from the memory of their node: they never reached it.
+    pub memory_bytes: ByteCount,
+    /// The same in operations; they are in no other number.
+    pub memory_operations: f64,
     /// Bytes that were written to it, by tasks or as they came home.
     pub written_bytes: ByteCount,
     /// Bytes that came home from it.
     pub drained_bytes: ByteCount,
-    /// Operations, bytes or not.
+    /// Operations that reached it, bytes or not.
     pub operations: f64,
     /// The most that it held at one moment, on all nodes together.
     pub peak_bytes: ByteCount,

@@ -63,6 +63,30 @@ fn bytes_are_conserved() {
     });
 }
 
+/// What memory answers never reaches a tier, and nobody pays for it.
+#[test]
+fn bytes_from_memory_are_counted_apart() {
+    let memory = format!("{NODES}\nmemory = \"1 GiB\"");
+    let site = two_tiers(&memory, FAST, SLOW);
+    let mut answered = 0;
+    for seed in 0..100 {
+        let work = layered(seed);
+        let scene = Scene::new(&site, &work).expect("a scene");
+        let outcome = simulate(&scene, &choice(&site, &work, "slow"), seed).expect("an outcome");
+        let read: u64 = accesses(&work).map(|access| access.read.get()).sum();
+        let operations: f64 =
+            accesses(&work).flat_map(|access| &access.ops).map(|(_, count)| count).sum();
+        let tiers = || outcome.tiers.values();
+        let memory: u64 = tiers().map(|tier| tier.memory_bytes.get()).sum();
+        let reached: u64 = tiers().map(|tier| tier.read_bytes.get()).sum();
+        assert_eq!(reached + memory, read, "seed {seed}");
+        let counted: f64 = tiers().map(|tier| tier.operations + tier.memory_operations).sum();
+        assert!((counted - operations).abs() <= 1e-6 * operations.max(1.0), "seed {seed}");
+        answered += u64::from(memory > 0);
+    }
+    assert!(answered > 10, "memory answered in {answered} of 100");
+}
+
 #[test]
 fn capacity_is_never_exceeded() {
     all(|_, _, _, outcome| {

@@ -1,8 +1,7 @@
 //! `forebay simulate`: what a run would come to, without running it.
 
-mod keep;
-
 use crate::exit::Stop;
+use crate::keep::keep;
 use crate::scenario::{Changes, Scenario};
 use forebay_model::{ByteCount, Seconds, Study};
 use forebay_plan::{Outcome, Pricer, Scene, Terms, TierOutcome, simulate};
@@ -130,7 +129,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let outcome = outcome(&scenario, args.seed)?;
     if let Some(path) = &args.output {
         let scene = scene(&scenario)?;
-        keep::keep(path, &scene, &scenario.choice, &outcome, args.seed)?;
+        keep(path, &scene, &scenario.choice, &outcome, (args.seed, "simulate", "-o"))?;
     }
     let simulated = Simulated::of(&scenario, &outcome, args.seed);
     if args.json {
@@ -146,7 +145,7 @@ fn cost(scenario: &Scenario, outcome: &Outcome) -> Option<f64> {
     let prices = crate::storages::own_prices().ok()?;
     let (site, work) = (&scenario.site, &scenario.workload);
     let pricer = Pricer::new(site, work, &prices, Terms::default()).ok()??;
-    Some(pricer.cost(&scenario.choice, outcome).total.get())
+    Some(pricer.cost(&scenario.choice, outcome, None).total.get())
 }
 
 fn scene(scenario: &Scenario) -> Result<Scene<'_>, Stop> {

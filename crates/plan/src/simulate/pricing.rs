@@ -5,8 +5,8 @@ use super::copies::Near;
 use super::{Held, Running, Sim, StepWork, Watch};
 use crate::scene::NotPossible;
 use crate::share::Flows;
-use forebay_model::ByteCount;
 use forebay_model::workload::Access;
+use forebay_model::{ByteCount, OpGroup};
 
 impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     /// Prices every step as if nothing spilled: most never find it otherwise.
@@ -99,12 +99,22 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             (self.homes.project, share)
         });
         let share = away.map_or(0.0, |(_, share)| share);
-        let mut part = (access.read, access.written);
         let in_memory = near == Near::Memory;
+        let (mut part, mut operations) = ((access.read, access.written), operations);
+        if in_memory {
+            // Only names are asked for there. Without memory a copy would answer, where there is one.
+            let data = access.ops.iter().filter(|(key, _)| key.op().group() == OpGroup::Data);
+            let data: f64 = data.map(|(_, count)| count).sum();
+            let tier = &mut self.tiers[home.cache.map_or(row, |(row, _)| row)];
+            tier.memory_bytes += access.read;
+            tier.memory_operations += data;
+            part.0 = ByteCount::ZERO;
+            operations -= data;
+        }
         if let Some((row, share)) = away {
             let of = |bytes: ByteCount| ByteCount((bytes.get() as f64 * share) as u64);
-            let (read, written) = (of(access.read), of(access.written));
-            part = (access.read - read, access.written - written);
+            let (read, written) = (of(part.0), of(part.1));
+            part = (part.0 - read, part.1 - written);
             let tier = &mut self.tiers[row];
             tier.read_bytes += read;
             tier.written_bytes += written;

@@ -2,7 +2,9 @@
 
 use super::facts::ClassFacts;
 use crate::choice::in_place;
-use forebay_model::{Ahead, ByteCount, Cache, Home, Layout, Placement, Reach, Site, Tier, TierId};
+use forebay_model::{
+    Ahead, ByteCount, Cache, Drain, Home, Layout, Placement, Reach, Site, Tier, TierId,
+};
 
 /// Files that are smaller on average may be packed: the volume keeps larger ones apart anyway.
 const PACKED_BYTES_MAX: u64 = 128 << 10;
@@ -53,8 +55,14 @@ pub(super) fn is_for_copies(pool: &TierId) -> bool {
     pool.as_str().split_once('.').is_some_and(|(_, name)| name.contains("cache"))
 }
 
-/// In place first, then all that may work for this class.
-pub(super) fn of(class: &ClassFacts, targets: &[Target], nodes: u32) -> Vec<Placement> {
+/// In place first, then all that may work for this class. `made` is all that tasks make, of all
+/// classes and pipelines.
+pub(super) fn of(
+    class: &ClassFacts,
+    targets: &[Target],
+    nodes: u32,
+    made: ByteCount,
+) -> Vec<Placement> {
     let mut options = vec![in_place()];
     for target in targets {
         let fits = target.room.is_none_or(|room| class.largest <= room);
@@ -66,6 +74,11 @@ pub(super) fn of(class: &ClassFacts, targets: &[Target], nodes: u32) -> Vec<Plac
         let reached = target.reach != Reach::Node || nodes == 1 || class.private;
         if class.made && reached {
             options.push(home(&target.home, Layout::Plain));
+            // Results that can't all be there until the end may be there until they are closed.
+            if class.stays && target.room.is_some_and(|room| made > room) {
+                let drain = Drain::Closed;
+                options.push(Placement { drain, ..home(&target.home, Layout::Plain) });
+            }
             let small = class.bytes.get() / class.files <= PACKED_BYTES_MAX;
             if small && class.files >= PACKED_FILES_MIN && target.reach == Reach::Node {
                 options.push(home(&target.home, Layout::Packed));

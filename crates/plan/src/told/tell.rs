@@ -61,7 +61,8 @@ pub fn tell(story: &Story<'_>) -> Plan {
         as_it_is_why: found.as_it_is.as_ref().err().cloned(),
         chosen: figures(frame, story.chosen.0, story.chosen.1),
         setting: setting(&choice, story.workload),
-        moved: moved(story, &found.chosen),
+        moved: classes(story, &found.chosen, false),
+        stay: classes(story, &found.chosen, true),
         value: found.value,
         bound: found.bound,
         gap: found.gap(),
@@ -125,15 +126,17 @@ fn setting(choice: &Choice, workload: &Workload) -> Setting {
         stagger_s: choice.stagger,
         policy: choice.policy.0.to_owned(),
         low: choice.low.iter().map(name).collect(),
+        spot: choice.spot.is_some(),
         pools: choice.pools.iter().map(|(id, bytes)| (id.0.clone(), *bytes)).collect(),
     }
 }
 
-fn moved(story: &Story<'_>, point: &Point) -> Vec<Moved> {
+/// Classes that stay in place, or those that do not.
+fn classes(story: &Story<'_>, point: &Point, stay: bool) -> Vec<Moved> {
     let facts = facts(story.workload);
     let one = |class: usize| {
         let pick = usize::from(point.picks[class]);
-        (pick > 0).then(|| Moved {
+        ((pick == 0) == stay && facts[class].files > 0).then(|| Moved {
             pattern: story.workload.classes[class].pattern.clone(),
             to: placed(story.space.placement(point, class)),
             files: facts[class].files,
@@ -143,7 +146,8 @@ fn moved(story: &Story<'_>, point: &Point) -> Vec<Moved> {
         })
     };
     let mut moved: Vec<Moved> = (0..point.picks.len()).filter_map(one).collect();
-    let saves = |moved: &Moved| moved.waits_in_place_s.get() - moved.waits_s.get();
-    moved.sort_by(|a, b| saves(b).total_cmp(&saves(a)));
+    let weight =
+        |moved: &Moved| moved.waits_in_place_s.get() - if stay { 0.0 } else { moved.waits_s.get() };
+    moved.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
     moved
 }

@@ -46,6 +46,7 @@ pub(super) fn frames(nodes: u32) -> Frames {
         pipelines: vec![1, 3],
         staggers: vec![Seconds::ZERO],
         policies: vec![(PolicyId("fifo"), vec![])],
+        spots: vec![None],
         split_pools: false,
     }
 }
