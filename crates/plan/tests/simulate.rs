@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use forebay_model::workload::Until;
-use forebay_model::{Seconds, TierId};
+use forebay_model::{Op, OpKey, Seconds, TierId};
 use forebay_plan::{Choice, Scene, expected, simulate};
 
 fn near(a: Seconds, b: f64) {
@@ -54,6 +54,30 @@ fn operations_have_prices_and_limits() {
         let scene = Scene::new(&site, &work).expect("a scene");
         let outcome = simulate(&scene, &choice(&site, &work, "slow"), 0).expect("an outcome");
         near(outcome.makespan, seconds);
+    }
+}
+
+/// Where each name in place takes a second, and on the fast tier a tenth.
+#[test]
+fn a_plain_file_that_lives_elsewhere_has_its_name_in_place() {
+    let slow = format!("{SLOW}\nlatency = {{ names = \"1 s\" }}");
+    let fast = format!("{FAST}\nlatency = {{ names = \"100ms\" }}");
+    let site = two_tiers("cores = 1", &fast, &slow);
+    let mut work = writers(1, 0.0, 1);
+    let ops = [Op::LookupFailed, Op::Create, Op::Getattr, Op::Rename, Op::Unlink];
+    work.tasks[0].steps[0].accesses[0].ops = ops.map(|op| (OpKey::plain(op), 1.0)).to_vec();
+    let scene = Scene::new(&site, &work).expect("a scene");
+    let takes = |rule: &str| {
+        let placements = vec![placed(&site, rule)];
+        let choice = Choice { placements, ..choice(&site, &work, "slow") };
+        simulate(&scene, &choice, 0).expect("an outcome").makespan
+    };
+    near(takes("home = \"here\""), 5.01);
+    // Four in place, and there: the body is made, asked for and removed.
+    near(takes("home = \"fast\"\nafter = \"keep\""), 4.3);
+    // Only whether there is such a name is asked in place.
+    for layout in ["packed", "apart"] {
+        near(takes(&format!("home = \"fast\"\nafter = \"keep\"\nlayout = \"{layout}\"")), 1.0);
     }
 }
 

@@ -89,7 +89,10 @@ fn words(space: &Space, class: usize) -> Vec<String> {
 fn inputs_are_copied_and_what_tasks_make_is_given_a_home() {
     let space = space(1);
     assert_eq!(words(&space, 0), ["here", "copies on disk.cache", "copies on disk.cache"]);
-    assert_eq!(words(&space, 1), ["here", "bucket Plain", "disk.temp Plain", "disk.temp Packed"]);
+    assert_eq!(
+        words(&space, 1),
+        ["here", "bucket Plain", "disk.temp Plain", "disk.temp Packed", "disk.temp Apart"]
+    );
     assert_eq!(words(&space, 2), ["here", "bucket Plain", "disk.temp Plain"]);
     assert_eq!(space.left_out.len(), 1, "{:?}", space.left_out);
     assert!(space.left_out[0].contains("unknown"));
