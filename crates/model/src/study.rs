@@ -4,10 +4,13 @@
 //! What it is not: it opens no file and simulates nothing; site, rules and workload are files of
 //! their own.
 
-use crate::toml::{Document, Entry, Flaw, Table};
-use crate::units::Seconds;
+mod values;
 
-const KEYS: [&str; 11] = [
+use crate::toml::{Document, Entry, Flaw};
+use crate::units::Seconds;
+use values::{file, list, need, words};
+
+const KEYS: [&str; 13] = [
     "name",
     "source",
     "project",
@@ -16,9 +19,11 @@ const KEYS: [&str; 11] = [
     "stagger",
     "pipelines",
     "rules",
+    "prices",
     "fitted",
     "expected",
     "odd",
+    "not_reproduced",
 ];
 
 /// A published experiment.
@@ -40,12 +45,16 @@ pub struct Study {
     pub pipelines: u32,
     /// The file of the rules, where a row does not say.
     pub rules: Option<String>,
+    /// The file of a price sheet; without it, Forebay's own.
+    pub prices: Option<String>,
     /// What was fitted, to which published figure.
     pub fitted: Vec<Fitted>,
     /// What should come out.
     pub expected: Vec<Expected>,
     /// Where the source contradicts itself, and what is used.
     pub odd: Vec<String>,
+    /// What was published and cannot be simulated, and why.
+    pub not_reproduced: Vec<String>,
 }
 
 /// A number that was chosen so that a published figure comes out.
@@ -93,6 +102,8 @@ pub struct Expected {
     pub rules: Option<String>,
     /// The file of another site.
     pub site: Option<String>,
+    /// The file of another workload: a second experiment, or another idea of the first.
+    pub workload: Option<String>,
     /// What there is to say.
     pub note: Option<String>,
 }
@@ -114,6 +125,7 @@ impl Study {
         root.only(&KEYS)?;
         let low = list(root, "low", Entry::text)?;
         let odd = list(root, "odd", Entry::text)?;
+        let not_reproduced = list(root, "not_reproduced", Entry::text)?;
         Ok(Self {
             name: need(root, "name")?,
             source: need(root, "source")?,
@@ -123,39 +135,13 @@ impl Study {
             stagger: root.get("stagger").map_or(Ok(Seconds::ZERO), Entry::seconds)?,
             pipelines: root.get("pipelines").map_or(Ok(1), |entry| entry.whole(1, 1 << 16))?,
             rules: file(root, "rules")?,
+            prices: file(root, "prices")?,
             fitted: list(root, "fitted", fitted)?,
             expected: list(root, "expected", expected)?,
             odd: odd.into_iter().map(str::to_owned).collect(),
+            not_reproduced: not_reproduced.into_iter().map(str::to_owned).collect(),
         })
     }
-}
-
-fn need(table: Table<'_>, key: &str) -> Result<String, Flaw> {
-    Ok(table.need(key)?.text()?.to_owned())
-}
-
-fn words(table: Table<'_>, key: &str) -> Result<Option<String>, Flaw> {
-    table.get(key).map(|entry| entry.text().map(str::to_owned)).transpose()
-}
-
-/// A name of a file in the study's folder, and not elsewhere: a study carries all it needs.
-fn file(table: Table<'_>, key: &str) -> Result<Option<String>, Flaw> {
-    let Some(entry) = table.get(key) else { return Ok(None) };
-    let name = entry.text()?;
-    if name.is_empty() || name.contains('/') || name == ".." {
-        return Err(entry.flaw(format!("{key} must be a file in the study's own folder")));
-    }
-    Ok(Some(name.to_owned()))
-}
-
-fn list<'d, T>(
-    table: Table<'d>,
-    key: &str,
-    read: impl Fn(Entry<'d>) -> Result<T, Flaw>,
-) -> Result<Vec<T>, Flaw> {
-    let Some(entry) = table.get(key) else { return Ok(Vec::new()) };
-    let items = entry.items().ok_or_else(|| entry.not("a list"))?;
-    items.into_iter().map(read).collect()
 }
 
 fn fitted(entry: Entry<'_>) -> Result<Fitted, Flaw> {
@@ -182,6 +168,7 @@ fn expected(entry: Entry<'_>) -> Result<Expected, Flaw> {
         "stagger",
         "rules",
         "site",
+        "workload",
         "note",
     ])?;
     let roles = [("fitted", Role::Fitted), ("predicted", Role::Predicted), ("model", Role::Model)];
@@ -201,6 +188,7 @@ fn expected(entry: Entry<'_>) -> Result<Expected, Flaw> {
         stagger: table.get("stagger").map(Entry::seconds).transpose()?,
         rules: file(table, "rules")?,
         site: file(table, "site")?,
+        workload: file(table, "workload")?,
         note: words(table, "note")?,
     })
 }

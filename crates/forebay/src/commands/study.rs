@@ -74,6 +74,7 @@ fn compare(folder: &Path, study: &Study, row: &Expected) -> Result<Row, Stop> {
     let changes = Changes {
         site: row.site.as_ref().map(|name| folder.join(name)),
         rules: row.rules.as_ref().map(|name| folder.join(name)),
+        workload: row.workload.as_ref().map(|name| folder.join(name)),
         policy: row.policy.clone(),
         pipelines: row.pipelines,
         stagger: row.stagger,
@@ -106,6 +107,7 @@ fn setting(study: &Study, row: &Expected) -> String {
     words.extend(row.policy.clone());
     words.extend(row.stagger.map(|time: Seconds| format!("stagger {time}")));
     let stem = |name: &String| name.trim_end_matches(".toml").to_owned();
+    words.extend(row.workload.as_ref().map(stem));
     words.extend(row.site.as_ref().map(stem));
     words.extend(row.rules.as_ref().map(stem));
     words.join(", ")
@@ -120,6 +122,10 @@ fn figure(scenario: &Scenario, outcome: &Outcome, what: &str) -> Result<f64, Sto
     if let Some(tier) = what.strip_prefix("gib_per_node.") {
         let tier = simulated.tiers.get(tier).ok_or_else(|| unknown(what))?;
         return Ok(tier.peak_bytes_per_node / GIB);
+    }
+    if let Some(tier) = what.strip_prefix("gib_read.") {
+        let tier = simulated.tiers.get(tier).ok_or_else(|| unknown(what))?;
+        return Ok(tier.read_bytes.get() as f64 / GIB);
     }
     if let Some((how, kind)) = what.split_once("_s.") {
         let kinds = &scenario.workload.kinds;
@@ -137,6 +143,7 @@ fn figure(scenario: &Scenario, outcome: &Outcome, what: &str) -> Result<f64, Sto
         "hours" => Ok(simulated.makespan_s / 3600.0),
         "samples_per_hour" => Ok(simulated.samples_per_hour),
         "utilisation_pct" => Ok(simulated.utilisation * 100.0),
+        "usd" => simulated.cost_usd.ok_or_else(|| unknown(what)),
         "first_sample_hours" => Ok(first(outcome) / 3600.0),
         _ => Err(unknown(what)),
     }

@@ -30,5 +30,8 @@ pub(super) fn print(study: &Study, rows: &[Row]) {
     for odd in &study.odd {
         println!("  the source contradicts itself: {odd}");
     }
+    for left in &study.not_reproduced {
+        println!("  not reproduced: {left}");
+    }
     println!();
 }
