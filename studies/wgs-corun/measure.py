@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs 1 to 4 of the demo's workflows at once on this machine, once in the order of their coming
-and once with the map jobs at low priority and a stagger, and says what came of it.
+and once with the map jobs at low priority and a stagger, and says what came of it, beside what
+`forebay simulate` had said before, from one recorded run of one workflow alone.
 
-    studies/wgs-corun/measure.py [--most 4] [--slots 2] [--stagger 10] [--forebay PATH]
+    studies/wgs-corun/measure.py [--most 4] [--stagger 10] [--forebay PATH]
 
 Needs the inputs of the demo (`make demo` makes them). Each of the runs takes a minute and more;
 nothing else should run on the machine. The results are appended to target/studies/wgs-corun.jsonl,
@@ -21,6 +22,10 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 OUT = ROOT / "target/studies"
+# As many as the machine that is learnt from has.
+SLOTS = len(os.sched_getaffinity(0))
+# What is compared, and the unit it is printed in.
+UNITS = {"makespan_s": 1, "samples_per_hour": 1, "utilisation": 0.01, "peak_bytes": 2**20}
 
 
 def space(folder):
@@ -73,17 +78,34 @@ def busy_seconds(run):
     return sum(end - start for _, start, end in tasks), sorted(ends.values())
 
 
-def measure(arguments, pipelines, low):
+def predict(arguments, learnt, pipelines, low):
+    """What the simulator expects, from the run of one workflow."""
+    words = [arguments.forebay, "simulate", learnt, "--json", "--pipelines", pipelines]
+    if low:
+        words += ["--policy", "low-priority", "--low", "p1_map", "--stagger",
+                  f"{arguments.stagger}s"]
+    out = subprocess.run([str(word) for word in words], check=True, capture_output=True).stdout
+    told = json.loads(out)
+    return {
+        "makespan_s": round(told["makespan_s"], 1),
+        "samples_per_hour": round(told["samples_per_hour"], 1),
+        "utilisation": round(told["utilisation"], 3),
+        "peak_bytes": sum(tier["peak_bytes"] for tier in told["tiers"].values()),
+    }
+
+
+def measure(arguments, pipelines, low, trace=()):
     folder = OUT / "wgs-corun"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     stagger = arguments.stagger if low else 0
-    run = OUT / f"wgs-corun-{pipelines}-{'low' if low else 'fifo'}.run"
+    what = "learnt" if trace else "low" if low else "fifo"
+    run = OUT / f"wgs-corun-{pipelines}-{what}.run"
     run.unlink(missing_ok=True)
     command = [
-        arguments.forebay, "run", "-q", "-o", run, "--", ROOT / ".venv/bin/snakemake",
-        "--quiet", "rules", "--scheduler", "greedy", "--cores", arguments.slots + pipelines,
-        "--default-resources", "slots=1", "--resources", f"slots={arguments.slots}",
+        arguments.forebay, "run", "-q", *trace, "-o", run, "--", ROOT / ".venv/bin/snakemake",
+        "--quiet", "rules", "--scheduler", "greedy", "--cores", SLOTS + pipelines,
+        "--default-resources", "slots=1", "--resources", f"slots={SLOTS}",
         "--snakefile", HERE / "Snakefile", "--config", f"pipelines={pipelines}",
         f"inputs={ROOT / 'target/demo/inputs/data'}", f"stagger={stagger}",
         *(["low=map"] if low else []),
@@ -102,32 +124,42 @@ def measure(arguments, pipelines, low):
     shutil.rmtree(folder)
     return {
         "pipelines": pipelines, "policy": "low-priority" if low else "fifo", "stagger_s": stagger,
-        "slots": arguments.slots, "makespan_s": round(seconds, 1),
+        "slots": SLOTS, "makespan_s": round(seconds, 1),
         "samples_per_hour": round(3600 * pipelines / seconds, 1),
-        "utilisation": round(busy / (arguments.slots * seconds), 3),
+        "utilisation": round(busy / (SLOTS * seconds), 3),
         "ends_s": [round(end, 1) for end in ends], "peak_bytes": most, "load": os.getloadavg()[0],
-    }
+    }, run
+
+
+def row(pipelines, policy, *pairs):
+    """A line of the table; a pair is what was measured and what was predicted."""
+    cells = [str(pipelines), policy]
+    for measured, predicted in pairs:
+        cells += [f"{measured:.1f}", f"{predicted:.1f} ({predicted / measured - 1:+.0%})"]
+    return f"| {' | '.join(cells)} |"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--most", type=int, default=4, choices=range(1, 5))
-    parser.add_argument("--slots", type=int, default=2)
     parser.add_argument("--stagger", type=float, default=10)
     parser.add_argument("--forebay", default=ROOT / "target/release/forebay")
     arguments = parser.parse_args()
     OUT.mkdir(parents=True, exist_ok=True)
-    print("| pipelines | policy | makespan | samples/h | utilisation | first done | peak space |")
-    print("|---|---|---|---|---|---|---|", flush=True)
+    # With each read recorded: it is what tells the prices of operations.
+    alone, learnt = measure(arguments, 1, False, ("--trace", "every-read"))
+    print(f"learnt from one run, every read recorded: {alone['makespan_s']} s\n")
+    print("| pipelines | policy | makespan, s | predicted | samples/h | predicted | utilisation, % |"
+          " predicted | peak, MiB | predicted |")
+    print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
     for pipelines in range(1, arguments.most + 1):
         for low in ([False, True] if pipelines > 1 else [False]):
-            result = measure(arguments, pipelines, low)
+            told = predict(arguments, learnt, pipelines, low)
+            result, _ = measure(arguments, pipelines, low)
             with open(OUT / "wgs-corun.jsonl", "a", encoding="utf-8") as results:
-                results.write(json.dumps(result) + "\n")
-            print(f"| {pipelines} | {result['policy']} | {result['makespan_s']} s |"
-                  f" {result['samples_per_hour']} | {result['utilisation']:.0%} |"
-                  f" {result['ends_s'][0] if result['ends_s'] else '-'} s |"
-                  f" {result['peak_bytes'] / 2**20:.0f} MiB |", flush=True)
+                results.write(json.dumps({**result, "predicted": told}) + "\n")
+            pairs = [(result[key] / unit, told[key] / unit) for key, unit in UNITS.items()]
+            print(row(pipelines, result["policy"], *pairs), flush=True)
 
 
 if __name__ == "__main__":

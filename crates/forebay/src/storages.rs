@@ -39,8 +39,14 @@ pub(crate) struct Filled {
     pub(crate) notes: Vec<String>,
 }
 
-/// Fills a site in.
-pub(crate) fn fill(mut site: Site, learnt: &Learnt, fs_types: &[String]) -> Filled {
+/// Fills a site in, with the project where it was, or on the tier that is named for it: then the
+/// storage of the run is nowhere.
+pub(crate) fn fill(
+    mut site: Site,
+    learnt: &Learnt,
+    fs_types: &[String],
+    named: Option<TierId>,
+) -> Filled {
     let mut notes = Vec::new();
     for tier in fitted(&site, learnt) {
         notes.push(format!("tier {} is as the run found it: nobody probed it", tier.id));
@@ -55,12 +61,15 @@ pub(crate) fn fill(mut site: Site, learnt: &Learnt, fs_types: &[String]) -> Fill
         let (instance, reserved, speed) = (None, 0, 1.0);
         site = site.with_nodes(Nodes { count, slots, cores, memory, instance, reserved, speed });
     }
-    let project = match here(&site, learnt, fs_types) {
-        Some(tier) => {
+    let elsewhere = named.filter(|named| *named != measured());
+    let found = if elsewhere.is_none() { here(&site, learnt, fs_types) } else { None };
+    let project = match (elsewhere, found) {
+        (Some(named), _) => Some(named),
+        (None, Some(tier)) => {
             site = site.with(tier);
             Some(measured())
         }
-        None => widest(&site),
+        (None, None) => widest(&site),
     };
     Filled { site, project, notes }
 }

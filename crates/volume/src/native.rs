@@ -155,6 +155,8 @@ pub struct Native {
     /// Files that wait to be moved there, and the way that they take.
     moves: Arc<moves::Moves>,
     passage: OnceLock<Passage>,
+    /// Held while that is opened.
+    first_passage: Mutex<()>,
     /// Names that requests took away a moment ago.
     pub(crate) gone: gone::Gone,
     /// Held by each request for what it names, while that must not move.
@@ -212,6 +214,7 @@ impl Native {
             tiers: None,
             moves: Arc::default(),
             passage: OnceLock::new(),
+            first_passage: Mutex::new(()),
             gone: gone::Gone::default(),
             still: still::Still::default(),
             tasks: None,

@@ -36,6 +36,7 @@ use rustc_hash::FxHashMap;
 use rustix::io::Errno;
 
 use disk::{Disk, Folder, Ground};
+pub(crate) use early::Turn;
 pub(crate) use index::FIRST;
 use index::Index;
 use log::{Damage, Log};
@@ -270,8 +271,9 @@ impl Pack {
     /// # Errors
     /// ENOSPC and the like.
     pub(crate) fn set_attr(&self, ino: u64, attr: Attr) -> Result<()> {
-        self.not_early(ino);
         let mut state = self.state.lock();
+        // Not before: who makes it early would begin with the old ones in between.
+        self.not_early(ino);
         match state.index.inodes.get_mut(ino) {
             // Without a name it has no place in a log.
             Some(inode) if inode.links == 0 => {

@@ -24,9 +24,9 @@ impl Scenario {
             Some(file) => site(file)?,
             None => learnt.site(),
         };
-        let filled = storages::fill(given, &learnt, &fs_types);
         let named = changes.project.as_ref().map(|name| TierId(name.clone()));
-        let Some(project) = named.or(filled.project) else {
+        let filled = storages::fill(given, &learnt, &fs_types, named);
+        let Some(project) = filled.project else {
             return Err(stop(
                 "the run does not say how its storage behaved: name a tier, --project",
             ));

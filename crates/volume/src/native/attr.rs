@@ -67,7 +67,7 @@ impl Native {
         if let Some(packed) = node.packed.get() {
             return self.setattr_packed(&node, packed, change);
         }
-        self.set_times(&node);
+        let _alone = self.times_set(&node);
         let _change = self.changing(&node, None);
         self.disturb(&node);
         if let Some(size) = change.size {

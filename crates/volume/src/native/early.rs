@@ -5,6 +5,7 @@
 //!
 //! Inside, nothing of it is seen: neither the files nor the times of their directories.
 
+mod hidden;
 mod names;
 
 use std::ffi::CStr;
@@ -15,10 +16,12 @@ use std::time::Duration;
 
 use forebay_model::Drain;
 use parking_lot::{Mutex, RwLock};
+use rustix::io::Errno;
 
+use super::packed::Packed;
 use super::{Native, Node, Result, boot_nanos};
-use crate::pack::{Found, Time};
-use crate::tiers::{Maker, make_packed};
+use crate::pack::{Found, Pack, Turn};
+use crate::tiers::{Maker, Unnamed, make_packed};
 
 /// How long nobody must have used a file, in nanoseconds.
 const IDLE: u64 = 2_000_000_000;
@@ -70,15 +73,6 @@ fn work(native: &Weak<Native>) -> bool {
     true
 }
 
-/// A file gets its name as long as this lives.
-struct Hidden<'n>(&'n Node);
-
-impl Drop for Hidden<'_> {
-    fn drop(&mut self) {
-        self.0.folder().end_hidden();
-    }
-}
-
 impl Early {
     fn next(&self) -> Option<Arc<Node>> {
         let mut waiting = self.waiting.lock();
@@ -89,7 +83,7 @@ impl Early {
 }
 
 impl Native {
-    fn goes_early(&self) -> bool {
+    pub(super) fn goes_early(&self) -> bool {
         self.tiers().is_some_and(|tiers| tiers.drains_packed())
     }
 
@@ -116,52 +110,66 @@ impl Native {
         // Without trust its times could not be told from those that others gave it.
         self.trust_of(&dir)?;
         let rule = tiers.rule_of(&self.path_of(node), || Maker::Packed(packed.ino));
-        if !rule.is_some_and(|rule| rule.drain == Drain::Closed) || !pack.begin_early(packed.ino) {
+        if !rule.is_some_and(|rule| rule.drain == Drain::Closed) {
             return None;
         }
-        // Whoever opens it to write from here on is noticed; who has it open is, too.
-        let (_, key) = self.pack_of(&dir)?;
+        let turn = pack.begin_early(packed.ino)?;
+        let done = self.in_turn(pack, turn, packed, (&dir, &name));
+        if done.is_none() {
+            pack.end_early(turn);
+        }
+        done
+    }
+
+    fn in_turn(
+        &self,
+        pack: &Pack,
+        turn: Turn,
+        packed: &Packed,
+        (dir, name): (&Arc<Node>, &CStr),
+    ) -> Option<()> {
+        // Whoever opens it to write from here on is noticed; who has it open is, too. Looked at
+        // before the file is: who closes it now has not told all of it to the pack until then.
+        if packed.is_in_use() {
+            return None;
+        }
         let is_free = |found: &Found| {
             found.ino == packed.ino
                 && found.links == 1
                 && (found.over, found.yields, found.lands) == (None, None, None)
         };
-        let found = pack.find(key, name.to_bytes()).filter(is_free);
+        let (_, key) = self.pack_of(dir)?;
+        let found = pack.find(key, name.to_bytes()).filter(is_free)?;
         // A mapping made in passthrough outlives the close that we hear of, and nothing tells
         // whether there is one: such files come home when the run ends.
         let is_lent = self.passthrough.load(Relaxed) && pack.stat_body(packed.ino).is_some();
-        match found.filter(|_| !packed.is_in_use() && !is_lent) {
-            Some(found) if self.make_early(&dir, &name, &found).is_ok() => Some(()),
-            Some(_) => {
-                pack.unhide(packed.ino, key, name.to_bytes());
-                None
-            }
-            None => {
-                pack.not_early(packed.ino);
-                None
-            }
-        }
+        if is_lent { None } else { self.make_early(turn, dir, name, &found).ok() }
     }
 
-    fn make_early(&self, dir: &Arc<Node>, name: &CStr, found: &Found) -> Result<()> {
-        let (pack, key) = self.pack_of(dir).ok_or(rustix::io::Errno::STALE)?;
+    fn make_early(&self, turn: Turn, dir: &Arc<Node>, name: &CStr, found: &Found) -> Result<()> {
+        let (pack, key) = self.pack_of(dir).ok_or(Errno::STALE)?;
         let fd = self.dir_fd_of(dir)?;
-        let before = self.stat_dir(dir, fd.as_fd())?;
-        if dir.folder().hold(Time::of(&before.stx_mtime)) {
-            self.note_touched(dir);
-        }
         let mut made = None;
         let announce = |new| {
             let held = self.hold_name(dir, name);
-            pack.hide(found.ino, key, name.to_bytes(), new)?;
+            let hidden = self.begin_hidden(dir, fd.as_fd(), name)?;
+            pack.hide(turn, key, name.to_bytes(), new)?;
             made = Some(new);
-            dir.folder().begin_hidden(name);
-            Ok((held, Hidden(dir)))
+            Ok((hidden, held))
         };
-        let done = make_packed(pack, found, (&fd, name), false, announce).map(drop);
-        if let (Ok(()), Some(new)) = (&done, made) {
-            pack.made_early(found.ino, new);
+        let new = match Unnamed::nameless(&fd, found) {
+            Err(Errno::OPNOTSUPP) => Unnamed::on_the_way(self.passage()?, turn.passing())?,
+            new => new?,
+        };
+        let done = make_packed(pack, found, new, (&fd, name), false, announce).map(drop);
+        match (&done, made) {
+            (Ok(()), Some(new)) => pack.made_early(turn, new),
+            (Err(_), Some(new)) => pack.unhide(turn, key, name.to_bytes(), new),
+            _ => {}
         }
         done
     }
 }
+
+#[cfg(test)]
+mod tests;

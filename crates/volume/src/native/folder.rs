@@ -32,8 +32,9 @@ pub(super) enum Right {
     Change,
 }
 
+/// What is known, and who may set its times.
 #[derive(Debug, Default)]
-pub(crate) struct Folder(Mutex<Inner>);
+pub(crate) struct Folder(Mutex<Inner>, Mutex<()>);
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -94,16 +95,28 @@ impl Folder {
     }
 
     /// A file is about to get this name, and nobody is to see anything of it: what is known of the
-    /// directory stays.
-    pub(super) fn begin_hidden(&self, name: &CStr) {
+    /// directory stays, and its times are what they were in place after `changes`. `None`:
+    /// something was changed since; else whether its times are to be set in place from now on.
+    pub(super) fn begin_hidden(&self, name: &CStr, changes: u64, stat: &Statx) -> Option<bool> {
         let mut inner = self.0.lock();
+        if inner.changes != changes {
+            return None;
+        }
         inner.under_way += 1;
         inner.names.comes(name);
+        Some(inner.times.hold(stat))
     }
 
-    /// It has the name, or will not get it.
-    pub(super) fn end_hidden(&self) {
-        self.0.lock().under_way -= 1;
+    /// It has the name, or will not get it; these are the directory's attributes in place, seen
+    /// after `changes`.
+    pub(super) fn end_hidden(&self, changes: u64, seen: Moment, stat: Option<Statx>) {
+        let mut inner = self.0.lock();
+        inner.times.held(stat.as_ref());
+        inner.under_way -= 1;
+        let is_good = inner.changes == changes && inner.under_way == 0;
+        // What others have seen before is old.
+        inner.changes += 1;
+        inner.stat = stat.filter(|_| is_good).map(|stat| (seen, Box::new(stat)));
     }
 
     /// We have made it ourselves just now, in a directory from which it inherits no list if `plain`.

@@ -144,6 +144,8 @@ impl Native {
 
     /// The way that files take, made when the first goes.
     pub(super) fn passage(&self) -> super::Result<&Passage> {
+        // Who opens it empties it: not when another has something there already.
+        let _one = self.first_passage.lock();
         if let Some(passage) = self.passage.get() {
             return Ok(passage);
         }

@@ -85,6 +85,9 @@ impl Native {
             Some(placed) => self.shown_placed(node, &placed, body),
             None => body,
         };
+        if let Some(folder) = node.folder.get() {
+            stat = folder.shown(stat);
+        }
         node.guise.put_on(&mut stat);
         stat
     }

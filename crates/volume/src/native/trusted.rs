@@ -30,11 +30,15 @@ const SURELY_A_NAME: usize = 128;
 pub(super) struct Changing<'n> {
     native: &'n Native,
     folder: Option<&'n Folder>,
+    /// Its names, and so its time of modification.
+    names: bool,
 }
 
 impl Drop for Changing<'_> {
     fn drop(&mut self) {
-        if let Some(folder) = self.folder {
+        if let (Some(folder), false) = (self.folder, self.names) {
+            folder.end_times();
+        } else if let Some(folder) = self.folder {
             let now = || self.native.pack().map_or_else(Time::default, |pack| pack.now());
             folder.end(now);
         }
@@ -75,7 +79,7 @@ impl Native {
         if let Some(folder) = folder {
             folder.begin(name);
         }
-        Changing { native: self, folder }
+        Changing { native: self, folder, names: name.is_some() }
     }
 
     /// We have made something: a directory is empty.

@@ -71,8 +71,8 @@ impl Pack {
         name: &[u8],
         ctime: Time,
     ) -> Result<()> {
-        self.not_early(ino);
         let mut state = self.state.lock();
+        self.not_early(ino);
         let dir = state.dir(dir, path)?;
         if state.index.at(dir, name).is_some() {
             return Err(Errno::EXIST);

@@ -3,6 +3,7 @@
 
 mod crash;
 mod disk;
+mod early;
 mod story;
 
 use std::path::Path;

@@ -36,7 +36,7 @@ pub use check::{Checked, Finding, check};
 use find::Group;
 pub(super) use find::{below, parent};
 use land::Landing;
-pub(crate) use packed_file::make as make_packed;
+pub(crate) use packed_file::{Unnamed, make as make_packed};
 pub use progress::{Progress, Underway};
 pub use told::{Homecoming, Left};
 

@@ -6,7 +6,7 @@
 mod carry;
 
 use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,7 +18,6 @@ use rustix::io::Errno;
 use super::passage::Passage;
 use super::syncing::Which;
 use super::{Placed, Tiers};
-use crate::native::{Identity, stat_of};
 pub(crate) use carry::Carried;
 
 /// Where a file is to go.
@@ -107,19 +106,10 @@ impl Tiers {
         self.syncing.is_settled(&Which::Body(placed.room, placed.key.clone()))
     }
 
-    /// Which file a carried one will be.
-    pub(crate) fn identity_of(
-        &self,
-        passage: &Passage,
-        carried: &Carried,
-    ) -> Result<Identity, Errno> {
-        stat_of(passage.dir().as_fd(), &carried.name).map(|stat| Identity::of(&stat))
-    }
-
     /// Gives a carried file the name of the one that it was made from; tells its body.
     ///
     /// # Errors
-    /// The file system's; nothing has changed then.
+    /// The file system's, ECANCELED when it is another file; nothing has changed then.
     pub(crate) fn name_carried(
         &self,
         passage: &Passage,
@@ -127,6 +117,7 @@ impl Tiers {
         dir: BorrowedFd<'_>,
         name: &CStr,
     ) -> Result<Option<Placed>, Errno> {
+        carried.check(passage)?;
         renameat(passage.dir(), &carried.name, dir, name)?;
         let Some((number, key, reserved)) = &carried.body else { return Ok(None) };
         let placed = Placed::new(*number, key.clone());
@@ -139,8 +130,12 @@ impl Tiers {
 
     /// Takes away what was carried for nothing.
     pub(crate) fn drop_carried(&self, passage: &Passage, carried: &Carried) {
-        let _ = unlinkat(passage.dir(), &carried.name, AtFlags::empty());
-        if let Some((number, key, reserved)) = &carried.body {
+        self.drop_way(passage, &carried.name, carried.body.as_ref());
+    }
+
+    fn drop_way(&self, passage: &Passage, name: &CStr, body: Option<&(usize, CString, u64)>) {
+        let _ = unlinkat(passage.dir(), name, AtFlags::empty());
+        if let Some((number, key, reserved)) = body {
             let room = &self.rooms[*number];
             room.remove_copy(key);
             let _ = room.remove(key);

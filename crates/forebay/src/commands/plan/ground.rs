@@ -30,9 +30,10 @@ pub(super) struct Ground {
 impl Ground {
     pub(super) fn read(args: &Args) -> Result<Self, Stop> {
         let (learnt, fs_types, spread) = workload(args)?;
-        let Filled { site, project, mut notes } = fill(site(&args.site)?, &learnt, &fs_types);
         let named = args.project.as_ref().map(|name| TierId(name.clone()));
-        let project = named.or(project).ok_or_else(|| {
+        let filled = fill(site(&args.site)?, &learnt, &fs_types, named);
+        let Filled { site, project, mut notes } = filled;
+        let project = project.ok_or_else(|| {
             Stop::new(
                 NO_PLAN,
                 "the run does not say how its storage behaved, and no tier has a profile",

@@ -41,9 +41,9 @@ fn what_we_make_is_there_whenever_it_is_made() {
     folder.begin(Some(c"late"));
     assert!(!folder.begin_listing());
     folder.end(Time::default);
-    folder.begin_hidden(c"hidden");
-    assert!(!folder.begin_listing());
-    folder.end_hidden();
+    let hides = folder.begin_hidden(c"hidden", folder.changes(), &stat(1));
+    assert!(hides.is_some() && !folder.begin_listing());
+    folder.end_hidden(folder.changes(), 4, Some(stat(1)));
     // Made while the names are listed, by a listing that had passed its place.
     assert!(folder.begin_listing() && !folder.begin_listing());
     folder.begin(Some(c"b"));
@@ -119,26 +119,61 @@ fn packed_changes_show_before_they_are_set() {
     assert_eq!(folder.shown(stat(9)).stx_mtime.tv_sec, 9, "what is newer in place counts");
     folder.keep_stat(folder.changes(), 0, stat(3));
     assert_eq!(folder.stat(1, TRUST).map(|stat| stat.stx_mtime.tv_sec), Some(7));
-    assert_eq!(folder.take_touched(), Some((time(7), false)));
-    assert_eq!((folder.take_touched(), folder.touched_since()), (None, None));
+    let times = folder.times();
+    folder.touch(time(8), 3);
+    assert!(!folder.times_are_set(&times), "there is a newer one");
+    assert!(folder.times_are_set(&folder.times()));
+    assert_eq!((folder.times().is_empty(), folder.touched_since()), (true, None));
+}
+
+/// Makes a file early in a directory that has one time in place before, and another after.
+fn make_early(folder: &Folder, name: &CStr, before: i64, after: i64) {
+    assert!(folder.begin_hidden(name, folder.changes(), &stat(before)).is_some());
+    folder.end_hidden(folder.changes(), 0, Some(stat(after)));
 }
 
 #[test]
 fn what_is_made_early_does_not_show() {
     let folder = Folder::default();
     let time = |sec| Time { sec, nsec: 0 };
-    let seen = |folder: &Folder| folder.shown(stat(9)).stx_mtime.tv_sec;
-    assert!(folder.hold(time(5)) && !folder.hold(time(6)));
+    let seen = |there| folder.shown(stat(there)).stx_mtime.tv_sec;
     folder.is_new(0, true);
-    folder.begin_hidden(c"a");
-    folder.end_hidden();
+    let changes = folder.changes();
+    assert_eq!(folder.begin_hidden(c"a", changes, &stat(5)), Some(true));
+    assert_eq!(seen(9), 5, "it gets its name just now");
+    folder.end_hidden(folder.changes(), 0, Some(stat(9)));
     assert_eq!(folder.ask(c"a", 1, TRUST), Known::Open);
-    assert_eq!(seen(&folder), 5, "in place it is 9");
-    folder.begin(Some(c"b"));
-    folder.end(|| time(7));
-    assert_eq!(seen(&folder), 7);
+    assert_eq!((seen(9), seen(5)), (5, 5), "whenever it was looked at");
+    assert_eq!(folder.stat(1, TRUST).map(|stat| stat.stx_mtime.tv_sec), Some(5), "it is known");
+    folder.keep_stat(changes, 0, stat(7));
+    assert_eq!(folder.stat(1, TRUST).map(|stat| stat.stx_mtime.tv_sec), Some(5), "seen before");
+    make_early(&folder, c"b", 9, 12);
+    assert_eq!((seen(12), folder.touched_since()), (5, Some(Moment::MAX)));
     assert!(!folder.touch(time(8), 1), "it is on the list already");
-    assert_eq!((seen(&folder), folder.touched_since()), (8, Some(Moment::MAX)));
-    assert_eq!(folder.take_touched(), Some((time(8), true)));
-    assert_eq!(seen(&folder), 9);
+    assert_eq!(seen(12), 8);
+    let times = folder.times();
+    assert_eq!(times.shown(stat(12)).stx_mtime.tv_sec, 8);
+    assert!(folder.times_are_set(&times));
+    assert_eq!(seen(12), 12);
+}
+
+#[test]
+fn what_others_do_beside_files_that_go_early_shows() {
+    let folder = Folder::default();
+    let time = |sec| Time { sec, nsec: 0 };
+    let seen = |there| folder.shown(stat(there)).stx_mtime.tv_sec;
+    make_early(&folder, c"a", 5, 9);
+    assert_eq!(seen(10), 10, "somebody outside made something");
+    make_early(&folder, c"b", 10, 11);
+    assert_eq!(seen(11), 10);
+    // We make something while one gets its name: in place the two are one.
+    let before = folder.changes();
+    assert!(folder.begin_hidden(c"c", before, &stat(11)).is_some());
+    folder.begin(Some(c"ours"));
+    folder.end(|| time(12));
+    folder.end_hidden(folder.changes(), 0, Some(stat(13)));
+    assert_eq!(seen(13), 12);
+    assert_eq!(folder.begin_hidden(c"d", before, &stat(11)), None, "seen before it was made");
+    assert!(folder.begin_listing(), "nothing is under way");
+    folder.listed(0, None::<std::iter::Empty<&[u8]>>);
 }

@@ -1,71 +1,119 @@
 //! The times that a directory shows, where those in place say something else: they are behind its
 //! packed names, or ahead of what is to be seen.
 
+use parking_lot::MutexGuard;
 use rustix::fs::Statx;
 
 use super::{Folder, Moment};
 use crate::pack::Time;
 
-#[derive(Debug, Default)]
-pub(super) struct Times {
-    /// The last change, which the directory in place does not show yet; and since when.
+/// Of modification, and of change.
+type Stamps = [Time; 2];
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(in crate::native) struct Times {
+    /// The last change of packed names, which the directory in place does not show yet; and since
+    /// when.
     touched: Option<(Time, Moment)>,
-    /// That time counts whatever the directory in place says: files were made there early.
-    exact: bool,
+    /// Set when files were made there early.
+    held: Option<Held>,
+}
+
+/// What the directory would show without those files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Held {
+    shown: Stamps,
+    /// In place before the last of them was made, for who has looked then and tells it now, and
+    /// after. Whatever else is found there is somebody's, and counts.
+    place: [Stamps; 2],
+    /// One gets its name.
+    busy: bool,
 }
 
 impl Times {
     /// We changed something in place.
     pub(super) fn changed(&mut self, time: impl FnOnce() -> Time) {
-        if let (true, Some((last, _))) = (self.exact, &mut self.touched) {
-            *last = time();
+        if let Some(held) = &mut self.held {
+            // A file that was made at the same time may have hidden it.
+            held.shown = [time(); 2];
+        }
+    }
+
+    /// A file is about to be made early in a directory that has these attributes in place. Returns
+    /// whether nothing was to be set in place until now.
+    pub(super) fn hold(&mut self, stat: &Statx) -> bool {
+        let first = self.is_empty();
+        let (now, shown) = (stamps(stat), Times { touched: None, ..*self }.shown(*stat));
+        self.held = Some(Held { shown: stamps(&shown), place: [now; 2], busy: true });
+        first
+    }
+
+    /// It was made, and the directory has these attributes now, if that is known.
+    pub(super) fn held(&mut self, stat: Option<&Statx>) {
+        if let Some(held) = &mut self.held {
+            held.busy = false;
+            held.place[1] = stat.map_or(held.place[0], stamps);
         }
     }
 
     /// A directory is as old as the last change of a name in it, packed or not.
-    pub(super) fn shown(&self, mut stat: Statx) -> Statx {
-        if let Some((time, _)) = self.touched {
-            for stamp in [&mut stat.stx_mtime, &mut stat.stx_ctime] {
-                if self.exact || Time::of(stamp) < time {
-                    (stamp.tv_sec, stamp.tv_nsec) = (time.sec, time.nsec);
-                }
+    pub(in crate::native) fn shown(&self, mut stat: Statx) -> Statx {
+        for (which, stamp) in [&mut stat.stx_mtime, &mut stat.stx_ctime].into_iter().enumerate() {
+            let mut time = Time::of(stamp);
+            if let Some(held) = &self.held
+                && (held.busy || held.place.iter().any(|place| place[which] == time))
+            {
+                time = held.shown[which];
             }
+            time = self.touched.map_or(time, |(touched, _)| touched.max(time));
+            (stamp.tv_sec, stamp.tv_nsec) = (time.sec, time.nsec);
         }
         stat
     }
+
+    pub(in crate::native) fn is_empty(&self) -> bool {
+        *self == Times::default()
+    }
+}
+
+fn stamps(stat: &Statx) -> Stamps {
+    [Time::of(&stat.stx_mtime), Time::of(&stat.stx_ctime)]
 }
 
 impl Folder {
-    /// From now on the directory shows this time of change, or that of later ones of ours. False:
-    /// it is to be set in place already.
-    pub(in crate::native) fn hold(&self, time: Time) -> bool {
-        let times = &mut self.0.lock().times;
-        let first = times.touched.is_none();
-        let last = times.touched.map_or(time, |(last, _)| last.max(time));
-        if !times.exact {
-            // It is set in the end: until then there may be more.
-            *times = Times { touched: Some((last, Moment::MAX)), exact: true };
-        }
-        first
+    /// Nobody else sets its times, or makes a file early there, as long as this is held.
+    pub(in crate::native) fn alone(&self) -> MutexGuard<'_, ()> {
+        self.1.lock()
     }
 
     /// A packed name in it changed. Returns whether that is the first since its times were set.
     pub(in crate::native) fn touch(&self, time: Time, now: Moment) -> bool {
-        let touched = &mut self.0.lock().times.touched;
-        let first = touched.is_none();
-        *touched = Some((time, touched.map_or(now, |(_, since)| since)));
+        let times = &mut self.0.lock().times;
+        let first = times.is_empty();
+        times.touched = Some((time, times.touched.map_or(now, |(_, since)| since)));
+        times.changed(|| time);
         first
     }
 
-    /// Since when its times in place are behind.
+    /// Since when its times in place are behind. Where files are made early they are set in the
+    /// end: until then there may be more.
     pub(in crate::native) fn touched_since(&self) -> Option<Moment> {
-        self.0.lock().times.touched.map(|(_, since)| since)
+        let times = self.times();
+        times.held.map(|_| Moment::MAX).or(times.touched.map(|(_, since)| since))
     }
 
-    /// The time of the last change of packed names; it is to be set in place now, if that is older
-    /// or, with `true` beside it, whatever it is.
-    pub(in crate::native) fn take_touched(&self) -> Option<(Time, bool)> {
-        let times = std::mem::take(&mut self.0.lock().times);
-        times.touched.map(|(time, _)| (time, times.exact))
+    /// What its times in place are to become.
+    pub(in crate::native) fn times(&self) -> Times {
+        self.0.lock().times
+    }
+
+    /// They are set in place. False: there are newer ones.
+    pub(in crate::native) fn times_are_set(&self, times: &Times) -> bool {
+        let now = &mut self.0.lock().times;
+        let is_all = now == times;
+        if is_all {
+            *now = Times::default();
+        }
+        is_all
     }
 }

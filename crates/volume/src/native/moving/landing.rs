@@ -59,7 +59,7 @@ impl Native {
         carried: &Carried,
     ) -> Result<Moved> {
         let Moving { node, parent, cargo, ticket } = moving;
-        let to = tiers.identity_of(passage, carried)?;
+        let to = carried.check(passage)?;
         let _alone = self.still.alone(node.id, *parent).ok_or(Errno::CANCELED)?;
         // From the rename on until the table knows of it, nobody is to think that it was made outside.
         let _naming = self.naming.read_recursive();

@@ -301,6 +301,37 @@ fn a_file_that_goes_or_is_replaced_on_its_way_is_not_brought_back() {
 }
 
 #[test]
+fn what_somebody_puts_on_the_way_does_not_get_the_name() {
+    // The file itself is on its way home; a link is, to another tier.
+    for (made, name) in [("a.bam", "a.bam"), ("b.sam", "b.near")] {
+        let ground = Ground::new("");
+        let id = ground.write(made, "words");
+        if made != name {
+            ground.rename(made, name);
+        }
+        let theirs = ground.home.join("theirs");
+        let moving = ground.home.join(".forebay/moving");
+        for is_link in [false, true] {
+            let way = ground.begin(id);
+            let at = fs::read_dir(&moving).expect("there").next().expect("one").expect("its name");
+            match is_link {
+                false => fs::write(&theirs, "lies!").expect("written"),
+                true => std::os::unix::fs::symlink("/dev/null", &theirs).expect("made"),
+            }
+            fs::rename(&theirs, at.path()).expect("exchanged");
+            assert_eq!(ground.land(&way).err(), Some(Errno::CANCELED), "{name}");
+            ground.native.end_move(&way.0);
+            assert_eq!((ground.read(id), ground.bodies().len()), ("words".to_owned(), 1), "{name}");
+        }
+        let way = ground.begin(id);
+        ground.native.leave_behind(&ground.land(&way).expect("it moves"));
+        assert_eq!(ground.read(id), "words");
+        drop(way);
+        ground.go_home();
+    }
+}
+
+#[test]
 fn who_is_open_locked_mapped_or_has_two_names_does_not_move() {
     let ground = Ground::new("");
     let id = ground.write("a.bam", "words");

@@ -3,7 +3,8 @@
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, CWD, Statx, Timestamps, utimensat};
+use parking_lot::MutexGuard;
+use rustix::fs::{AtFlags, CWD, Timestamps, utimensat};
 use rustix::time::Timespec;
 
 use crate::native::{Native, Node, boot_nanos, proc_path, stat_of};
@@ -48,21 +49,41 @@ impl Native {
         all.iter().for_each(|dir| self.set_times(dir));
     }
 
-    /// Sets the times of one directory, before they are asked for or set otherwise.
+    /// Sets the times of one directory, before they are asked for.
     pub(in crate::native) fn set_times(&self, dir: &Arc<Node>) {
-        let known = dir.folder.get().and_then(|folder| folder.take_touched());
-        let Some(((time, exact), Ok(fd))) = known.map(|time| (time, self.dir_fd_of(dir))) else {
-            return;
+        drop(self.times_set(dir));
+    }
+
+    /// The same before they are set otherwise: nothing hides that as long as what this returns is
+    /// held.
+    pub(in crate::native) fn times_set<'n>(
+        &self,
+        dir: &'n Arc<Node>,
+    ) -> Option<MutexGuard<'n, ()>> {
+        let folder = match dir.is_dir() && self.goes_early() {
+            true => dir.folder(),
+            false => dir.folder.get()?,
         };
-        dir.folder().begin_times();
-        let is_right = |stat: Statx| match (Time::of(&stat.stx_mtime), exact) {
-            (there, true) => there == time,
-            (there, false) => there >= time,
-        };
-        if !stat_of(fd.as_fd(), c"").is_ok_and(is_right) {
-            self.wardrobe.undressed(|| self.set_time(fd.as_fd(), Some(time)));
+        let alone = folder.alone();
+        let times = folder.times();
+        if times.is_empty() {
+            return Some(alone);
         }
-        dir.folder().end_times();
+        if let Ok(fd) = self.dir_fd_of(dir) {
+            folder.begin_times();
+            let stat = stat_of(fd.as_fd(), c"");
+            let time = stat.map(|stat| [times.shown(stat), stat].map(|s| Time::of(&s.stx_mtime)));
+            if let Ok([wanted, there]) = time
+                && wanted != there
+            {
+                self.wardrobe.undressed(|| self.set_time(fd.as_fd(), Some(wanted)));
+            }
+            folder.end_times();
+        }
+        if !folder.times_are_set(&times) {
+            self.note_touched(dir);
+        }
+        Some(alone)
     }
 
     fn set_time(&self, fd: BorrowedFd<'_>, time: Option<Time>) {

@@ -2,12 +2,11 @@
 
 mod naming;
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{
-    AtFlags, Gid, Mode, OFlags, Statx, Timestamps, Uid, fchmod, fchown, futimens, linkat, openat,
-    unlinkat,
+    AtFlags, Gid, Mode, Statx, Timestamps, Uid, fchmod, fchown, futimens, linkat, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::time::Timespec;
@@ -16,7 +15,7 @@ use super::copy;
 use super::packed::Name;
 use crate::native::stat_of;
 use crate::pack::{Attr, DirKey, Found, Pack, Time};
-use naming::name_it;
+pub(crate) use naming::Unnamed;
 
 /// Makes a file under all its names.
 ///
@@ -33,9 +32,16 @@ pub(super) fn make_all(pack: &Pack, names: &[Name]) -> Result<(), Errno> {
         let _ = pack.land_on(first.place.key, name.to_bytes(), key);
         Ok(())
     };
+    let make = |replace| {
+        let new = match Unnamed::nameless(dir, &first.found) {
+            Err(Errno::OPNOTSUPP) => Unnamed::beside(dir, &first.found)?,
+            new => new?,
+        };
+        make(pack, &first.found, new, (dir, name), replace, announce)
+    };
     // Nearly always nothing has the name; where asking is slow, not to ask is much.
-    let made = match make(pack, &first.found, (dir, name), false, announce) {
-        Err(Errno::EXIST) => make(pack, &first.found, (dir, name), is_ours(first)?, announce),
+    let made = match make(false) {
+        Err(Errno::EXIST) => make(is_ours(first)?),
         made => made,
     };
     let key = made?;
@@ -90,35 +96,16 @@ fn is_ours(name: &Name) -> Result<bool, Errno> {
 pub(crate) fn make<T>(
     pack: &Pack,
     found: &Found,
-    (dir, name): (&OwnedFd, &CStr),
+    new: Unnamed<'_>,
+    at: (&OwnedFd, &CStr),
     replace: bool,
     announce: impl FnOnce(DirKey) -> Result<T, Errno>,
 ) -> Result<DirKey, Errno> {
-    // Nobody reaches what has no name; else it is the owner's alone until it is whole.
-    let (mode, closed) = (Mode::from_raw_mode(found.attr.mode & 0o777), Mode::RUSR | Mode::WUSR);
-    let passing =
-        CString::new(format!(".forebay.packed.{:x}", found.ino)).expect("digits hold no NUL");
-    let nameless = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
-    let (file, named) = match openat(dir, c".", nameless, mode) {
-        Ok(file) => (file, false),
-        // A file system that knows no nameless files.
-        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
-            let _ = unlinkat(dir, &passing, AtFlags::empty());
-            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-            (openat(dir, &passing, flags, closed)?, true)
-        }
-        Err(other) => return Err(other),
-    };
-    let done = stat_of(file.as_fd(), c"").and_then(|new| {
-        fill(pack, found, &file, &new)?;
-        let made = DirKey::of(&new);
-        let _held = announce(made)?;
-        name_it(&file, named, &passing, (dir, name), replace).map(|()| made)
-    });
-    if done.is_err() {
-        let _ = unlinkat(dir, &passing, AtFlags::empty());
-    }
-    done
+    let stat = stat_of(new.file.as_fd(), c"")?;
+    fill(pack, found, &new.file, &stat)?;
+    let made = DirKey::of(&stat);
+    let _held = announce(made)?;
+    new.name_it(at, replace).map(|()| made)
 }
 
 /// Bytes and attributes of a file that is new.

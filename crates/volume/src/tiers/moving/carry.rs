@@ -4,11 +4,13 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid, chownat, fsync, openat, symlinkat, unlinkat};
+use rustix::fs::{
+    AtFlags, Gid, Mode, OFlags, Uid, chownat, fsync, openat, readlinkat, symlinkat, unlinkat,
+};
 use rustix::io::Errno;
 
 use super::{Cargo, Goal};
-use crate::native::stat_of;
+use crate::native::{Identity, stat_of};
 use crate::tiers::home::attributes::attributes;
 use crate::tiers::home::copy::{Step, bytes};
 use crate::tiers::{Passage, Tiers};
@@ -21,8 +23,24 @@ const BLOCK: u64 = 4096;
 pub(crate) struct Carried {
     /// In the passage: the file, or the link to its body.
     pub(super) name: CString,
+    /// Which file that is. Whatever else has the name when it is to land was put there by somebody.
+    identity: Identity,
     /// The body, and the bytes that were set apart for it.
     pub(super) body: Option<(usize, CString, u64)>,
+}
+
+impl Carried {
+    /// Which file it is, if it is still the one that was made.
+    ///
+    /// # Errors
+    /// ECANCELED when it is not.
+    pub(crate) fn check(&self, passage: &Passage) -> Result<Identity, Errno> {
+        match stat_of(passage.dir().as_fd(), &self.name) {
+            Ok(stat) if Identity::of(&stat) == self.identity => Ok(self.identity),
+            Ok(_) | Err(Errno::NOENT) => Err(Errno::CANCELED),
+            Err(other) => Err(other),
+        }
+    }
 }
 
 impl Tiers {
@@ -50,16 +68,18 @@ impl Tiers {
     ) -> Result<Carried, Errno> {
         let placed = cargo.from.as_ref().ok_or(Errno::INVAL)?;
         let name = passing(placed.room, &placed.key);
-        let carried = Carried { name, body: None };
-        let _ = unlinkat(passage.dir(), &carried.name, AtFlags::empty());
+        let _ = unlinkat(passage.dir(), &name, AtFlags::empty());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let file = openat(passage.dir(), &carried.name, flags, Mode::RUSR | Mode::WUSR)?;
-        let done = fill(&file, cargo, step)
-            .and_then(|()| self.note(passage, placed.room, &placed.key, cargo));
-        match done {
-            Ok(()) => Ok(carried),
+        let file = openat(passage.dir(), &name, flags, Mode::RUSR | Mode::WUSR)?;
+        let make = || {
+            fill(&file, cargo, step)?;
+            self.note(passage, placed.room, &placed.key, cargo)?;
+            stat_of(file.as_fd(), c"")
+        };
+        match make() {
+            Ok(stat) => Ok(Carried { name, identity: Identity::of(&stat), body: None }),
             Err(error) => {
-                self.drop_carried(passage, &carried);
+                self.drop_way(passage, &name, None);
                 Err(error)
             }
         }
@@ -80,7 +100,6 @@ impl Tiers {
         }
         let key = room.copy_name(cargo.name.to_bytes());
         let name = passing(number, &key);
-        let carried = Carried { name, body: Some((number, key.clone(), bytes)) };
         let make = || {
             let file = room.begin_body(&key)?;
             fill(&file, cargo, step)?;
@@ -90,19 +109,22 @@ impl Tiers {
                 self.note(passage, placed.room, &placed.key, cargo)?;
             }
             let stat = stat_of(file.as_fd(), c"")?;
-            let _ = unlinkat(passage.dir(), &carried.name, AtFlags::empty());
-            symlinkat(room.target(&key), passage.dir(), &carried.name)?;
+            let link = link(passage, &name, &room.target(&key))?;
             // A link stands for a body of its owner's alone.
             let (uid, gid) = (Uid::from_raw(stat.stx_uid), Gid::from_raw(stat.stx_gid));
-            let flags = AtFlags::SYMLINK_NOFOLLOW;
-            chownat(passage.dir(), &carried.name, Some(uid), Some(gid), flags)?;
+            chownat(&link, c"", Some(uid), Some(gid), AtFlags::EMPTY_PATH)?;
             room.name_body(&key)?;
-            if cargo.safe { fsync(room.root()) } else { Ok(()) }
+            if cargo.safe {
+                fsync(room.root())?;
+            }
+            stat_of(link.as_fd(), c"")
         };
-        match make() {
-            Ok(()) => Ok(carried),
+        let made = make();
+        let body = Some((number, key, bytes));
+        match made {
+            Ok(stat) => Ok(Carried { name, identity: Identity::of(&stat), body }),
             Err(error) => {
-                self.drop_carried(passage, &carried);
+                self.drop_way(passage, &name, body.as_ref());
                 Err(error)
             }
         }
@@ -111,6 +133,18 @@ impl Tiers {
     fn note(&self, passage: &Passage, room: usize, key: &CStr, cargo: &Cargo) -> Result<(), Errno> {
         let noted = passage.note(self.rooms[room].target(key).to_bytes(), &cargo.path);
         noted.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+    }
+}
+
+/// Makes a link on the way, and holds it.
+fn link(passage: &Passage, name: &CStr, target: &CStr) -> Result<OwnedFd, Errno> {
+    let _ = unlinkat(passage.dir(), name, AtFlags::empty());
+    symlinkat(target, passage.dir(), name)?;
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let link = openat(passage.dir(), name, flags, Mode::empty())?;
+    match readlinkat(&link, c"", Vec::new())?.as_c_str() == target {
+        true => Ok(link),
+        false => Err(Errno::CANCELED),
     }
 }
 
