@@ -163,6 +163,7 @@ pub(crate) mod init {
     pub(crate) const CACHE_SYMLINKS: u64 = 1 << 23;
     pub(crate) const HANDLE_KILLPRIV_V2: u64 = 1 << 28;
     pub(crate) const INIT_EXT: u64 = 1 << 30;
+    pub(crate) const HAS_EXPIRE_ONLY: u64 = 1 << 35;
     pub(crate) const DIRECT_IO_ALLOW_MMAP: u64 = 1 << 36;
     pub(crate) const PASSTHROUGH: u64 = 1 << 37;
 }
@@ -204,6 +205,8 @@ pub(crate) const FSYNC_DATA_ONLY: u32 = 1;
 pub(crate) const NOTIFY_INVAL_INODE: i32 = 2;
 /// See [`NOTIFY_INVAL_INODE`].
 pub(crate) const NOTIFY_INVAL_ENTRY: i32 = 3;
+/// `FUSE_EXPIRE_ONLY`, in the latter's flags.
+pub(crate) const EXPIRE_ONLY: u32 = 1 << 0;
 
 /// `FUSE_DEV_IOC_CLONE`: another reader of the same connection.
 pub(crate) const IOC_CLONE: u32 = 0x8004_E500;

@@ -21,12 +21,14 @@ pub struct Device {
     file: Arc<File>,
     /// Replies are held back, to emulate a slower storage.
     late: Option<Arc<Late>>,
+    /// The kernel can ask for a name again without forgetting what it led to.
+    expires: bool,
 }
 
 impl Device {
     /// Wraps a `/dev/fuse` descriptor that a mount already uses.
     pub fn new(fd: OwnedFd) -> Device {
-        Device { file: Arc::new(File::from(fd)), late: None }
+        Device { file: Arc::new(File::from(fd)), late: None, expires: false }
     }
 
     /// The same, with replies as late as those of a slower storage.
@@ -35,6 +37,12 @@ impl Device {
     /// When no thread can be made.
     pub fn slowed(fd: OwnedFd, slowness: Slowness, clock: Arc<dyn Clock>) -> io::Result<Device> {
         Ok(Device { late: Some(Late::start(slowness, clock)?), ..Device::new(fd) })
+    }
+
+    /// The same, where the kernel can let a name expire.
+    #[must_use]
+    pub(crate) fn expiring(self, expires: bool) -> Device {
+        Device { expires, ..self }
     }
 
     /// A request begins that carries `bytes` of a file; the reply to it is this thread's next.
@@ -61,7 +69,7 @@ impl Device {
         if done < 0 {
             return Err(io::Error::last_os_error());
         }
-        Ok(Device { file: Arc::new(fresh), late: self.late.clone() })
+        Ok(Device { file: Arc::new(fresh), ..self.clone() })
     }
 
     /// Waits for one whole request. `Ok(None)` when the mount is gone.
@@ -110,7 +118,21 @@ impl Device {
     /// This waits for the directory's lock in the kernel, so it must not run on the only thread
     /// that could answer a request holding that lock.
     pub(crate) fn invalidate_entry(&self, parent: u64, name: &OsStr) {
-        let head = abi::InvalEntryOut { parent, namelen: name.len() as u32, flags: 0 };
+        self.tell_of_entry(parent, name, 0);
+    }
+
+    /// Tells the kernel to ask for `name` again before it believes it. It goes on knowing the file,
+    /// by its number. Kernels before 6.2 can't do that: they believe it as long as they were told.
+    ///
+    /// This waits as [`Device::invalidate_entry`] does.
+    pub(crate) fn expire_entry(&self, parent: u64, name: &OsStr) {
+        if self.expires {
+            self.tell_of_entry(parent, name, abi::EXPIRE_ONLY);
+        }
+    }
+
+    fn tell_of_entry(&self, parent: u64, name: &OsStr, flags: u32) {
+        let head = abi::InvalEntryOut { parent, namelen: name.len() as u32, flags };
         let parts: [&[u8]; 3] = [head.as_bytes(), name.as_bytes(), &[0]];
         let _ = self.send(abi::NOTIFY_INVAL_ENTRY, 0, &parts);
     }

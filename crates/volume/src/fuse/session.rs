@@ -162,6 +162,8 @@ impl Session {
             ..Default::default()
         };
         device.answer(header.unique, &[answer.as_bytes()]);
+        // It is no wish: who can do it says so.
+        let device = device.expiring(offered & init::HAS_EXPIRE_ONLY != 0);
         tree.native.connect(device.clone(), passthrough, tree.local);
         if let Ok(watch) = Watch::start(&tree.native, tree.local) {
             tree.native.watch_with(watch);

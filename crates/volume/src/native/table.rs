@@ -25,8 +25,8 @@ struct Maps {
     /// Files and directories in place.
     by_id: FxHashMap<u64, Arc<Node>>,
     by_identity: FxHashMap<(u64, u64), Arc<Node>>,
-    /// Inode numbers that moved files are still shown with, and their nodes.
-    lent: FxHashMap<u64, Arc<Node>>,
+    /// Inode numbers that moved files are still shown with, each with its device, and their nodes.
+    lent: FxHashMap<(u64, u64), Arc<Node>>,
 }
 
 /// All nodes that the kernel holds a reference to.
@@ -93,7 +93,7 @@ impl Table {
             _ => {
                 // The file system gave the number of a moved file away, which happens where its
                 // old inode can't be held: the number is the new file's.
-                if let Some(moved) = maps.lent.remove(&identity.inode) {
+                if let Some(moved) = maps.lent.remove(&key(identity)) {
                     moved.guise.lose_number();
                 }
                 let node = Arc::new(Node::new(self.next.fetch_add(1, Relaxed), stat));
@@ -154,10 +154,12 @@ impl Table {
         if maps.by_identity.get(&identity).is_some_and(|other| other.id == id) {
             maps.by_identity.remove(&identity);
         }
-        if let Some(shown) = node.guise.number()
-            && maps.lent.get(&shown).is_some_and(|other| other.id == id)
+        // A file moves within one file system, seen from its place.
+        let lent = node.guise.number().map(|shown| (identity.0, shown));
+        if let Some(lent) = lent
+            && maps.lent.get(&lent).is_some_and(|other| other.id == id)
         {
-            maps.lent.remove(&shown);
+            maps.lent.remove(&lent);
         }
         Some(node)
     }

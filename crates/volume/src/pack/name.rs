@@ -1,6 +1,7 @@
 //! Packed names, and what they have to do with files in place.
 
 use super::record::DirKey;
+use super::{Pack, PackedDir};
 
 /// A packed name. There may be millions, and few have marks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +19,26 @@ pub(super) struct Marks {
     pub(super) yields: Option<DirKey>,
     /// The same, in the life of the machine in which it was noted.
     pub(super) lands: Option<DirKey>,
+}
+
+impl Pack {
+    /// The names that a file in place may have now, in their directories; with `hidden` those too
+    /// that may have one behind them, but for what was made of them in this life.
+    pub(crate) fn marked(&self, hidden: bool) -> Vec<PackedDir> {
+        let state = self.state.lock();
+        let may_be = |name: &Name| {
+            let Marks { over, yields, lands } = name.marks();
+            let hides = hidden && over.is_some() && over != self.early(name.ino);
+            hides || yields.is_some() || lands.is_some()
+        };
+        let marked = state.index.dirs.iter().filter_map(|dir| {
+            let names = dir.names.iter().filter(|(_, name)| name.marks.is_some() && may_be(name));
+            let names: Vec<_> = names.map(|(text, _)| text.clone()).collect();
+            let (key, path) = (dir.key, dir.path.clone());
+            (!names.is_empty()).then_some(PackedDir { key, path, names })
+        });
+        marked.collect()
+    }
 }
 
 impl Name {

@@ -15,6 +15,7 @@ mod names;
 mod packed;
 mod packed_dirs;
 pub(super) mod packed_file;
+mod packed_marks;
 mod packed_names;
 mod progress;
 mod publishing;
@@ -27,11 +28,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use forebay_model::After;
-use rustix::fs::{CWD, Mode, OFlags, Statx, openat, syncfs};
+use rustix::fs::{CWD, Mode, OFlags, Statx, openat};
 
 use super::arrivals::Arrivals;
 use super::publish::Publisher;
-use super::{Room, Tiers, passage};
+use super::{Tiers, passage};
 pub use check::{Checked, Finding, check};
 use find::Group;
 pub(super) use find::{below, parent};
@@ -93,14 +94,11 @@ pub fn bring_home(
     work.done.withheld = which == Which::Ruled { succeeded: false } && tiers.publishes();
     work.done.brought = tiers.moved();
     passage::take_away(work.root.as_fd());
-    // What replaced them is safe before they go.
-    if syncfs(&work.root).is_ok() {
-        tiers.rooms.iter().for_each(Room::remove_retired);
-    }
+    work.settle();
     let mut closed = Vec::new();
     let packed = work.packed_amount();
     // A walk over a million files is not for nothing.
-    if !tiers.missing.is_empty() || !tiers.rooms.iter().all(Room::is_empty) {
+    if find::may_be_links(tiers) {
         let found = find::links(&work.root, tiers);
         work.done.left = found.left;
         closed = found.closed;

@@ -45,8 +45,12 @@ impl Native {
     ) -> Result<Moved> {
         let tiers = self.tiers.as_ref().ok_or(Errno::STALE)?;
         let done = self.try_land(tiers, passage, moving, carried);
-        if done.is_err() {
-            tiers.drop_carried(passage, carried);
+        match done {
+            Ok(_) => {
+                let name = moving.cargo.name.as_c_str();
+                self.left_its_place(&moving.node, (moving.parent, name));
+            }
+            Err(_) => tiers.drop_carried(passage, carried),
         }
         done
     }

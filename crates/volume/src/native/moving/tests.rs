@@ -1,6 +1,10 @@
 //! If these fail, a file that moves while the run goes on is lost, half there, or another file to
 //! whoever uses it.
 
+mod believed;
+mod random;
+mod used;
+
 use std::ffi::CString;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -36,6 +40,10 @@ pub(crate) struct Ground {
 
 impl Ground {
     pub(crate) fn new(more: &str) -> Ground {
+        Ground::with(more, RULES)
+    }
+
+    fn with(more: &str, rules: &str) -> Ground {
         let dir = tempfile::tempdir().expect("a directory");
         // Memory: never the file system of the other.
         let far = tempfile::tempdir_in("/dev/shm").expect("/dev/shm is there");
@@ -48,7 +56,7 @@ impl Ground {
             near.display()
         );
         let site = Site::parse(&site, "site", &|_| None).expect("right");
-        let rules = Rules::parse(RULES, "rules", &site).expect("right");
+        let rules = Rules::parse(rules, "rules", &site).expect("right");
         let wanted = Wanted { site, rules };
         let tiers = Tiers::open(&home, Purpose::Place(&wanted)).expect("opens").expect("is there");
         let tiers = tiers.start();
@@ -177,182 +185,6 @@ fn a_file_comes_home_when_it_has_settled_and_stays_itself() {
 }
 
 #[test]
-fn whoever_uses_or_changes_a_file_ends_its_move() {
-    type Step = (&'static str, fn(&Ground, u64), &'static str);
-    let steps: [Step; 8] = [
-        (
-            "write",
-            |g, id| {
-                let (opened, _) = g.native.open(id, libc::O_WRONLY as u32).expect("opens at once");
-                let handle = g.native.handle(opened.fh).expect("open");
-                g.native.write(&handle, b"W", 0).expect("written");
-                drop(handle);
-                g.native.release(opened.fh);
-            },
-            "Words",
-        ),
-        (
-            "truncate",
-            |g, id| {
-                let change = Change { size: Some(2), ..Change::default() };
-                g.native.setattr(id, change).expect("cut");
-            },
-            "wo",
-        ),
-        (
-            "chmod",
-            |g, id| {
-                let change = Change { mode: Some(0o600), ..Change::default() };
-                g.native.setattr(id, change).expect("changed");
-            },
-            "words",
-        ),
-        (
-            "xattr",
-            |g, id| {
-                let _ = g.native.setxattr(id, c"user.x", b"1", 0);
-            },
-            "words",
-        ),
-        (
-            "link",
-            |g, id| {
-                g.native.link(id, ROOT, c"twin").expect("linked");
-            },
-            "words",
-        ),
-        ("rename", |g, _| g.rename("a.bam", "b.bam"), "words"),
-        (
-            "outside, through the link",
-            |g, _| {
-                let body = fs::read_link(g.home.join("a.bam")).expect("a link");
-                // Whoever opens it waits until the move is given up.
-                std::thread::scope(|scope| {
-                    let write = scope.spawn(|| {
-                        let mut file =
-                            fs::OpenOptions::new().append(true).open(body).expect("opens");
-                        std::io::Write::write_all(&mut file, b"!").expect("written");
-                    });
-                    let moving = g.native.node(g.look("a.bam").0).expect("known");
-                    while !write.is_finished() {
-                        // As who copies does after each step.
-                        if let Some(ticket) = moving.open.lock().moving.clone() {
-                            let _ = ticket.is_good();
-                        }
-                        std::thread::yield_now();
-                    }
-                });
-            },
-            "words!",
-        ),
-        (
-            "outside, the mode",
-            |g, _| {
-                let mode = fs::Permissions::from_mode(0o600);
-                fs::set_permissions(g.home.join("a.bam"), mode).expect("changed");
-            },
-            "words",
-        ),
-    ];
-    for (what, step, text) in steps {
-        let ground = Ground::new("");
-        let id = ground.write("a.bam", "words");
-        let number = ground.look("a.bam").1;
-        let way = ground.begin(id);
-        step(&ground, id);
-        assert_eq!(ground.land(&way).err(), Some(Errno::CANCELED), "{what}");
-        ground.native.end_move(&way.0);
-        drop(way);
-        assert_eq!(ground.bodies().len(), 1, "{what}: {:?}", ground.bodies());
-        assert_eq!(ground.read(id), text, "{what}");
-        assert_eq!(ground.native.getattr(id, None).expect("there").0.stx_ino, number);
-        if what != "link" {
-            let again = ground.begin(id);
-            let moved = ground.land(&again).expect(what);
-            ground.native.leave_behind(&moved);
-            assert_eq!((ground.read(id), ground.bodies().len()), (text.to_owned(), 0), "{what}");
-        }
-        ground.go_home();
-    }
-}
-
-#[test]
-fn a_file_that_goes_or_is_replaced_on_its_way_is_not_brought_back() {
-    for replace in [false, true] {
-        let ground = Ground::new("");
-        let id = ground.write("a.bam", "old");
-        let way = ground.begin(id);
-        match replace {
-            false => drop(ground.native.unlink(ROOT, c"a.bam").expect("removed")),
-            true => {
-                ground.write("new", "new");
-                ground.rename("new", "a.bam");
-            }
-        }
-        assert_eq!(ground.land(&way).err(), Some(Errno::CANCELED));
-        ground.native.end_move(&way.0);
-        assert_eq!(
-            fs::read_to_string(ground.home.join("a.bam")).ok().as_deref(),
-            replace.then_some("new")
-        );
-        assert_eq!(ground.native.getattr(id, None).expect("held").0.stx_size, 3);
-        ground.go_home();
-    }
-}
-
-#[test]
-fn what_somebody_puts_on_the_way_does_not_get_the_name() {
-    // The file itself is on its way home; a link is, to another tier.
-    for (made, name) in [("a.bam", "a.bam"), ("b.sam", "b.near")] {
-        let ground = Ground::new("");
-        let id = ground.write(made, "words");
-        if made != name {
-            ground.rename(made, name);
-        }
-        let theirs = ground.home.join("theirs");
-        let moving = ground.home.join(".forebay/moving");
-        for is_link in [false, true] {
-            let way = ground.begin(id);
-            let at = fs::read_dir(&moving).expect("there").next().expect("one").expect("its name");
-            match is_link {
-                false => fs::write(&theirs, "lies!").expect("written"),
-                true => std::os::unix::fs::symlink("/dev/null", &theirs).expect("made"),
-            }
-            fs::rename(&theirs, at.path()).expect("exchanged");
-            assert_eq!(ground.land(&way).err(), Some(Errno::CANCELED), "{name}");
-            ground.native.end_move(&way.0);
-            assert_eq!((ground.read(id), ground.bodies().len()), ("words".to_owned(), 1), "{name}");
-        }
-        let way = ground.begin(id);
-        ground.native.leave_behind(&ground.land(&way).expect("it moves"));
-        assert_eq!(ground.read(id), "words");
-        drop(way);
-        ground.go_home();
-    }
-}
-
-#[test]
-fn who_is_open_locked_mapped_or_has_two_names_does_not_move() {
-    let ground = Ground::new("");
-    let id = ground.write("a.bam", "words");
-    let (opened, node) = ground.native.open(id, libc::O_RDWR as u32).expect("opens");
-    assert!(matches!(ground.native.begin_move(id), Ok(Begun::No)), "it is open");
-    let body = fs::read_link(ground.home.join("a.bam")).expect("a link");
-    ground.native.release(opened.fh);
-    let outside = fs::File::open(&body).expect("opens");
-    assert!(matches!(ground.native.begin_move(id), Ok(Begun::Later)), "somebody outside has it");
-    drop(outside);
-    node.foreign.store(true, Relaxed);
-    assert!(matches!(ground.native.begin_move(id), Ok(Begun::No)));
-    node.foreign.store(false, Relaxed);
-    ground.native.link(id, ROOT, c"twin.bam").expect("linked");
-    assert!(matches!(ground.native.begin_move(id), Ok(Begun::No)), "two names");
-    ground.native.unlink(ROOT, c"twin.bam").expect("removed");
-    assert!(matches!(ground.native.begin_move(id), Ok(Begun::Yes(_))));
-    ground.go_home();
-}
-
-#[test]
 fn a_new_name_sends_a_file_where_its_rule_says() {
     let ground = Ground::new("");
     // From, to, and whether a link leads there then.
@@ -456,128 +288,4 @@ fn a_number_that_the_file_system_gives_away_is_its_new_owners() {
         assert_eq!(ground.look("a.bam"), (id, own));
     }
     ground.go_home();
-}
-
-/// Random verbs on names of all rules, while files move, against the same made bare.
-#[test]
-#[allow(clippy::disallowed_methods)] // The seed of a failure comes from the environment.
-fn random_verbs_between_moves_leave_what_they_leave_bare() {
-    let seed = std::env::var("FOREBAY_SEED").ok().and_then(|s| s.parse().ok());
-    let seeds = seed.map_or(20_261_121..20_261_126, |seed| seed..seed + 1);
-    seeds.for_each(random_verbs);
-}
-
-fn random_verbs(seed: u64) {
-    use super::super::tests::{Dice, append_file, bare, parent, picture, walk, write_file};
-    let ground = Ground::new("");
-    // As the kernel does: what is there is opened and cut.
-    let write_over = |native: &Native, path: &str, text: &[u8]| match walk(native, path) {
-        Ok(id) => {
-            let cut = Change { size: Some(0), ..Change::default() };
-            native.setattr(id, cut).and_then(|_| append_file(native, path, text))
-        }
-        Err(_) => write_file(native, path, text),
-    };
-    let twin = tempfile::tempdir().expect("a directory");
-    let mut dice = Dice(seed);
-    let names = ["a.bam", "b.sam", "c.near", "d.txt", "e.tmp", "d/a.bam", "d/b.txt", "d/c.sam"];
-    fs::create_dir(ground.home.join("d"))
-        .and_then(|()| fs::create_dir(twin.path().join("d")))
-        .expect("made");
-    let native = &ground.native;
-    let mut way: Option<(Box<Moving>, Carried)> = None;
-    let mut numbers = std::collections::HashMap::new();
-    for step in 0..1500 {
-        let one = names[dice.roll(names.len() as u64) as usize];
-        let two = names[dice.roll(names.len() as u64) as usize];
-        let (at, to) = (twin.path().join(one), twin.path().join(two));
-        let text = format!("{step};");
-        let (ours, theirs) = match dice.roll(12) {
-            0 | 1 => (write_over(native, one, text.as_bytes()), bare(fs::write(&at, &text))),
-            2 => {
-                let gone = parent(native, one).and_then(|(dir, name)| native.unlink(dir, &name));
-                (gone.map(drop), bare(fs::remove_file(&at)))
-            }
-            3..=5 => {
-                let moved = parent(native, one).and_then(|(dir, name)| {
-                    let (new_dir, new_name) = parent(native, two)?;
-                    native.rename(dir, &name, new_dir, &new_name, 0).map(drop)
-                });
-                (moved, bare(fs::rename(&at, &to)))
-            }
-            6 => {
-                let linked = walk(native, one).and_then(|node| {
-                    let (dir, name) = parent(native, two)?;
-                    native.link(node, dir, &name).map(drop)
-                });
-                (linked, bare(fs::hard_link(&at, &to)))
-            }
-            7 => {
-                let mode = 0o600 | (dice.roll(0o100) as u32);
-                let changed = walk(native, one).and_then(|node| {
-                    native.setattr(node, Change { mode: Some(mode), ..Change::default() }).map(drop)
-                });
-                (changed, bare(fs::set_permissions(&at, fs::Permissions::from_mode(mode))))
-            }
-            8 => {
-                let appended = fs::OpenOptions::new()
-                    .append(true)
-                    .open(&at)
-                    .and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
-                (append_file(native, one, text.as_bytes()), bare(appended))
-            }
-            9 => {
-                native.move_due(EVER);
-                (Ok(()), Ok(()))
-            }
-            // One that is carried now and lands some verbs later, if nothing has happened to it.
-            10 if way.is_none() => {
-                if let Ok(Begun::Yes(moving)) =
-                    walk(native, one).and_then(|id| native.begin_move(id))
-                {
-                    let passage = native.passage().expect("there");
-                    let carried = Native::carry(&ground.tiers, passage, &moving, &|| false);
-                    way = Some((moving, carried.expect("carried")));
-                }
-                (Ok(()), Ok(()))
-            }
-            _ => {
-                if let Some(way) = way.take() {
-                    match ground.land(&way) {
-                        Ok(moved) => native.leave_behind(&moved),
-                        Err(error) => {
-                            assert_eq!(error, Errno::CANCELED, "step {step} (seed {seed})");
-                            native.end_move(&way.0);
-                        }
-                    }
-                }
-                (Ok(()), Ok(()))
-            }
-        };
-        assert_eq!(ours, theirs, "step {step}: {one} {two} (seed {seed})");
-        let mut seen = std::collections::HashMap::new();
-        for name in names {
-            let Ok(id) = walk(native, name) else { continue };
-            let stat = native.getattr(id, None).expect("there").0;
-            let twin = fs::metadata(twin.path().join(name)).expect("there too");
-            assert_eq!(
-                (u64::from(stat.stx_nlink), stat.stx_size, u32::from(stat.stx_mode)),
-                (twin.nlink(), twin.len(), twin.mode()),
-                "step {step}: {name} (seed {seed})"
-            );
-            let number = *numbers.entry(id).or_insert(stat.stx_ino);
-            assert_eq!(number, stat.stx_ino, "step {step}: {name} changed (seed {seed})");
-            let other = seen.insert(number, id);
-            assert!(other.is_none_or(|other| other == id), "two with one number (seed {seed})");
-        }
-    }
-    if let Some((moving, carried)) = way {
-        ground.tiers.drop_carried(native.passage().expect("there"), &carried);
-        native.end_move(&moving);
-    }
-    // Rules may discard it at the end, or not, by where it has come.
-    let _ = native.unlink(ROOT, c"e.tmp");
-    let _ = fs::remove_file(twin.path().join("e.tmp"));
-    ground.go_home();
-    assert_eq!(picture(&ground.home), picture(twin.path()), "seed {seed}");
 }

@@ -150,11 +150,8 @@ impl Native {
         }
         pack.yield_to(key, to.name.to_bytes(), DirKey::of(&moved))?;
         let node = self.rename_in_place(from, to, 0)?;
-        // It may have been seen to yield already.
-        match pack.remove(key, to.name.to_bytes(), pack.now()) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(other) => return Err(other),
-        }
+        // It may have been seen to yield already, and what the log can't take it says by the yield.
+        pack.leave(key, to.name.to_bytes());
         self.lost(other, to.dir.id, to.name);
         Ok(node)
     }

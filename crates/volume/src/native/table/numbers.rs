@@ -27,7 +27,7 @@ impl Table {
             maps.by_identity.remove(&key(was));
         }
         node.guise.moved(shown, since);
-        maps.lent.insert(shown.stx_ino, Arc::clone(node));
+        maps.lent.insert((was.device, shown.stx_ino), Arc::clone(node));
         *node.identity.write() = to;
         maps.by_identity.insert(key(to), Arc::clone(node));
         true
@@ -58,5 +58,59 @@ impl Table {
         }
         let node = maps.by_identity.get(&(device, inode));
         node.and_then(|node| node.guise.number()).unwrap_or(inode)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use rustix::fs::{CWD, Mode, OFlags, openat};
+
+    use super::*;
+    use crate::native::{device_of, stat_of};
+
+    #[test]
+    fn a_number_is_lost_to_a_file_of_the_same_device_only() {
+        let dir = tempfile::tempdir().expect("made");
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = openat(CWD, dir.path(), flags, Mode::empty()).expect("there");
+        let stat = stat_of(root.as_fd(), c"").expect("there");
+        let device = device_of(&stat);
+        let file = |minor: u32, ino: u64| {
+            let mut file = stat;
+            file.stx_mode = libc::S_IFREG as u16;
+            (file.stx_dev_minor, file.stx_ino) = (stat.stx_dev_minor + minor, ino);
+            file
+        };
+        let table = Table::new(root, &stat);
+        let (before, since) = (file(0, u64::MAX - 7), file(0, u64::MAX - 8));
+        let node = table.take(&before);
+        assert!(table.moved(&node, Identity::of(&since), (&before, &since)));
+        // Subvolumes of btrfs have the numbers of each other.
+        let other = table.take(&file(1, before.stx_ino));
+        assert_ne!(other.id, node.id);
+        assert_eq!(table.shown_number(device, since.stx_ino), before.stx_ino);
+        // One of its own device has the number from now on.
+        let last = table.take(&before);
+        assert_eq!(table.shown_number(device, since.stx_ino), since.stx_ino);
+        assert!(![node.id, other.id].contains(&last.id));
+    }
+
+    #[test]
+    fn a_number_ends_with_its_node() {
+        let dir = tempfile::tempdir().expect("made");
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = openat(CWD, dir.path(), flags, Mode::empty()).expect("there");
+        let stat = stat_of(root.as_fd(), c"").expect("there");
+        let mut before = stat;
+        before.stx_ino = u64::MAX - 7;
+        let mut since = stat;
+        since.stx_ino = u64::MAX - 8;
+        let table = Table::new(root, &stat);
+        let node = table.take(&before);
+        assert!(table.moved(&node, Identity::of(&since), (&before, &since)));
+        assert!(table.forget(node.id, 1).is_some());
+        assert!(table.maps.read().lent.is_empty());
     }
 }

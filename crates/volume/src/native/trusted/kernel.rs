@@ -1,5 +1,7 @@
 //! What the kernel may believe of attributes, and when it is told to forget them.
 
+use std::ffi::CStr;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -33,12 +35,28 @@ impl Native {
     /// A file is opened that reads as `stat`, or `None`: to be written. What the kernel was told of
     /// it must not outlive a change from outside, nor be believed for long while it is written.
     pub(in crate::native) fn opened_anew(&self, node: &Node, stat: Option<&Statx>) {
-        let as_told = |stat| !node.is_in_place() || node.told.load(Relaxed) == stamp(stat);
+        let as_told = |stat: &Statx| match node.is_in_place() {
+            // One that has come home is told of as it was before.
+            true => node.told.load(Relaxed) == stamp(&self.shown(node, *stat)),
+            false => node.told.swap(0, Relaxed) == 0,
+        };
         if self.trusts()
             && !stat.is_some_and(as_told)
             && let Some(device) = self.device()
         {
             device.invalidate_node(node.id, false);
+        }
+    }
+
+    /// A file has moved. If that was from its place to a tier, what the kernel was told before is
+    /// believed no longer. No lock is held: the kernel's own of the directory is waited for.
+    pub(in crate::native) fn left_its_place(&self, node: &Node, (parent, name): (u64, &CStr)) {
+        if !node.is_in_place()
+            && node.told.swap(0, Relaxed) != 0
+            && let Some(device) = self.device()
+        {
+            device.invalidate_node(node.id, false);
+            device.expire_entry(parent, std::ffi::OsStr::from_bytes(name.to_bytes()));
         }
     }
 }

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use super::{Left, Links};
 use crate::native::{device_of, stat_of};
-use crate::tiers::{OWN, Placed, Tiers, ours};
+use crate::tiers::{OWN, Placed, Room, Tiers, ours};
 
 /// How a directory is entered.
 const INTO: OFlags =
@@ -56,6 +56,11 @@ pub(in crate::tiers) struct Found {
     pub(super) left: Vec<Left>,
     /// Directories that this user may not read. They matter only if some body has no name.
     pub(super) closed: Vec<Left>,
+}
+
+/// Whether there may be links of placed files.
+pub(super) fn may_be_links(tiers: &Tiers) -> bool {
+    !tiers.missing.is_empty() || !tiers.rooms.iter().all(Room::is_empty)
 }
 
 /// Looks for the links of placed files.

@@ -82,7 +82,9 @@ fn is_ours(name: &Name) -> Result<bool, Errno> {
         Err(Errno::NOENT) => return Ok(false),
         Err(other) => return Err(other),
     };
-    match is_same(name, &there) || name.found.over == Some(DirKey::of(&there)) {
+    let key = Some(DirKey::of(&there));
+    let is_ours = is_same(name, &there) || name.found.over == key;
+    match is_ours && name.found.yields != key {
         true => Ok(true),
         false => Err(Errno::EXIST),
     }

@@ -3,17 +3,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CString, OsStr};
-use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rustix::fs::syncfs;
-
-use super::packed::{Name, leave_pack};
+use super::packed::Name;
 use super::packed_dirs::{self, Place};
 use super::{Left, Work};
-use crate::native::stat_of;
 use crate::pack::{DirKey, Pack, PackedDir};
 
 /// Names that are looked at together.
@@ -63,26 +59,15 @@ impl<'p> Files<'p> {
             }
             return;
         };
-        let mut yielded = Vec::new();
         for name in names {
             let Some(found) = self.pack.find(key, &name) else { continue };
             let Ok(text) = CString::new(&*name) else { continue };
-            let marks = [found.yields, found.lands];
-            let has_yielded = marks != [None, None]
-                && stat_of(place.fd.as_fd(), &text)
-                    .is_ok_and(|stat| marks.contains(&Some(DirKey::of(&stat))));
             let name = Name { place: Arc::clone(place), name: text, found };
-            if has_yielded {
-                // By a homecoming that was cut short, perhaps: its bytes are to be safe, too.
-                yielded.push(name);
-            } else if found.links > 1 {
+            if found.links > 1 {
                 self.shared.entry(found.ino).or_default().push(name);
             } else {
                 self.ready.push(vec![name]);
             }
-        }
-        if !yielded.is_empty() && syncfs(&work.root).is_ok() {
-            leave_pack(self.pack, &yielded);
         }
     }
 }

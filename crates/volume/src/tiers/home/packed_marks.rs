@@ -1,0 +1,82 @@
+//! Packed names and files in place that were about to replace each other when a run or a homecoming
+//! was killed. Which of the two counts is told by the file in place, so it is looked at before any
+//! file comes home: one that does is another file from then on.
+
+use std::ffi::{CStr, CString, OsStr};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, Statx, syncfs, unlinkat};
+
+use super::packed::{Name, leave_pack};
+use super::packed_dirs::{self, Place};
+use super::{Work, find};
+use crate::native::stat_of;
+use crate::pack::DirKey;
+use crate::tiers::{Room, ours};
+
+impl Work<'_> {
+    /// Ends what was cut short, and takes away the bodies that were replaced before.
+    pub(super) fn settle(&self) {
+        let yielded = self.settle_names(find::may_be_links(self.tiers));
+        // What replaced them is safe before they go.
+        if syncfs(&self.root).is_err() {
+            return;
+        }
+        self.tiers.rooms.iter().for_each(Room::remove_retired);
+        if let Some(pack) = self.tiers.pack() {
+            leave_pack(pack, &yielded);
+        }
+    }
+
+    /// The packed names that files in place have now. A link that a packed name was to replace goes.
+    fn settle_names(&self, links: bool) -> Vec<Name> {
+        let Some(pack) = self.tiers.pack() else { return Vec::new() };
+        let dirs = pack.marked(links);
+        if dirs.is_empty() {
+            return Vec::new();
+        }
+        let places = packed_dirs::find(&self.root, &dirs);
+        let mut yielded = Vec::new();
+        for dir in &dirs {
+            let Some(place) = places.get(&dir.key) else { continue };
+            for bytes in &dir.names {
+                let Some(found) = pack.find(dir.key, bytes) else { continue };
+                let Ok(name) = CString::new(&**bytes) else { continue };
+                let Ok(there) = stat_of(place.fd.as_fd(), &name) else { continue };
+                let key = Some(DirKey::of(&there));
+                if [found.yields, found.lands].contains(&key) {
+                    yielded.push(Name { place: Arc::clone(place), name, found });
+                } else if links && found.over == key {
+                    self.remove_hidden(place, &name, &there);
+                }
+            }
+        }
+        yielded
+    }
+
+    /// Removes a link of ours, and its body when that is safe. A plain file is replaced by the
+    /// packed one when that comes home.
+    fn remove_hidden(&self, place: &Place, name: &CStr, link: &Statx) {
+        let Some(placed) = self.tiers.recognise(place.fd.as_fd(), name) else { return };
+        let Ok(body) = self.tiers.stat(&placed) else { return };
+        if !ours(link, &body) {
+            return;
+        }
+        let _opened = place.open_up();
+        match unlinkat(&place.fd, name, AtFlags::empty()) {
+            // It had another name: that one leads there still.
+            Ok(()) if link.stx_nlink > 1 => {}
+            Ok(()) => self.tiers.retire(&placed, 0),
+            Err(error) => {
+                let path: PathBuf = place.path.join(OsStr::from_bytes(name.to_bytes()));
+                log::warn!("{}: what was replaced stays there: {error}", path.display());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
