@@ -45,6 +45,9 @@ pub(crate) struct Changes {
     /// Nodes that are used
     #[arg(long, value_name = "N")]
     pub(crate) nodes: Option<u32>,
+    /// Another workload of a study's folder: rows of a study name one.
+    #[arg(skip)]
+    pub(crate) workload: Option<PathBuf>,
 }
 
 const NEXT: &str = "FORMATS.md describes sites, rules, workloads and studies";
@@ -88,7 +91,8 @@ impl Scenario {
             }
         };
         let in_folder = |name: &str| folder.as_ref().map(|folder| folder.join(name));
-        let file = in_folder("workload.toml").unwrap_or_else(|| path.to_owned());
+        let named = changes.workload.clone().or_else(|| in_folder("workload.toml"));
+        let file = named.unwrap_or_else(|| path.to_owned());
         let workload = Workload::parse(&text(&file)?, &file.display().to_string()).map_err(flaw)?;
         let Some(file) = changes.site.clone().or_else(|| in_folder("site.toml")) else {
             return Err(stop("a workload is simulated on a site: name one with --site"));
