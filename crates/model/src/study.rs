@@ -4,11 +4,12 @@
 //! What it is not: it opens no file and simulates nothing; site, rules and workload are files of
 //! their own.
 
-mod values;
+mod expected;
 
-use crate::toml::{Document, Entry, Flaw};
+pub use expected::{Against, Expected, Role, Setting};
+
+use crate::toml::{Document, Entry, Flaw, Table};
 use crate::units::Seconds;
-use values::{file, list, need, words};
 
 const KEYS: [&str; 13] = [
     "name",
@@ -70,44 +71,6 @@ pub struct Fitted {
     pub to: String,
 }
 
-/// Whether a row could have come out otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Something was fitted to it.
-    Fitted,
-    /// Nothing was.
-    Predicted,
-    /// It was not published: the model alone says it.
-    Model,
-}
-
-/// One row: a setting, and a figure of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Expected {
-    /// The figure, such as `hours` or `gib_per_node.llio.temp`.
-    pub what: String,
-    /// Whether it could have come out otherwise.
-    pub role: Role,
-    /// What was published; `None`: nothing.
-    pub published: Option<f64>,
-    /// How far off it may be, as a part of what was published.
-    pub tolerance: f64,
-    /// Where the setting differs from the study's.
-    pub pipelines: Option<u32>,
-    /// The same.
-    pub policy: Option<String>,
-    /// The same.
-    pub stagger: Option<Seconds>,
-    /// The same.
-    pub rules: Option<String>,
-    /// The file of another site.
-    pub site: Option<String>,
-    /// The file of another workload: a second experiment, or another idea of the first.
-    pub workload: Option<String>,
-    /// What there is to say.
-    pub note: Option<String>,
-}
-
 impl Study {
     /// How many numbers were fitted.
     pub fn parameters(&self) -> u32 {
@@ -137,11 +100,39 @@ impl Study {
             rules: file(root, "rules")?,
             prices: file(root, "prices")?,
             fitted: list(root, "fitted", fitted)?,
-            expected: list(root, "expected", expected)?,
+            expected: list(root, "expected", expected::read)?,
             odd: odd.into_iter().map(str::to_owned).collect(),
             not_reproduced: not_reproduced.into_iter().map(str::to_owned).collect(),
         })
     }
+}
+
+fn need(table: Table<'_>, key: &str) -> Result<String, Flaw> {
+    Ok(table.need(key)?.text()?.to_owned())
+}
+
+fn words(table: Table<'_>, key: &str) -> Result<Option<String>, Flaw> {
+    table.get(key).map(|entry| entry.text().map(str::to_owned)).transpose()
+}
+
+/// A name of a file in the study's folder, and not elsewhere: a study carries all it needs.
+fn file(table: Table<'_>, key: &str) -> Result<Option<String>, Flaw> {
+    let Some(entry) = table.get(key) else { return Ok(None) };
+    let name = entry.text()?;
+    if name.is_empty() || name.contains('/') || name == ".." {
+        return Err(entry.flaw(format!("{key} must be a file in the study's own folder")));
+    }
+    Ok(Some(name.to_owned()))
+}
+
+fn list<'d, T>(
+    table: Table<'d>,
+    key: &str,
+    read: impl Fn(Entry<'d>) -> Result<T, Flaw>,
+) -> Result<Vec<T>, Flaw> {
+    let Some(entry) = table.get(key) else { return Ok(Vec::new()) };
+    let items = entry.items().ok_or_else(|| entry.not("a list"))?;
+    items.into_iter().map(read).collect()
 }
 
 fn fitted(entry: Entry<'_>) -> Result<Fitted, Flaw> {
@@ -153,43 +144,6 @@ fn fitted(entry: Entry<'_>) -> Result<Fitted, Flaw> {
         what: need(table, "what")?,
         value: need(table, "value")?,
         to: need(table, "to")?,
-    })
-}
-
-fn expected(entry: Entry<'_>) -> Result<Expected, Flaw> {
-    let table = entry.table()?;
-    table.only(&[
-        "what",
-        "role",
-        "published",
-        "tolerance",
-        "pipelines",
-        "policy",
-        "stagger",
-        "rules",
-        "site",
-        "workload",
-        "note",
-    ])?;
-    let roles = [("fitted", Role::Fitted), ("predicted", Role::Predicted), ("model", Role::Model)];
-    let published = table.get("published").map(|entry| entry.number(0.0, 1e15)).transpose()?;
-    let role = table.need("role")?;
-    let of = role.word(&roles)?;
-    if (of == Role::Model) != published.is_none() {
-        return Err(role.flaw("a figure is published, or it is \"model\""));
-    }
-    Ok(Expected {
-        what: need(table, "what")?,
-        role: of,
-        published,
-        tolerance: table.get("tolerance").map_or(Ok(0.05), |entry| entry.number(0.0, 10.0))?,
-        pipelines: table.get("pipelines").map(|entry| entry.whole(1, 1 << 16)).transpose()?,
-        policy: words(table, "policy")?,
-        stagger: table.get("stagger").map(Entry::seconds).transpose()?,
-        rules: file(table, "rules")?,
-        site: file(table, "site")?,
-        workload: file(table, "workload")?,
-        note: words(table, "note")?,
     })
 }
 

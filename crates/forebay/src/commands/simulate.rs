@@ -39,7 +39,7 @@ pub(crate) struct Simulated {
     /// Slots with a task, as a share of all from start to end.
     pub(crate) utilisation: f64,
     /// Share of the tasks' time that they waited for storage.
-    waited_share: f64,
+    pub(crate) waited_share: f64,
     /// `null`: the site names no prices.
     pub(crate) cost_usd: Option<f64>,
     pub(crate) tiers: BTreeMap<String, TierOutcome>,
