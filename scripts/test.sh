@@ -3,20 +3,22 @@
 # one last line. Exit status 0 only if all passed.
 #
 #   scripts/test.sh             all steps
-#   scripts/test.sh STEP...     some: format lint licences rust workflow real
+#   scripts/test.sh STEP...     some: format lint licences rust workflow simgrid real
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 : "${FOREBAY:=${CARGO_TARGET_DIR:-$PWD/target}/release/forebay}"
 export FOREBAY
 
+build() { cargo build --quiet --release --locked -p forebay; }
 format() { cargo fmt --all --check; }
 lint() { cargo clippy --quiet --workspace --all-targets --locked -- -D warnings; }
 licences() { target/tools/bin/cargo-deny --log-level error check licenses bans sources; }
 rust() { cargo test --quiet --workspace --release --locked; }
 workflow() { scripts/test-workflow.sh; }
-real() { cargo build --quiet --release --locked -p forebay && tests/real/run; }
+simgrid() { build && /usr/bin/python3 tests/simgrid/compare.py "$FOREBAY"; }
+real() { build && tests/real/run; }
 
-steps=(format lint licences rust workflow real)
+steps=(format lint licences rust workflow simgrid real)
 for step in "$@"; do
     [[ " ${steps[*]} " = *" $step "* ]] || {
         echo "test: no step $step; there are ${steps[*]}" >&2

@@ -4,6 +4,7 @@ mod attach;
 mod check;
 mod doctor;
 mod explain;
+mod export;
 mod import;
 mod mount;
 mod plan;
@@ -25,6 +26,8 @@ pub(crate) enum Command {
     Summary(summary::Args),
     /// Make a run file of the records that another tool kept of a run
     Import(import::Args),
+    /// Write what a run or a workload file says there is to do, for other tools
+    Export(export::Args),
     /// Learn a workflow from its run, and find where its files should live
     Plan(plan::Args),
     /// Say in sentences why a plan is as it is, or where the time of a run went
@@ -56,6 +59,7 @@ impl Command {
             Command::Run(args) => run::run(args),
             Command::Summary(args) => summary::run(&args),
             Command::Import(args) => import::run(&args),
+            Command::Export(args) => export::run(&args),
             Command::Plan(args) => plan::run(&args),
             Command::Explain(args) => explain::run(&args),
             Command::Simulate(args) => simulate::run(&args),

@@ -2,6 +2,7 @@
 
 mod commands;
 mod exit;
+mod keep;
 mod placement;
 mod say;
 mod scenario;

@@ -2,6 +2,9 @@
 //! rules, or a run that is done again.
 
 mod learnt;
+mod work;
+
+pub(crate) use work::workload;
 
 use crate::exit::Stop;
 use forebay_model::{Flaw, Prices, Rules, Seconds, Site, Study, TierId, Workload};
@@ -35,7 +38,8 @@ pub(crate) struct Changes {
     /// The tier where the project's directory is
     #[arg(long, value_name = "TIER")]
     pub(crate) project: Option<String>,
-    /// Which waiting task gets a free slot: fifo, low-priority, capacity, reserve or backfill
+    /// Which waiting task gets a free slot: fifo, low-priority, capacity, reserve,
+    /// backfill or locality
     #[arg(long)]
     pub(crate) policy: Option<String>,
     /// A kind of task that the policy lets wait for all others (may be given several times)
@@ -97,9 +101,7 @@ impl Scenario {
             }
         };
         let in_folder = |name: &str| folder.as_ref().map(|folder| folder.join(name));
-        let other = changes.workload.clone().or_else(|| in_folder("workload.toml"));
-        let file = other.unwrap_or_else(|| path.to_owned());
-        let workload = Workload::parse(&text(&file)?, &file.display().to_string()).map_err(flaw)?;
+        let workload = workload(changes.workload.as_deref().unwrap_or(path))?;
         let Some(file) = changes.site.clone().or_else(|| in_folder("site.toml")) else {
             return Err(stop("a workload is simulated on a site: name one with --site"));
         };

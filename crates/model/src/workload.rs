@@ -66,7 +66,7 @@ pub struct FileClass {
 pub struct FileSet {
     /// Their class.
     pub class: FileClassId,
-    /// How many files.
+    /// How many files; none: their names are looked for, and nobody opens one.
     pub count: u64,
     /// Their size, all together, when they are whole.
     pub bytes: ByteCount,

@@ -106,6 +106,7 @@ fn main() {
         pipelines: vec![1],
         staggers: vec![Seconds::ZERO],
         policies: vec![(PolicyId("fifo"), vec![])],
+        spots: vec![None],
         split_pools: false,
     };
     let space = Space::new(&site, &workload, &TierId("net".to_owned()), &frames);

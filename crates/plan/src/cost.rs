@@ -11,7 +11,7 @@ mod used;
 
 pub use bill::{Cost, Line};
 
-use crate::{Choice, Homecoming, Outcome};
+use crate::{Again, Choice, Homecoming, Outcome};
 use forebay_model::prices::{Price, Prices};
 use forebay_model::{Home, Placement, Site, Tier, TierId, Usd, Workload};
 use machine::machine;
@@ -23,8 +23,6 @@ use used::{Used, gb};
 /// Under what conditions machines and bytes are bought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
-    /// Machines that may be taken away.
-    pub spot: bool,
     /// Results leave the site.
     pub download: bool,
 }
@@ -77,46 +75,39 @@ impl<'a> Pricer<'a> {
         if machine.is_none() && site.tiers().all(|tier| tier.price.is_none()) {
             return Ok(None);
         }
-        if terms.spot && prices.spot.is_none() {
-            let message =
-                format!("sheet {} has no [spot]: it sells no such machines", prices.sheet);
-            return Err(NotPriced(message));
-        }
         let classes = requests::by_class(workload);
         let homecoming = Homecoming::new(site, workload);
         Ok(Some(Self { site, prices, terms, machine, classes, homecoming }))
     }
 
-    /// What so many machines cost in a second.
-    pub fn rent(&self, nodes: u32) -> Usd {
+    /// What so many machines cost in a second; `spot`: those that may be taken away.
+    pub fn rent(&self, nodes: u32, spot: bool) -> Usd {
         let hour = self.machine.as_ref().map_or(Usd::ZERO, |(_, price)| price.usd);
-        let spot = self.prices.spot.as_ref().filter(|_| self.terms.spot);
+        let spot = self.prices.spot.as_ref().filter(|_| spot);
         let factor = spot.map_or(1.0, |spot| 1.0 - spot.discount);
         hour * (factor * f64::from(nodes) / 3600.0)
     }
 
-    /// What this outcome of this choice costs.
-    pub fn cost(&self, choice: &Choice, outcome: &Outcome) -> Cost {
-        let homecoming = self.homecoming.time(choice);
-        let paid = outcome.makespan + homecoming;
-        let mut cost = Cost::new(self.prices, choice.pipelines, homecoming);
+    /// What this outcome of this choice costs, with what is done `again` in it.
+    pub fn cost(&self, choice: &Choice, outcome: &Outcome, again: Option<Again>) -> Cost {
+        let paid = outcome.makespan;
+        let mut cost = Cost::new(self.prices, choice.pipelines, outcome.homecoming);
         if let Some((item, price)) = &self.machine {
             let hours = paid.get() / 3600.0 * f64::from(choice.nodes);
             cost.add(format!("{} x {item}", choice.nodes), item, price, hours);
-            if let (true, Some(spot)) = (self.terms.spot, &self.prices.spot) {
+            if let (Some(_), Some(spot)) = (choice.spot, &self.prices.spot) {
                 cost.reduce(item, spot, price.usd * hours);
-                let months = paid / self.prices.month * f64::from(choice.nodes);
-                cost.interruptions = Some(spot.interrupted_per_month * months);
             }
         }
-        let asked = self.requests(choice);
+        cost.interruptions = again.map(|again| again.interruptions);
+        let again = again.unwrap_or_default();
+        cost.again = again.time;
+        let asked = self.requests(choice, again.share);
         for tier in self.site.tiers().filter(|tier| tier.pool_of.is_none()) {
-            let mut used = Used::of(tier, self.site, outcome, choice.nodes);
-            let requests = asked.get(&tier.id).copied().unwrap_or_default();
+            let used = Used::of(tier, self.site, outcome, choice.nodes);
+            let mut requests = asked.get(&tier.id).copied().unwrap_or_default();
+            requests.reads = (requests.reads - used.spared).max(0.0);
             let project = choice.project == tier.id;
-            if project {
-                used.written += self.homecoming.all(choice).bytes;
-            }
             if !(used.touched || requests.any() || project) {
                 continue;
             }
@@ -152,7 +143,11 @@ impl<'a> Pricer<'a> {
             Home::Tier(tier) => tier,
         };
         let comes = self.homecoming.comes(class, placement, project);
-        self.tariff(home, &self.classes[class]) + self.tariff(project, &requests::uploads(comes))
+        let mut asked = self.classes[class];
+        if self.site.nodes().is_some_and(|nodes| nodes.memory.is_some()) {
+            asked = asked.without_memory();
+        }
+        self.tariff(home, &asked) + self.tariff(project, &requests::uploads(comes))
     }
 
     /// What these requests cost there.
@@ -163,12 +158,12 @@ impl<'a> Pricer<'a> {
         priced.map(|(_, price)| price.usd * requests.units(price.per)).sum()
     }
 
-    /// Requests of all pipelines, by tier that is no pool.
-    fn requests(&self, choice: &Choice) -> BTreeMap<TierId, Requests> {
+    /// Requests of all pipelines, by tier that is no pool, where such a share is done again.
+    fn requests(&self, choice: &Choice, again: f64) -> BTreeMap<TierId, Requests> {
         let mut asked: BTreeMap<TierId, Requests> = BTreeMap::new();
         let whole = |id: &TierId| self.site.tier(id).map_or(id, Tier::whole).clone();
         for (class, placement) in self.classes.iter().zip(&choice.placements) {
-            let class = class.times(f64::from(choice.pipelines));
+            let class = class.times(f64::from(choice.pipelines) * (1.0 + again));
             let (home, cached) = requests::split(&class, placement, &choice.project, choice.nodes);
             asked.entry(whole(home.0)).or_default().add(&home.1);
             if let Some((tier, requests)) = cached {

@@ -32,6 +32,9 @@ pub struct Emission<'a> {
     pub header: &'a [String],
 }
 
+/// How often a task begins again, where machines may be taken away: none is that unlucky.
+const RETRIES: u32 = 3;
+
 /// A workflow engine or scheduler that can be told something.
 #[derive(Clone, Copy, Debug)]
 pub struct Engine {

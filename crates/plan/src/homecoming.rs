@@ -1,14 +1,15 @@
 //! What tasks left on other tiers becomes plain files in place when a run ends: that takes time,
 //! machines are paid meanwhile, and the storage in place takes the bytes.
 //!
-//! The simulator ends with the last task; this is what comes after. What it is not: simulated. Each
-//! node copies one file after the other, with nobody else there.
+//! How long is for the simulator to say (`simulate::drain`). This is what is sure before: what comes
+//! home, how long one who carries it takes alone, and what nothing can be below.
 
 use crate::Choice;
 use forebay_model::profile::Lane;
 use forebay_model::workload::Until;
 use forebay_model::{
-    After, ByteCount, Home, Op, OpKey, Placement, Rate, Reach, Seconds, Site, TierId, Workload,
+    After, ByteCount, Drain, Home, Op, OpKey, Placement, Rate, Reach, Seconds, Site, TierId,
+    Workload,
 };
 
 /// What is there in the end of what tasks make, in one pipeline.
@@ -60,39 +61,37 @@ impl<'s> Homecoming<'s> {
         }
     }
 
-    /// How long that takes for this class of all pipelines.
-    pub fn time_of(
+    /// How much later all is home at least because of this class, whatever tasks do and whoever
+    /// else comes home: one pipeline's results leave after its last task. The least times of all
+    /// classes may be added up.
+    pub fn least(
         &self,
         class: usize,
         placement: &Placement,
         project: &TierId,
-        (nodes, pipelines): (u32, u32),
+        nodes: u32,
     ) -> Seconds {
         let comes = self.comes(class, placement, project);
         let Home::Tier(from) = &placement.home else { return Seconds::ZERO };
-        if comes.files == 0 {
-            return Seconds::ZERO;
-        }
         let ends = self.site.tier(from).zip(self.site.tier(project));
         let Some((from, to)) = ends else { return Seconds::ZERO };
         let Some((read, write)) = from.profile.as_ref().zip(to.profile.as_ref()) else {
             return Seconds::ZERO;
         };
-        let nodes = f64::from(nodes);
-        let out = each(read.read, from.reach).min(each(write.write, to.reach)) * nodes;
-        let all = shared(read.read, from.reach).min(shared(write.write, to.reach));
-        let rate = out.min(all);
-        let bytes = comes.bytes.get() as f64;
-        let moving = if rate.is_finite() { bytes / rate } else { 0.0 };
-        let naming = write.price(OpKey::plain(Op::Create)) * (comes.files as f64 / nodes);
-        (Seconds(moving) + naming) * f64::from(pipelines)
-    }
-
-    /// How long that takes for all classes.
-    pub fn time(&self, choice: &Choice) -> Seconds {
-        let many = (choice.nodes, choice.pipelines);
-        let classes = choice.placements.iter().enumerate();
-        classes.map(|(class, to)| self.time_of(class, to, &choice.project, many)).sum()
+        if comes.files == 0 || placement.drain == Drain::Closed {
+            return Seconds::ZERO;
+        }
+        let (bytes, nodes) = (comes.bytes.get() as f64, f64::from(nodes));
+        let (into, all) = (each(write.write, to.reach), shared(write.write, to.reach));
+        if into * nodes > all {
+            // All of them can be too much for the storage in place: only that sum is sure.
+            return Seconds(bytes / all);
+        }
+        let rate = each(read.read, from.reach).min(into);
+        let byte = if rate.is_finite() { 1.0 / rate } else { 0.0 };
+        let create = write.price(OpKey::plain(Op::Create)).get();
+        let packed = placement.layout.is_packed();
+        Seconds(alone((bytes, comes.files), byte, create, packed) / nodes)
     }
 
     /// What comes home of all classes and pipelines.
@@ -105,6 +104,16 @@ impl<'s> Homecoming<'s> {
         }
         all
     }
+}
+
+/// So many packed files come home at a time, plain ones one after the other.
+const PACKED_HANDS: u64 = 16;
+
+/// Seconds that so many bytes and files take with nobody else there, at so many for a byte and for
+/// a file.
+pub(crate) fn alone((bytes, files): (f64, u64), byte: f64, create: f64, packed: bool) -> f64 {
+    let hands = if packed { PACKED_HANDS.min(files.max(1)) } else { 1 };
+    (bytes * byte + files as f64 * create) / hands as f64
 }
 
 /// What one node gets, with one stream.

@@ -6,6 +6,7 @@
 //! prints nothing and moves nothing; the roof writes what it decides, and the volume obeys.
 
 pub mod advise;
+mod again;
 pub mod bound;
 pub mod choice;
 pub mod cost;
@@ -25,6 +26,7 @@ pub mod space;
 mod spot;
 pub mod told;
 
+pub use again::{Again, expected};
 pub use choice::{Choice, PolicyId, Spot};
 pub use cost::{Cost, Pricer, Terms};
 pub use fit::Storage;

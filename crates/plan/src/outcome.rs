@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 /// One simulated run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// From the start of the first pipeline to the end of the last task.
+    /// From the start of the first pipeline until the last task is done and its files are home.
     pub makespan: Seconds,
+    /// Of that, how long after the last task files still come home.
+    pub homecoming: Seconds,
     /// Each task of each pipeline, in the order in which they started; one whose machine was taken
     /// away is there once for each attempt.
     pub tasks: Vec<TaskOutcome>,
@@ -41,11 +43,18 @@ pub struct TaskOutcome {
 /// One tier over the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct TierOutcome {
-    /// Bytes that tasks read from it.
+    /// Bytes that were read from it, by tasks or on their way home; what the memory of a node
+    /// answered is not in it.
     pub read_bytes: ByteCount,
-    /// Bytes that tasks wrote to it.
+    /// Bytes of its files that tasks read from the memory of their node: they never reached it.
+    pub memory_bytes: ByteCount,
+    /// The same in operations; they are in no other number.
+    pub memory_operations: f64,
+    /// Bytes that were written to it, by tasks or as they came home.
     pub written_bytes: ByteCount,
-    /// Operations, bytes or not.
+    /// Bytes that came home from it.
+    pub drained_bytes: ByteCount,
+    /// Operations that reached it, bytes or not.
     pub operations: f64,
     /// The most that it held at one moment, on all nodes together.
     pub peak_bytes: ByteCount,

@@ -5,6 +5,7 @@
 mod backfill;
 mod capacity;
 mod fifo;
+mod locality;
 mod low_priority;
 mod reserve;
 
@@ -12,8 +13,14 @@ use crate::PolicyId;
 use std::fmt;
 
 /// Every policy, in the order in which help lists them.
-pub const POLICIES: &[Policy] =
-    &[fifo::POLICY, low_priority::POLICY, capacity::POLICY, reserve::POLICY, backfill::POLICY];
+pub const POLICIES: &[Policy] = &[
+    fifo::POLICY,
+    low_priority::POLICY,
+    capacity::POLICY,
+    reserve::POLICY,
+    backfill::POLICY,
+    locality::POLICY,
+];
 
 /// The first of the waiting tasks of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +50,15 @@ pub enum Admission {
     Pipeline,
 }
 
+/// Which of the nodes that can take a task does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The one with most free slots.
+    Emptiest,
+    /// The one that has most of what the task reads; of equals, the one with most free slots.
+    NearInputs,
+}
+
 /// One policy.
 #[derive(Clone, Copy)]
 pub struct Policy {
@@ -52,6 +68,8 @@ pub struct Policy {
     pub about: &'static str,
     /// What must be free.
     pub admission: Admission,
+    /// Where it goes.
+    pub place: Place,
     /// Which is next.
     pub pick: Pick,
 }

@@ -63,6 +63,9 @@ pub fn facts(scene: &Scene<'_>, choice: &Choice, outcome: &Outcome) -> Vec<Fact>
         }));
         for access in what.steps.iter().flat_map(|step| &step.accesses) {
             let set = access.files.index();
+            if work.files[set].count == 0 {
+                continue;
+            }
             let made = scene.made[set];
             let pipeline = if made { task.pipeline } else { 0 };
             let file = FileId((pipeline as usize * work.files.len() + set) as u32);
@@ -103,7 +106,8 @@ pub fn facts(scene: &Scene<'_>, choice: &Choice, outcome: &Outcome) -> Vec<Fact>
             }));
         }
     }
-    let at = Micros::from(outcome.makespan);
+    // The command ends with its last task; files come home after it.
+    let at = Micros::from(outcome.makespan - outcome.homecoming);
     facts.push(Fact::Ended(Ended {
         at,
         exit: Some(Exit::Code(0)),

@@ -7,6 +7,7 @@
 
 mod admission;
 mod copies;
+mod drain;
 mod files;
 mod lost;
 mod pricing;
@@ -116,11 +117,12 @@ struct Running {
     compute: f64,
 }
 
-/// Files of one set in one pipeline: bytes at home, and bytes that did not fit there.
+/// Files of one set in one pipeline: bytes at home, and bytes in place that did not fit there or
+/// came back from there.
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
     home: u64,
-    spilled: u64,
+    in_place: u64,
     node: u32,
 }
 
@@ -131,7 +133,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         loop {
             while arrived < self.choice.pipelines && self.may_arrive(arrived) {
                 self.admitted[arrived as usize] = true;
-                self.arrive(arrived);
+                self.arrive(arrived)?;
                 arrived += 1;
             }
             self.start_all()?;
@@ -140,16 +142,19 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             if arrived < self.choice.pipelines && self.arrival(arrived) > self.now {
                 next = next.min(self.arrival(arrived));
             }
-            next = next.min(self.spot.next());
-            if next == f64::INFINITY || self.undone == 0 {
+            next = next.min(self.spot.next()).min(self.drains.due());
+            if next == f64::INFINITY || (self.undone == 0 && self.drains.is_idle()) {
                 break;
             }
             self.now = next.max(self.now);
             self.flows.done(self.now, &mut done, &self.shapes);
             for flow in done.drain(..) {
-                self.step_done(flow)?;
+                if !self.landed(flow)? {
+                    self.step_done(flow)?;
+                }
             }
             self.interrupt()?;
+            self.drain_due()?;
         }
         if self.undone > 0 {
             return Err(self.stuck());

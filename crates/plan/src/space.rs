@@ -13,7 +13,7 @@ pub use facts::{ClassFacts, facts};
 pub use frames::{Frame, Frames};
 
 use crate::Choice;
-use forebay_model::{Home, Placement, Site, TierId, Workload};
+use forebay_model::{ByteCount, Home, Placement, Site, TierId, Workload};
 
 /// All that may be chosen.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +45,10 @@ impl Space {
         let nodes = frames.iter().map(|frame| frame.nodes).max().unwrap_or(1);
         let facts = facts(workload);
         let tiers = options::tiers(site, project, &mut left_out);
-        let options = facts.iter().map(|class| options::of(class, &tiers, nodes)).collect();
+        let pipelines = frames.iter().map(|frame| frame.pipelines).max().unwrap_or(1);
+        let made: ByteCount = facts.iter().filter(|class| class.made).map(|c| c.bytes).sum();
+        let made = ByteCount(made.get().saturating_mul(u64::from(pipelines)));
+        let options = facts.iter().map(|class| options::of(class, &tiers, nodes, made)).collect();
         Self { project: project.clone(), options, frames, left_out }
     }
 
@@ -78,7 +81,7 @@ impl Space {
             stagger: frame.stagger,
             policy: frame.policy,
             low: frame.low.clone(),
-            spot: None,
+            spot: frame.spot,
         }
     }
 

@@ -3,6 +3,7 @@
 //! One set of plain data, for `--json`, for the file beside the rules that `forebay explain` reads,
 //! and for the words. What it is not: obeyed; rules are.
 
+mod classes;
 mod dollars;
 mod figures;
 mod lost;
@@ -10,9 +11,10 @@ mod sure;
 mod tell;
 mod words;
 
+pub use classes::{FileRow, files};
 pub use figures::{Figures, Lost, Moved, Setting};
 pub use tell::{Story, tell};
-pub use words::{explain, front};
+pub use words::{closing, explain, front, opening};
 
 use crate::advise::Advice;
 use serde::{Deserialize, Serialize};
@@ -49,6 +51,9 @@ pub struct Plan {
     pub setting: Setting,
     /// The classes that are not simply in place.
     pub moved: Vec<Moved>,
+    /// Those that are, if they have files; the ones that tasks wait for longest first.
+    #[serde(default)]
+    pub stay: Vec<Moved>,
     /// The proposal's worth to the goal, in `unit`; less is better.
     pub value: f64,
     /// Nothing is worth less, in the model.

@@ -19,14 +19,21 @@ const SLOW: &str = "[tier.slow.profile]\nsource = \"us\"\nlatency = \"9 ms\"\nna
 /// Every policy, on many workloads, with files of each class here or there.
 fn all(each: impl Fn(&Site, &Workload, &Choice, Result<Outcome, NotPossible>)) {
     let site = two_tiers(NODES, FAST, SLOW);
-    let homes = ["home = \"here\"", "home = \"fast\"", "home = \"fast\"\nfull = \"fail\""];
+    let homes = [
+        "home = \"here\"",
+        "home = \"fast\"",
+        "home = \"fast\"\nfull = \"fail\"",
+        "home = \"fast\"\ndrain = \"closed\"",
+        "home = \"fast\"\nafter = \"discard\"",
+        "home = \"here\"\ncache = \"fast\"",
+    ];
     for seed in 0..200 {
         let work = layered(seed);
         let scene = Scene::new(&site, &work).expect("a scene");
         let mut dice = Dice(seed);
         let mut choice = choice(&site, &work, "slow");
         for placement in &mut choice.placements {
-            *placement = placed(&site, homes[dice.below(3) as usize]);
+            *placement = placed(&site, homes[dice.below(homes.len() as u64) as usize]);
         }
         choice.pipelines = 1 + dice.below(3) as u32;
         choice.policy = POLICIES[dice.below(POLICIES.len() as u64) as usize].id();
@@ -49,9 +56,35 @@ fn bytes_are_conserved() {
         let sum = |of: fn(&forebay_plan::TierOutcome) -> u64| -> u64 {
             outcome.tiers.values().map(of).sum()
         };
-        assert_eq!(sum(|tier| tier.read_bytes.get()), read * times);
-        assert_eq!(sum(|tier| tier.written_bytes.get()), written * times);
+        // What comes home is read once more where it was, and written once more in place.
+        let home = sum(|tier| tier.drained_bytes.get());
+        assert_eq!(sum(|tier| tier.read_bytes.get()), read * times + home);
+        assert_eq!(sum(|tier| tier.written_bytes.get()), written * times + home);
     });
+}
+
+/// What memory answers never reaches a tier, and nobody pays for it.
+#[test]
+fn bytes_from_memory_are_counted_apart() {
+    let memory = format!("{NODES}\nmemory = \"1 GiB\"");
+    let site = two_tiers(&memory, FAST, SLOW);
+    let mut answered = 0;
+    for seed in 0..100 {
+        let work = layered(seed);
+        let scene = Scene::new(&site, &work).expect("a scene");
+        let outcome = simulate(&scene, &choice(&site, &work, "slow"), seed).expect("an outcome");
+        let read: u64 = accesses(&work).map(|access| access.read.get()).sum();
+        let operations: f64 =
+            accesses(&work).flat_map(|access| &access.ops).map(|(_, count)| count).sum();
+        let tiers = || outcome.tiers.values();
+        let memory: u64 = tiers().map(|tier| tier.memory_bytes.get()).sum();
+        let reached: u64 = tiers().map(|tier| tier.read_bytes.get()).sum();
+        assert_eq!(reached + memory, read, "seed {seed}");
+        let counted: f64 = tiers().map(|tier| tier.operations + tier.memory_operations).sum();
+        assert!((counted - operations).abs() <= 1e-6 * operations.max(1.0), "seed {seed}");
+        answered += u64::from(memory > 0);
+    }
+    assert!(answered > 10, "memory answered in {answered} of 100");
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use forebay_model::workload::Until;
 use forebay_model::{Seconds, TierId};
-use forebay_plan::{Choice, Scene, simulate};
+use forebay_plan::{Choice, Scene, expected, simulate};
 
 fn near(a: Seconds, b: f64) {
     assert!((a.get() - b).abs() <= 1e-6 * b.max(1.0), "{a:?} is not {b} s");
@@ -74,7 +74,7 @@ fn a_full_tier_spills_or_fails() {
     let work = writers(4, 1.0, 400);
     let scene = Scene::new(&site, &work).expect("a scene");
     let mut choice = choice(&site, &work, "slow");
-    choice.placements = vec![placed(&site, "home = \"fast\"")];
+    choice.placements = vec![placed(&site, "home = \"fast\"\nafter = \"keep\"")];
     let outcome = simulate(&scene, &choice, 0).expect("an outcome");
     assert_eq!(outcome.tiers[&TierId("fast".into())].peak_bytes.get(), 800 * MIB);
     assert_eq!(outcome.tiers[&TierId("slow".into())].written_bytes.get(), 800 * MIB);
@@ -153,6 +153,33 @@ fn tasks_begin_again_when_their_machine_is_taken_away() {
     let spot = Some(forebay_plan::Spot { per_hour: 3000.0, replaced: Seconds(120.0) });
     let why = simulate(&scene, &Choice { spot, ..calm }, 1).expect_err("never").to_string();
     assert!(why.contains("never ends"), "{why}");
+}
+
+#[test]
+fn what_is_done_again_is_counted_as_often_as_machines_go() {
+    let site = two_tiers("cores = 2\ncount = 4", FAST, SLOW);
+    let work = writers(40, 600.0, 10);
+    let scene = Scene::new(&site, &work).expect("a scene");
+    let calm = choice(&site, &work, "slow");
+    let (plain, none) = expected(&scene, &calm, 1).expect("an outcome");
+    assert!(none.is_none() && plain == simulate(&scene, &calm, 1).expect("the same"));
+    let with = |per_hour| {
+        let spot = Some(forebay_plan::Spot { per_hour, replaced: Seconds(120.0) });
+        let (outcome, again) =
+            expected(&scene, &Choice { spot, ..calm.clone() }, 1).expect("an outcome");
+        (outcome, again.expect("something is done again"))
+    };
+    let ((rare, one), (_, two)) = (with(1e-5), with(2e-5));
+    near(Seconds(one.interruptions), 1e-5 * plain.makespan.get() / 3600.0 * 4.0);
+    near(two.time, one.time.get() * 2.0);
+    near(rare.makespan, plain.makespan.get() + one.time.get());
+    // Two tasks of ten minutes begin again, and another machine comes two minutes later.
+    let each = one.time.get() / one.interruptions;
+    assert!((1.0..1400.0).contains(&each), "{each} s for each interruption");
+    let (often, many) = with(2.0);
+    assert!(many.interruptions > 2.0 && many.share > 0.05, "{many:?}");
+    let slow = |outcome: &forebay_plan::Outcome| outcome.tiers[&TierId("slow".into())];
+    assert!(slow(&often).written_bytes > slow(&plain).written_bytes, "bytes are written again");
 }
 
 #[test]

@@ -38,7 +38,7 @@ ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 MpiDefault=none
 ReturnToService=2
-NodeName=$host CPUs=1 State=UNKNOWN
+NodeName=$host CPUs=1 TmpDisk=100 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES State=UP
 CONF
 export SLURM_CONF=$etc/slurm.conf
@@ -94,4 +94,33 @@ cp data/input .
 "$FOREBAY" run -o "$WORK/runs/s.run" -- sbatch -W -o "$WORK/log" -D "$PWD" "$WORK/job.sh" \
     2> "$WORK/said" || fail "run"
 grep -q sbatch "$WORK/said" || { cat "$WORK/said"; fail "it says nothing of sbatch"; }
+
+say "the options that a plan writes are options of sbatch"
+cat > "$WORK/plan-site.toml" <<SITE
+[nodes]
+count = 1
+cores = 1
+instance = "ec2.m6i.large"
+[tier.net]
+reach = "shared"
+price = "efs.elastic"
+profile = { source = "a test", latency = "20 ms", write = { stream = "1 MB/s" } }
+[tier.near]
+reach = "node"
+capacity = "1 GB"
+profile = { source = "a test", latency = "10 us" }
+SITE
+"$FOREBAY" run -q --trace every-read -o "$WORK/runs/p.run" -- \
+    sh -c 'seq 100000 > part.tmp; sort part.tmp | tail -1 > last; rm part.tmp' || fail "run"
+for machines in --on-demand --spot; do
+    "$FOREBAY" plan "$WORK/runs/p.run" --site "$WORK/plan-site.toml" --project net --samples 2 \
+        --budget 2s $machines --emit slurm -o "$WORK/plan.toml" > "$WORK/told" || fail "plan"
+    rm -f sample.*
+    { cat "$WORK/plan.slurm.sh"; echo 'touch "sample.$SLURM_ARRAY_TASK_ID"'; } > "$WORK/array.sh"
+    case $machines in --spot) option=requeue ;; *) option=tmp= ;; esac
+    grep -q "^#SBATCH --$option" "$WORK/array.sh" || { cat "$WORK/array.sh"; fail "no $option"; }
+    sbatch -W -o "$WORK/log" -D "$PWD" "$WORK/array.sh" ||
+        { cat "$WORK/array.sh" "$etc"/*.log; stop; fail "the array of a plan"; }
+    [ -e sample.1 ] && [ -e sample.2 ] || { ls; fail "not all samples of the array ran"; }
+done
 stop

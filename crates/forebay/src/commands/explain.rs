@@ -8,6 +8,9 @@ use super::plan;
 use crate::exit::Stop;
 use crate::say;
 
+/// So many tasks and classes of files of a run are told of.
+const MOST: usize = 3;
+
 /// Options of `forebay explain`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: forebay explain rules.plan.json\n\n\
@@ -15,15 +18,23 @@ use crate::say;
 pub(crate) struct Args {
     /// What `forebay plan -o RULES` wrote (RULES, or the .plan.json beside it), or a run file
     file: PathBuf,
-    /// Print JSON on standard output
+    /// Tell of all files, tasks and choices, not of the most important ones only
+    #[arg(long)]
+    all: bool,
+    /// Print JSON on standard output: a list of sentences, with all there is to tell of a plan
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let sentences = match plan_of(&args.file)? {
+    let plan = plan_of(&args.file)?;
+    if let Some(plan) = plan.as_ref().filter(|_| !args.json) {
+        print!("{}", plan::explained(plan, args.all, say::width()));
+        return Ok(0);
+    }
+    let sentences = match plan {
         Some(plan) => explain(&plan),
-        None => of_run(&args.file)?,
+        None => of_run(&args.file, args.all)?,
     };
     if args.json {
         println!("{}", serde_json::to_string(&sentences).expect("texts are plain data"));
@@ -55,7 +66,7 @@ fn plan_of(path: &Path) -> Result<Option<Plan>, Stop> {
 }
 
 /// Where the time of a run went.
-fn of_run(path: &Path) -> Result<Vec<String>, Stop> {
+fn of_run(path: &Path, all: bool) -> Result<Vec<String>, Stop> {
     let summary = super::summary::read(path)?;
     let mut told = Vec::new();
     let waited = match summary.waited_share {
@@ -66,13 +77,14 @@ fn of_run(path: &Path) -> Result<Vec<String>, Stop> {
     if summary.hidden {
         told.push("Reads and writes went past Forebay: what they took is not in it.".to_owned());
     }
-    for task in summary.tasks.iter().filter(|task| !task.driver).take(3) {
+    let most = if all { usize::MAX } else { MOST };
+    for task in summary.tasks.iter().filter(|task| !task.driver).take(most) {
         let wall = task.wall_us.map(|wall| format!(" of {wall}")).unwrap_or_default();
         let waited =
             task.waited_us.map_or_else(|| "not known how long".to_owned(), |w| w.to_string());
         told.push(format!("{} ({}): {waited} waited{wall}.", task.name, task.count));
     }
-    for class in summary.classes.iter().take(3) {
+    for class in summary.classes.iter().take(most) {
         told.push(format!("Files of {:?} took {}, summed.", class.pattern, class.time_us));
     }
     if let Some(op) = &summary.costliest {

@@ -17,9 +17,10 @@ use forebay_plan::told::{Story, tell};
 use forebay_plan::{Scene, Terms};
 
 use crate::exit::Stop;
+use crate::keep::keep;
 use ground::Ground;
 use judge::Judge;
-pub(super) use text::push;
+pub(super) use text::{explained, push};
 pub(super) use write::beside;
 
 /// Nothing could be planned.
@@ -59,18 +60,28 @@ pub(crate) struct Args {
     /// A price sheet instead of Forebay's own (FORMATS.md)
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
-    /// Machines are bought cheaper and may be taken away
-    #[arg(long)]
+    /// Only machines that are cheaper and may be taken away; else both kinds are tried, if the price
+    /// sheet has such
+    #[arg(long, conflicts_with = "on_demand")]
     spot: bool,
+    /// Only machines that stay
+    #[arg(long)]
+    on_demand: bool,
     /// Results are downloaded over the internet
     #[arg(long)]
     download: bool,
     /// Write the rules here
     #[arg(short, long, value_name = "RULES")]
     output: Option<PathBuf>,
+    /// Write the run that the plan predicts, for `forebay summary` and all that reads runs
+    #[arg(long, value_name = "RUN")]
+    predicted: Option<PathBuf>,
     /// Write settings for a workflow engine beside RULES, too: snakemake, nextflow, slurm
     #[arg(long, value_name = "ENGINE", value_delimiter = ',', requires = "output", value_parser = engine)]
     emit: Vec<String>,
+    /// Tell of all files and choices, not of the most important ones only
+    #[arg(long)]
+    all: bool,
     /// Print JSON on standard output
     #[arg(long)]
     json: bool,
@@ -93,13 +104,18 @@ fn engine(word: &str) -> Result<String, String> {
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let began = Instant::now();
+    if args.predicted.as_ref().is_some_and(|path| args.runs.contains(path)) {
+        let why = "the predicted run would take the place of a run that it is learnt from";
+        return Err(Stop::new(NO_PLAN, why, "name another file after --predicted"));
+    }
     let ground = Ground::read(args)?;
     let no = |why: String| {
         Stop::new(NO_PLAN, why, "other machines or tiers in the site file may make it possible")
     };
     let scene = Scene::new(&ground.site, &ground.workload).map_err(|why| no(why.to_string()))?;
-    let terms = Terms { spot: args.spot, download: args.download };
-    let mut judge = Judge::new(&scene, &ground.project, &ground.prices, terms)?;
+    let terms = Terms { download: args.download };
+    let frames = ground.frames(args)?;
+    let mut judge = Judge::new(&scene, &ground, terms, args.seed)?;
     if args.goal == Goal::Cheapest && !judge.knows_prices() {
         return Err(Stop::new(
             NO_PLAN,
@@ -107,7 +123,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
             "give its tiers a price, and its nodes an instance (FORMATS.md), or another --goal",
         ));
     }
-    let space = Space::new(&ground.site, &ground.workload, &ground.project, &ground.frames(args));
+    let space = Space::new(&ground.site, &ground.workload, &ground.project, &frames);
     let bounds = Bounds::new(&scene, &space);
     let wanted =
         Wanted { goal: args.goal, samples: args.samples, seed: args.seed, error: ground.error };
@@ -134,14 +150,18 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         prices: cost.is_some().then_some(prices.as_str()),
     });
     plan.doubts.extend(ground.notes.iter().cloned());
-    let written = match &args.output {
+    let mut written = match &args.output {
         Some(path) => write::all(path, args, &ground, &choice, &outcome, &plan)?,
         None => Vec::new(),
     };
+    if let Some(path) = &args.predicted {
+        keep(path, &scene, &choice, &outcome, (args.seed, "plan", "--predicted"))?;
+        written.push(format!("Predicted run: forebay summary {}", path.display()));
+    }
     if args.json {
         println!("{}", serde_json::to_string(&plan).expect("a plan is plain data"));
     } else {
-        print!("{}", text::plan(&plan, crate::say::width()));
+        print!("{}", text::plan(&plan, args.all, crate::say::width()));
         written.iter().for_each(|line| println!("{line}"));
     }
     Ok(0)

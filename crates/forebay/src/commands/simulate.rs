@@ -1,8 +1,7 @@
 //! `forebay simulate`: what a run would come to, without running it.
 
-mod keep;
-
 use crate::exit::Stop;
+use crate::keep::keep;
 use crate::scenario::{Changes, Scenario};
 use forebay_model::{ByteCount, Seconds, Study};
 use forebay_plan::{Outcome, Pricer, Scene, Terms, TierOutcome, simulate};
@@ -35,6 +34,8 @@ pub(crate) struct Args {
 pub(crate) struct Simulated {
     workload: String,
     pub(crate) makespan_s: f64,
+    /// Of that, how long after the last task files come home.
+    homecoming_s: f64,
     pub(crate) samples_per_hour: f64,
     /// Slots with a task, as a share of all from start to end.
     pub(crate) utilisation: f64,
@@ -66,6 +67,7 @@ impl Simulated {
         Self {
             workload: scenario.workload.name.clone(),
             makespan_s: outcome.makespan.get(),
+            homecoming_s: outcome.homecoming.get(),
             samples_per_hour: or_none(f64::from(choice.pipelines), hours),
             utilisation: outcome.utilisation,
             waited_share: or_none(sum(|task| task.waited), busy),
@@ -85,7 +87,11 @@ impl Simulated {
     fn words(&self) -> String {
         let mut out = String::new();
         let time = Seconds(self.makespan_s);
-        let _ = writeln!(out, "{}: {time} (simulated)", self.workload);
+        let home = match Seconds(self.homecoming_s) {
+            Seconds(0.0) => String::new(),
+            home => format!(", of them {home} after the last task, to bring files home"),
+        };
+        let _ = writeln!(out, "{}: {time} (simulated){home}", self.workload);
         let _ = writeln!(
             out,
             "  {} tasks of {} pipelines on {} nodes, policy {}: {:.2} samples an hour, {:.1} % of \
@@ -123,7 +129,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let outcome = outcome(&scenario, args.seed)?;
     if let Some(path) = &args.output {
         let scene = scene(&scenario)?;
-        keep::keep(path, &scene, &scenario.choice, &outcome, args.seed)?;
+        keep(path, &scene, &scenario.choice, &outcome, (args.seed, "simulate", "-o"))?;
     }
     let simulated = Simulated::of(&scenario, &outcome, args.seed);
     if args.json {
@@ -142,7 +148,7 @@ fn cost(scenario: &Scenario, outcome: &Outcome) -> Option<f64> {
     };
     let (site, work) = (&scenario.site, &scenario.workload);
     let pricer = Pricer::new(site, work, prices, Terms::default()).ok()??;
-    Some(pricer.cost(&scenario.choice, outcome).total.get())
+    Some(pricer.cost(&scenario.choice, outcome, None).total.get())
 }
 
 fn scene(scenario: &Scenario) -> Result<Scene<'_>, Stop> {

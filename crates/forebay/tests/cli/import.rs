@@ -46,3 +46,25 @@ fn what_is_no_record_is_refused_by_file_and_line() {
     done(&mut empty).code(1).says("has none of the records");
     assert!(!place.path().join("a.run").exists());
 }
+
+#[test]
+fn a_workload_is_exported_and_comes_back() {
+    let place = tempfile::tempdir().expect("a directory");
+    let forebay = |words: &[&str]| {
+        let mut command = Command::new(FOREBAY);
+        done(command.current_dir(place.path()).args(words))
+    };
+    let study = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/genomon-corun");
+    let write = ["export", study, "--format", "wfformat", "-o", "work.json"];
+    forebay(&write).code(0).says("work.json");
+    done(&mut import(place.path(), &["wfformat", "work.json", "-o", "a.run"])).code(0);
+    let text = forebay(&["summary", "a.run"]).code(0).text();
+    assert!(text.contains("map_dna_sequence"), "{text}");
+    // A run is a workload too, and without -o it goes to standard output.
+    let text = forebay(&["export", "a.run"]).code(0).text();
+    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(json["schemaVersion"], "1.5");
+    forebay(&["export", "work.json"]).code(1).says("work.json:1:");
+    forebay(&["export", "a.run", "-o", "./a.run"]).code(1).says("its own place");
+    forebay(&["export", "a.run", "--format", "csv"]).code(2);
+}

@@ -50,7 +50,7 @@ fn a_plan_is_made_explained_and_obeyed() {
     let place = &planned.tiered.place;
     let emit = ["-o", "../rules.toml", "--emit", "snakemake,nextflow,slurm"];
     let told = done(&mut planned.plan(&emit)).code(0).text();
-    for words in ["The fastest way", "The plan saves", "a gap of", "go to far", "price sheet aws"] {
+    for words in ["The fastest way", "The plan saves", "a gap of", "on far", "price sheet aws"] {
         assert!(told.contains(words), "{words}: {told}");
     }
     let rules = planned.read("rules.toml");
@@ -63,6 +63,13 @@ fn a_plan_is_made_explained_and_obeyed() {
         .map(|file| done(&mut place.forebay(&["explain", file])).code(0).text());
     assert!(told.starts_with(&first), "{told}\n{first}");
     assert_eq!(first, second);
+    // The predicted run is a run for all that reads runs.
+    let predicted = ["-o", "../rules.toml", "--predicted", "../b.run"];
+    let text = done(&mut planned.plan(&predicted)).code(0).text();
+    assert!(text.contains("forebay summary ../b.run"), "{text}");
+    let summary = done(&mut place.forebay(&["summary", "../b.run"])).code(0).text();
+    assert!(summary.contains("(simulated)") && summary.contains("cat"), "{summary}");
+    done(&mut planned.plan(&["--predicted", "../out.run"])).code(1).says("take the place");
     // And a run obeys: the files that the plan moves are made on the tier, and come home.
     let site = ["-q", "--site", "../plan-site.toml", "--rules", "../rules.toml"];
     let mut run = place.script(&site, SCRIPT);
@@ -87,6 +94,32 @@ fn the_same_run_gives_the_same_plan_and_json_has_all_of_it() {
     assert!(plan["chosen"]["per_sample_usd"].as_f64().expect("dollars") <= before);
     assert_eq!(plan["prices"], "aws-us-east-1-2026-11 of 2026-11-21");
     assert!(plan["front"].as_array().is_some_and(|front| !front.is_empty()));
+}
+
+#[test]
+fn machines_that_may_be_taken_away_are_tried_and_told() {
+    let Some(planned) = Planned::with_fuse() else { return };
+    let json = |more: &[&str]| -> serde_json::Value {
+        let words = [&["--json", "--goal", "cheapest"], more].concat();
+        let text = done(&mut planned.plan(&words)).code(0).text();
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let differs = |plan: &serde_json::Value| {
+        let lost = plan["lost"].as_array().expect("a list").iter();
+        let what = lost.filter_map(|lost| lost["what"].as_str()).collect::<Vec<_>>().join("\n");
+        what.contains("machines that ")
+    };
+    let (both, spot, stay) = (json(&[]), json(&["--spot"]), json(&["--on-demand"]));
+    assert!(differs(&both) && !differs(&spot) && !differs(&stay), "{both}");
+    assert_eq!(
+        (spot["setting"]["spot"].as_bool(), stay["setting"]["spot"].as_bool()),
+        (Some(true), Some(false))
+    );
+    assert!(stay["chosen"]["cost"]["interruptions"].is_null());
+    assert!(spot["chosen"]["cost"]["interruptions"].as_f64().is_some_and(|taken| taken > 0.0));
+    let dollars = |plan: &serde_json::Value| plan["chosen"]["per_sample_usd"].as_f64();
+    assert!(dollars(&both) <= dollars(&spot) && dollars(&both) <= dollars(&stay), "{both}");
+    done(&mut planned.plan(&["--spot", "--on-demand"])).code(2);
 }
 
 #[test]

@@ -12,6 +12,7 @@ fn a_study_is_simulated_and_its_run_is_summed_up() {
     let text = done(&mut place.forebay(&words)).code(0).text();
     for key in [
         "\"makespan_s\":",
+        "\"homecoming_s\":0.0",
         "\"samples_per_hour\":",
         "\"utilisation\":0.",
         "\"cost_usd\":null",

@@ -1,6 +1,8 @@
 //! Whether a workload is one: every reference leads somewhere, nothing waits for itself, and no
 //! number is absurd.
 
+use crate::ByteCount;
+
 use super::{Access, Step, TaskId, Until, Workload};
 use std::fmt;
 
@@ -35,9 +37,11 @@ impl Workload {
                 Until::Task(task) => steps(task).is_some(),
                 Until::Step(task, step) => steps(task).is_some_and(|steps| (step as usize) < steps),
             };
-            let bad = set.class.index() >= self.classes.len() || !freed || set.count == 0;
+            let nothing = set.count == 0 && set.bytes > ByteCount::ZERO;
+            let bad = set.class.index() >= self.classes.len() || !freed || nothing;
             if bad {
-                let why = "has no class, no files, or is freed by a task that is not there";
+                let why =
+                    "has no class, bytes of no files, or is freed by a task that is not there";
                 return Err(NotWorkload(format!("file set {number} {why}")));
             }
         }

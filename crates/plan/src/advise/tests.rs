@@ -67,7 +67,13 @@ fn advice(ended: f64, utilisation: f64) -> Vec<Advice> {
         waited: Seconds::ZERO,
     };
     let makespan = Seconds(ended);
-    let outcome = Outcome { makespan, tasks: vec![task], tiers: BTreeMap::new(), utilisation };
+    let outcome = Outcome {
+        makespan,
+        homecoming: Seconds::ZERO,
+        tasks: vec![task],
+        tiers: BTreeMap::new(),
+        utilisation,
+    };
     advise(&Evidence { site: &site, workload: &workload, choice: &choice, outcome: &outcome })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::scene::{ClassHome, Cost, LANES, Lanes, Scene};
 use forebay_model::workload::Access;
-use forebay_model::{Fsync, Home, Placement, Reach, TierId};
+use forebay_model::{Drain, Fsync, Home, Placement, Reach, TierId};
 
 /// What an access takes at least.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,7 +65,9 @@ impl<'s> Floor<'s> {
         // Which reads a copy answers depends on when it was made: the faster one counts, and
         // neither storage is sure to be used.
         let copies = placement.cache.as_ref().and_then(|cache| self.scene.tier(&cache.tier));
-        match copies.map(|row| self.on(row, access, placement)) {
+        // The same of files that come home while the run goes on: who comes late finds them there.
+        let early = made && placement.drain == Drain::Closed;
+        match copies.or(self.project.filter(|_| early)).map(|row| self.on(row, access, placement)) {
             None => home,
             Some(copied) => Least { seconds: home.seconds.min(copied.seconds), uses: Vec::new() },
         }
@@ -77,8 +79,10 @@ impl<'s> Floor<'s> {
             row,
             spill: None,
             packed: placement.layout.is_packed(),
+            names: self.project.map(|row| self.scene.tiers[row].storage),
             durable: placement.fsync == Fsync::Durable,
             cache: None,
+            comes: None,
         };
         let mut cost = Cost::new(self.scene);
         cost.start(0.0);

@@ -2,7 +2,7 @@
 
 use crate::space::{Frame, Space};
 use forebay_model::workload::{TaskId, Until};
-use forebay_model::{ByteCount, Home, Reach, Site, TierId, Workload};
+use forebay_model::{ByteCount, Drain, Home, Reach, Site, TierId, Workload};
 use std::collections::BTreeMap;
 
 /// More tasks add little: the largest ones bind.
@@ -77,7 +77,8 @@ pub(super) fn rooms(site: &Site, workload: &Workload, space: &Space) -> Vec<Room
                 let bytes = there.get(&class).copied().unwrap_or(0.0);
                 let home = move |placement: &forebay_model::Placement| {
                     let here = matches!(&placement.home, Home::Tier(id) if *id == tier.id);
-                    if here { bytes } else { 0.0 }
+                    // What goes home when it is closed is there at no moment for sure.
+                    if here && placement.drain == Drain::End { bytes } else { 0.0 }
                 };
                 space.options[class].iter().map(home).collect::<Vec<_>>()
             };

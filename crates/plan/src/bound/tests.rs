@@ -57,9 +57,14 @@ fn bounds(count: u32, chain: bool) -> (Bounds, Space) {
         pipelines: vec![1],
         staggers: vec![Seconds::ZERO],
         policies: vec![(PolicyId("fifo"), vec![])],
+        spots: vec![None],
         split_pools: false,
     };
-    let space = Space::new(&site, &workload, &project, &frames);
+    let mut space = Space::new(&site, &workload, &project, &frames);
+    // What goes home when it is closed holds no room that a bound could count on.
+    for options in &mut space.options {
+        options.retain(|placement| placement.drain == forebay_model::Drain::End);
+    }
     let scene = Scene::new(&site, &workload).expect("a scene");
     (Bounds::new(&scene, &space), space)
 }

@@ -24,6 +24,9 @@ pub struct Cost {
     pub homecoming: Seconds,
     /// How many machines are expected to be taken away while it lasts; `None`: none can be.
     pub interruptions: Option<f64>,
+    /// How much of the time is expected to be for what is then done again.
+    #[serde(rename = "again_s", default)]
+    pub again: Seconds,
     /// Prices in it that nobody could verify.
     pub unverified: Vec<String>,
     /// Prices in it that stood on somebody else's page only.
@@ -57,6 +60,7 @@ impl Cost {
             per_sample: Usd::ZERO,
             homecoming,
             interruptions: None,
+            again: Seconds::ZERO,
             unverified: Vec::new(),
             second_hand: Vec::new(),
             unpriced: Vec::new(),

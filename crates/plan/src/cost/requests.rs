@@ -2,7 +2,7 @@
 
 use super::used::gb;
 use crate::homecoming::Results;
-use forebay_model::{ByteCount, Home, Op, Per, Placement, TierId, Workload};
+use forebay_model::{ByteCount, Home, Op, OpGroup, Per, Placement, TierId, Workload};
 
 /// A file goes up in parts of so many bytes, each a request: what S3 clients do by default.
 const PART_BYTES: f64 = 8.0 * 1024.0 * 1024.0;
@@ -21,6 +21,8 @@ pub(super) struct Requests {
     read: ByteCount,
     /// Bytes that tasks write.
     written: ByteCount,
+    /// Of reads and bytes read, what the memory of a node may answer.
+    spared: (f64, ByteCount),
 }
 
 impl Requests {
@@ -46,6 +48,12 @@ impl Requests {
         }
     }
 
+    /// What reaches the storage for sure, where nodes have memory that keeps what was read.
+    pub(super) fn without_memory(self) -> Self {
+        let (reads, read) = self.spared;
+        Self { reads: (self.reads - reads).max(0.0), read: self.read - read, ..self }
+    }
+
     pub(super) fn times(self, factor: f64) -> Self {
         Self {
             reads: self.reads * factor,
@@ -66,7 +74,14 @@ pub(super) fn by_class(workload: &Workload) -> Vec<Requests> {
         class.read += access.read;
         class.written += access.written;
         class.writes += access.written.get() as f64 / PART_BYTES;
+        let only_reads = access.written.get() == 0 && access.read.get() > 0;
+        if only_reads {
+            class.spared.1 += access.read;
+        }
         for (key, count) in &access.ops {
+            if only_reads && key.op().group() == OpGroup::Data {
+                class.spared.0 += count;
+            }
             match key.op() {
                 Op::Create
                 | Op::Rename

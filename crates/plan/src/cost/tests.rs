@@ -100,6 +100,7 @@ fn outcome(tier: &str) -> Outcome {
     };
     Outcome {
         makespan: Seconds(3600.0),
+        homecoming: Seconds::ZERO,
         tasks: vec![],
         tiers: BTreeMap::from([(TierId(tier.to_owned()), used)]),
         utilisation: 1.0,
@@ -120,7 +121,7 @@ fn in_place_pays_machines_room_bytes_and_requests() {
     let (prices, site) = (prices(), site(SITE));
     let pricer = Pricer::new(&site, &workload(), &prices, Terms::default());
     let pricer = pricer.expect("prices").expect("a price");
-    let cost = pricer.cost(&choice(Home::Here), &outcome("bucket"));
+    let cost = pricer.cost(&choice(Home::Here), &outcome("bucket"), None);
     near(line(&cost, "vm.ondemand"), 2.0 * 2.0);
     near(line(&cost, "bucket.size"), 20.0 * 0.02 / 730.0);
     near(line(&cost, "bucket.read"), 5.0 * 0.01);
@@ -140,8 +141,9 @@ fn results_come_home_from_a_disk_while_machines_and_uploads_are_paid() {
     let (prices, site) = (prices(), site(SITE));
     let pricer = Pricer::new(&site, &workload(), &prices, Terms::default());
     let pricer = pricer.expect("prices").expect("a price");
-    let cost = pricer.cost(&choice(Home::Tier(TierId("disk".to_owned()))), &outcome("disk"));
-    // 2 pipelines of 10 GB into a bucket that takes 100 MB/s.
+    let (makespan, homecoming) = (Seconds(3800.0), Seconds(200.0));
+    let outcome = Outcome { makespan, homecoming, ..outcome("disk") };
+    let cost = pricer.cost(&choice(Home::Tier(TierId("disk".to_owned()))), &outcome, None);
     near(cost.homecoming.get(), 200.0);
     near(line(&cost, "vm.ondemand"), 2.0 * 2.0 * 3800.0 / 3600.0);
     let months = 3800.0 / 3600.0 / 730.0;
@@ -163,7 +165,7 @@ fn tolls_are_never_more_than_what_is_paid_for_bytes_and_requests() {
         let workload = workload();
         let scene = crate::Scene::new(&site, &workload).expect("a scene");
         let outcome = crate::simulate(&scene, &choice, 1).expect("possible");
-        let cost = pricer.cost(&choice, &outcome);
+        let cost = pricer.cost(&choice, &outcome, None);
         let by_use = ["bucket.read", "bucket.put", "bucket.get"];
         let paid: f64 = by_use.iter().map(|item| line(&cost, item)).sum();
         let toll = pricer.toll(0, &choice.placements[0], &choice.project).get();
@@ -173,13 +175,46 @@ fn tolls_are_never_more_than_what_is_paid_for_bytes_and_requests() {
 }
 
 #[test]
+fn what_memory_answers_costs_nothing() {
+    let with_memory = SITE.replace("cores = 8", "cores = 8\nmemory = \"64 GiB\"");
+    let prices = prices();
+    let mut workload = workload();
+    let reads = OpKey::data(Op::Read, 1 << 20, forebay_model::event::Pattern::Sequential);
+    let step = &mut workload.tasks[0].steps[0].accesses[0];
+    (step.ops, step.read) = (vec![(reads, 10_000.0)], std::mem::take(&mut step.written));
+    workload.tasks.push(Task { after: vec![TaskId(0)], ..workload.tasks[0].clone() });
+    let choice = Choice { nodes: 1, pipelines: 1, ..choice(Home::Here) };
+    let paid = |text: &str| {
+        let site = site(text);
+        let pricer = Pricer::new(&site, &workload, &prices, Terms::default());
+        let pricer = pricer.expect("prices").expect("a price");
+        let scene = crate::Scene::new(&site, &workload).expect("a scene");
+        let outcome = crate::simulate(&scene, &choice, 1).expect("possible");
+        let cost = pricer.cost(&choice, &outcome, None);
+        let toll = pricer.toll(0, &choice.placements[0], &choice.project).get();
+        let by_use = line(&cost, "bucket.read") + line(&cost, "bucket.get");
+        assert!(toll <= by_use * (1.0 + 1e-9), "a toll of {toll} for {by_use}");
+        by_use
+    };
+    let (once, twice) = (paid(&with_memory), paid(SITE));
+    near(once, 10.0 * 0.01 + 10.0 * 0.0004);
+    near(twice, once * 2.0);
+}
+
+#[test]
 fn spot_costs_less_and_says_how_often_machines_go() {
     let (prices, site) = (prices(), site(SITE));
-    let terms = Terms { spot: true, download: true };
+    let terms = Terms { download: true };
     let pricer = Pricer::new(&site, &workload(), &prices, terms).expect("prices").expect("a price");
-    let cost = pricer.cost(&choice(Home::Here), &outcome("bucket"));
+    let spot = Some(crate::Spot { per_hour: 1e-4, replaced: Seconds(120.0) });
+    let often = Choice { spot, ..choice(Home::Here) };
+    let again = crate::Again { interruptions: 0.5, time: Seconds(9.0), share: 0.25 };
+    let calm = pricer.cost(&choice(Home::Here), &outcome("bucket"), None);
+    let cost = pricer.cost(&often, &outcome("bucket"), Some(again));
     near(line(&cost, "vm.ondemand") + line(&cost, "spot"), 2.0);
-    near(cost.interruptions.expect("some"), 0.1 * 2.0 / 730.0);
+    assert_eq!((cost.interruptions, cost.again), (Some(0.5), Seconds(9.0)));
+    // A quarter of the requests is made twice.
+    near(line(&cost, "bucket.get"), line(&calm, "bucket.get") * 1.25);
     near(line(&cost, "transfer.internet"), 20.0 * 0.09);
 }
 

@@ -9,7 +9,9 @@ use forebay_model::{ByteCount, Reach, Site, Tier};
 pub(super) struct Used {
     pub(super) touched: bool,
     read: ByteCount,
-    pub(super) written: ByteCount,
+    written: ByteCount,
+    /// Reads that memory answered: nobody is paid for them.
+    pub(super) spared: f64,
     peak: ByteCount,
     capacity: Option<ByteCount>,
     /// How many of it there are: one for each node, or one.
@@ -22,6 +24,7 @@ impl Used {
             touched: false,
             read: ByteCount::ZERO,
             written: ByteCount::ZERO,
+            spared: 0.0,
             peak: ByteCount::ZERO,
             capacity: None,
             volumes: if tier.reach == Reach::Node { f64::from(nodes) } else { 1.0 },
@@ -34,6 +37,7 @@ impl Used {
             used.touched |= seen.operations > 0.0 || seen.peak_bytes > ByteCount::ZERO;
             used.read += seen.read_bytes;
             used.written += seen.written_bytes;
+            used.spared += seen.memory_operations;
             used.peak += seen.peak_bytes;
         }
         used

@@ -1,6 +1,6 @@
 //! A configuration of Nextflow: how many tasks at a time, all together and of each process.
 
-use super::{Emission, Engine};
+use super::{Emission, Engine, RETRIES};
 
 pub(super) const ENGINE: Engine = Engine {
     name: "nextflow",
@@ -18,6 +18,11 @@ fn text(emission: &Emission<'_>) -> String {
         "process {\n    // Rules place the files of the work directory: no second copy.\n",
     );
     text.push_str("    scratch = false\n");
+    if choice.spot.is_some() {
+        text.push_str("    // Machines may be taken away: their tasks begin again.\n");
+        text.push_str("    errorStrategy = 'retry'\n");
+        text.push_str(&format!("    maxRetries = {RETRIES}\n"));
+    }
     let tiers = emission.node_tiers();
     let room = tiers.iter().map(|(_, room)| room.get()).min();
     for (kind, name) in emission.kinds() {

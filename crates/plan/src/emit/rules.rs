@@ -3,6 +3,7 @@
 use super::Emission;
 use super::glob::{narrowness, of_class, of_path};
 use super::toml::{keys, quoted, words};
+use forebay_model::workload::FileClass;
 use forebay_model::{Home, Placement, Rules};
 use std::fmt;
 
@@ -30,7 +31,7 @@ struct Line<'e> {
 /// # Errors
 /// Two classes have one name, and the choice wants them in two places.
 pub fn rules(emission: &Emission<'_>) -> Result<String, NotEmitted> {
-    let classes = emission.workload.classes.iter().zip(&emission.choice.placements);
+    let classes = classes(emission);
     let mut lines: Vec<Line<'_>> = Vec::new();
     let mut narrow: Vec<Line<'_>> = Vec::new();
     for (class, placement) in classes.clone().filter(|(_, placement)| !is_in_place(placement)) {
@@ -64,11 +65,25 @@ pub fn rules(emission: &Emission<'_>) -> Result<String, NotEmitted> {
     told(text(emission, &narrow, &lines), emission)
 }
 
+/// Classes that have files, each with its placement. Names that are only looked for need no rule,
+/// and none may be in the way of a rule for files.
+fn classes<'e>(
+    emission: &Emission<'e>,
+) -> impl Iterator<Item = (&'e FileClass, &'e Placement)> + Clone {
+    let mut files = vec![false; emission.workload.classes.len()];
+    for set in emission.workload.files.iter().filter(|set| set.count > 0) {
+        files[set.class.index()] = true;
+    }
+    let placed = emission.workload.classes.iter().zip(&emission.choice.placements);
+    let all: Vec<_> = placed.zip(files).filter(|(_, files)| *files).map(|(one, _)| one).collect();
+    all.into_iter()
+}
+
 /// The text, if it says what was chosen.
 fn told(text: String, emission: &Emission<'_>) -> Result<String, NotEmitted> {
     let read = Rules::parse(&text, "the rules", emission.site)
         .map_err(|flaw| NotEmitted(flaw.to_string()))?;
-    for (class, placement) in emission.workload.classes.iter().zip(&emission.choice.placements) {
+    for (class, placement) in classes(emission) {
         if !same(read.place(&class.example, None), placement) {
             let (class, path) = (&class.pattern, String::from_utf8_lossy(&class.example));
             let message = format!("no rule can tell {path:?} (of {class:?}) from other files");

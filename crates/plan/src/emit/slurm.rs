@@ -21,6 +21,10 @@ fn text(emission: &Emission<'_>) -> String {
     if emission.samples > 1 {
         option(format!("array=1-{}%{}", emission.samples, choice.pipelines));
     }
+    if choice.spot.is_some() {
+        // A job whose machine is taken away begins again.
+        option("requeue".to_owned());
+    }
     let on_nodes = |id: &TierId| emission.site.tier(id).is_some_and(|t| t.reach == Reach::Node);
     let tiers = emission.outcome.tiers.iter().filter(|(id, _)| on_nodes(id));
     let peak: f64 = tiers.map(|(_, tier)| tier.peak_bytes_per_node).sum();

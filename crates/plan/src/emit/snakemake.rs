@@ -1,6 +1,6 @@
 //! A profile of Snakemake: how many jobs at a time, and who gets how much of the disks.
 
-use super::{Emission, Engine};
+use super::{Emission, Engine, RETRIES};
 
 pub(super) const ENGINE: Engine = Engine {
     name: "snakemake",
@@ -17,6 +17,11 @@ fn text(emission: &Emission<'_>) -> String {
     text.push_str(&format!("cores: {}\n", u64::from(choice.slots) * u64::from(choice.nodes)));
     if choice.nodes > 1 {
         text.push_str(&format!("jobs: {}\n", u64::from(choice.slots) * u64::from(choice.nodes)));
+    }
+    if choice.spot.is_some() {
+        text.push_str(&format!(
+            "# Machines may be taken away: their jobs begin again.\nretries: {RETRIES}\n"
+        ));
     }
     let tiers = emission.node_tiers();
     let room = tiers.iter().map(|(_, room)| room.get()).min();

@@ -92,6 +92,7 @@ fn space(site: &Site, workload: &Workload) -> Space {
         pipelines: vec![2],
         staggers: vec![Seconds(60.0)],
         policies: vec![(PolicyId("low"), vec![TaskKindId(0)])],
+        spots: vec![None],
         split_pools: false,
     };
     Space::new(site, workload, &TierId("net".to_owned()), &frames)
@@ -101,6 +102,7 @@ fn outcome() -> Outcome {
     let tier = TierOutcome { peak_bytes_per_node: 5.5 * 1024.0 * 1024.0, ..TierOutcome::default() };
     Outcome {
         makespan: Seconds(1.0),
+        homecoming: Seconds::ZERO,
         tasks: vec![],
         tiers: BTreeMap::from([(TierId("disk".to_owned()), tier)]),
         utilisation: 1.0,
@@ -184,6 +186,30 @@ fn a_rule_matches_the_other_files_of_its_class_too_and_no_namesake_elsewhere() {
         !moved("map/x.bwa.sam") && !moved("deep/all.bam") && !moved("map/y/1.bwa.sam"),
         "{text}"
     );
+}
+
+#[test]
+fn a_rule_says_that_files_go_home_when_they_are_closed() {
+    let site = Site::parse(&SITE.replace("GB", "kB"), "site.toml", &|_| None).expect("a site");
+    let paths = ["in/ref.fa", "out/1.bam", "all.bam", "x", "y", "z", "v"];
+    let workload = workload(&paths.map(|path| path.as_bytes().to_vec()));
+    let space = space(&site, &workload);
+    let closed = |p: &forebay_model::Placement| p.drain == forebay_model::Drain::Closed;
+    let mut point = space.as_it_is();
+    point.picks[1] = space.options[1].iter().position(closed).expect("it is offered") as u8;
+    let (choice, outcome) = (space.choice(&point), outcome());
+    let emission = Emission {
+        site: &site,
+        workload: &workload,
+        choice: &choice,
+        outcome: &outcome,
+        samples: 1,
+        header: &[],
+    };
+    let text = rules(&emission).expect("rules");
+    assert!(text.contains("drain = \"closed\"\n"), "{text}");
+    let read = Rules::parse(&text, "rules.toml", &site).expect("rules");
+    assert!(closed(read.place(b"out/7.bam", None)) && !closed(read.place(b"all.bam", None)));
 }
 
 #[test]

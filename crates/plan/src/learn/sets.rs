@@ -26,7 +26,7 @@ pub(super) struct Sets {
     /// By user and class of the run.
     pub(super) uses: BTreeMap<(Who, ClassId), BTreeMap<FileSetId, Share>>,
     places: BTreeMap<ClassId, FileClassId>,
-    /// For classes in which names were asked for that nobody opened.
+    /// For classes in which somebody asked for names and opened none.
     names: BTreeMap<ClassId, FileSetId>,
 }
 
@@ -91,7 +91,8 @@ impl Sets {
         })
     }
 
-    /// The set that stands for names of a class of which no file was opened.
+    /// The set that stands for names of a class that were only looked for: it has no file. They are
+    /// asked for in place, wherever files of the class live.
     pub(super) fn names(&mut self, rows: &Rows, class: ClassId) -> FileSetId {
         if let Some(&set) = self.names.get(&class) {
             return set;
@@ -99,7 +100,7 @@ impl Sets {
         let pattern = rows.classes.get(&class.0).map_or("", String::as_str);
         let example = pattern.replace("**", "x").replace('*', "x").replace('#', "0");
         let place = self.class(rows, class, example.as_bytes());
-        let set = self.add(place, 1, Until::End);
+        let set = self.add(place, 0, Until::End);
         self.names.insert(class, set);
         set
     }

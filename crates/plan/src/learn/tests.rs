@@ -299,6 +299,27 @@ fn a_hundred_thousand_files_of_one_task_are_one_set() {
     assert_eq!(work.tasks[1].steps[0].accesses[0].files, FileSetId(0));
 }
 
+/// Search paths of interpreters: many look-ups, no file.
+#[test]
+fn names_that_nobody_opens_are_no_files() {
+    let mut story = Story::new(vec![task(1, "python", 0.0, 5.0), task(2, "cat", 5.0, 9.0)]);
+    story.wrote(1, "out/1.txt", 0.5, 10).read(2, "out/1.txt", 5.5, 10);
+    story.ops(1, "lib/os.py", OpKey::plain(Op::LookupFailed), 500, 0.5);
+    story.ops(1, "out/1.txt", OpKey::plain(Op::Create), 1, 0.1);
+    let work = story.learnt();
+    let files: u64 = work.files.iter().map(|set| set.count).sum();
+    assert_eq!(files, 1, "{:?}", work.files);
+    let accesses = work.tasks.iter().flat_map(|task| &task.steps).flat_map(|step| &step.accesses);
+    let asked: f64 = accesses
+        .filter(|access| work.files[access.files.index()].count == 0)
+        .flat_map(|access| access.ops.iter().map(|(_, count)| count))
+        .sum();
+    assert!((asked - 500.0).abs() < 1e-6, "they are asked for all the same: {asked}");
+    let facts = crate::space::facts(&work);
+    let names = work.classes.iter().position(|class| class.pattern.starts_with("lib"));
+    assert_eq!(facts[names.expect("a class")].files, 0);
+}
+
 #[test]
 fn the_time_that_an_engine_takes_is_part_of_the_work() {
     let mut driver = task(9, "snakemake", 0.0, 13.0);

@@ -1,11 +1,12 @@
 //! First come, first served, but who does not fit is passed by those who do.
 
-use super::{Admission, Head, Policy, first_that_could};
+use super::{Admission, Head, Place, Policy, first_that_could};
 
 pub(super) const POLICY: Policy = Policy {
     name: "backfill",
     about: "first come, first served; who fits may pass who does not",
     admission: Admission::Any,
+    place: Place::Emptiest,
     pick: next,
 };
 

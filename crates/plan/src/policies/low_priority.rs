@@ -1,12 +1,13 @@
 //! Two queues: tasks of the kinds that a choice calls low run only while no other task waits. With
 //! several pipelines side by side, those that are far advanced finish first and free their files.
 
-use super::{Admission, Head, Policy, first};
+use super::{Admission, Head, Place, Policy, first};
 
 pub(super) const POLICY: Policy = Policy {
     name: "low-priority",
     about: "some kinds run only while no other task waits",
     admission: Admission::Any,
+    place: Place::Emptiest,
     pick: next,
 };
 

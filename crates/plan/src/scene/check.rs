@@ -4,7 +4,7 @@ use super::{NotPossible, Scene};
 use crate::Choice;
 use forebay_model::rules::Home;
 use forebay_model::workload::TaskKind;
-use forebay_model::{Ahead, Fsync, Full, Nodes, Placement, TierId};
+use forebay_model::{After, Ahead, Drain, Fsync, Full, Nodes, Placement, TierId};
 
 /// Whether one task of a kind fits on an empty node.
 pub(super) fn holds(nodes: &Nodes, kind: &TaskKind) -> Result<(), NotPossible> {
@@ -30,9 +30,13 @@ pub(crate) struct ClassHome {
     /// Where files go when that is full; `None`: their writer fails.
     pub(crate) spill: Option<usize>,
     pub(crate) packed: bool,
+    /// Files live elsewhere than in place; this is the storage where their names are.
+    pub(crate) names: Option<usize>,
     /// An fsync waits until bytes are safe.
     pub(crate) durable: bool,
     pub(crate) cache: Option<(usize, Ahead)>,
+    /// When files come home from here; `None`: they stay, are discarded, or are in place.
+    pub(crate) comes: Option<Drain>,
 }
 
 /// A choice in numbers.
@@ -115,10 +119,16 @@ impl Scene<'_> {
         let cache = placement.cache.as_ref();
         let cache =
             cache.map(|cache| Ok((self.need(&cache.tier, class)?, cache.ahead))).transpose()?;
+        let comes = (row != project && placement.after == After::Restore).then(|| {
+            // Packed names stand before those that came home until the run ends.
+            if placement.layout.is_packed() { Drain::End } else { placement.drain }
+        });
         Ok(ClassHome {
             row,
+            comes,
             spill: (placement.full == Full::Spill && row != project).then_some(project),
             packed: placement.layout.is_packed(),
+            names: (row != project).then_some(self.tiers[project].storage),
             durable: placement.fsync == Fsync::Durable,
             cache,
         })

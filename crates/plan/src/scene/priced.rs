@@ -3,9 +3,9 @@
 
 use super::tiers::{DATA, LANES, NAMES, READ, WRITE};
 use super::{ClassHome, Scene};
-use forebay_model::OpGroup;
 use forebay_model::event::Op;
 use forebay_model::workload::Access;
+use forebay_model::{OpGroup, OpKey};
 
 /// A step while it is added up.
 #[derive(Clone, Debug)]
@@ -57,6 +57,33 @@ impl Lanes {
     }
 }
 
+/// What an operation is about, of a file that lives elsewhere: a plain one is a link in place to its
+/// body there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Named {
+    /// The body, or the name in the log.
+    File,
+    /// The link in place.
+    Link,
+    /// Both.
+    Both,
+}
+
+fn named(op: Op, packed: bool) -> Named {
+    match op {
+        // Directories, links and special files are always in place, and so is the answer to
+        // whether anything else has a name.
+        Op::LookupFailed | Op::Mkdir | Op::Rmdir | Op::Opendir | Op::Readdir | Op::Fsyncdir => {
+            Named::Link
+        }
+        Op::Symlink | Op::Readlink | Op::Mknod | Op::Statfs => Named::Link,
+        _ if packed => Named::File,
+        Op::Rename | Op::Link => Named::Link,
+        Op::Lookup | Op::Create | Op::Unlink => Named::Both,
+        _ => Named::File,
+    }
+}
+
 impl Cost {
     pub(crate) fn new(scene: &Scene<'_>) -> Self {
         Self { alone: 0.0, compute: 0.0, asks: vec![0.0; scene.storages.len() * LANES] }
@@ -89,19 +116,32 @@ impl Cost {
                 self.asks[first + lane] += bytes;
             }
         }
-        let Some(profile) = scene.storages[storage].profile else { return };
+        let names = home.names.filter(|place| *place != storage);
         for (key, count) in &access.ops {
             let group = key.op().group();
-            // Packed files are names in a log of the volume, not files of the tier.
             let free = (in_memory && group == OpGroup::Data)
-                || (home.packed && group == OpGroup::Metadata)
                 || (!home.durable && matches!(key.op(), Op::Fsync | Op::Fsyncdir));
             if free {
                 continue;
             }
             let count = count * share;
-            self.alone += count * profile.price(*key).get();
-            self.asks[first + if group == OpGroup::Data { DATA } else { NAMES }] += count;
+            let named = if names.is_some() { named(key.op(), home.packed) } else { Named::File };
+            // Packed files are names in a log of the volume, not files of the tier.
+            let logged = home.packed && group == OpGroup::Metadata;
+            if named != Named::Link && !logged {
+                let lane = if group == OpGroup::Data { DATA } else { NAMES };
+                self.operate(scene, storage, lane, *key, count);
+            }
+            if let Some(place) = names.filter(|_| named != Named::File) {
+                self.operate(scene, place, NAMES, *key, count);
+            }
         }
+    }
+
+    /// Adds operations on a storage.
+    fn operate(&mut self, scene: &Scene<'_>, storage: usize, lane: usize, key: OpKey, count: f64) {
+        let Some(profile) = scene.storages[storage].profile else { return };
+        self.alone += count * profile.price(key).get();
+        self.asks[storage * LANES + lane] += count;
     }
 }

@@ -1,5 +1,6 @@
 //! All points, but for those that can't be better: their bound is no less than the best.
 
+use super::goal::Goal;
 use super::seen::Seen;
 use crate::bound::{Aim, Bounds};
 use crate::space::Point;
@@ -26,6 +27,12 @@ pub(super) fn all(
     let mut frames: Vec<usize> = (0..floors.len()).collect();
     frames.sort_by(|a, b| floors[*a].total_cmp(&floors[*b]).then(a.cmp(b)));
     let start = seen.space.as_it_is();
+    // Machines that may be taken away are never faster: where they are cheaper and as good, the
+    // look at what is near the best finds them.
+    let all = &seen.space.frames;
+    let no_spot =
+        seen.wanted.goal != Goal::Cheapest && all.iter().any(|frame| frame.spot.is_none());
+    frames.retain(|frame| !(no_spot && all[*frame].spot.is_some()));
     let mut walk = Walk { seen, bounds, aims, free, waiting: Vec::new() };
     for frame in frames {
         if floors[frame] >= walk.seen.best_value() {

@@ -29,10 +29,11 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
 
     pub(super) fn has_room(&self, run: u32, node: u32) -> bool {
         let needs = self.needs_by_tier(run);
-        needs
-            .iter()
-            .zip(&self.used)
-            .all(|(bytes, used)| *bytes == 0 || used.fits(node, *bytes, true))
+        needs.iter().zip(&self.used).enumerate().all(|(row, (bytes, used))| {
+            // Copies make way.
+            let needs = bytes.saturating_sub(self.copies.idle((row, self.place(row, node))));
+            *bytes == 0 || used.fits(node, needs, true)
+        })
     }
 
     pub(super) fn promise(&mut self, run: u32) {
@@ -43,9 +44,12 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     }
 
     pub(super) fn has_room_for_pipeline(&self) -> bool {
-        let both = self.admitted.iter().zip(&self.unfinished);
-        let holding = both.filter(|(admitted, unfinished)| **admitted && **unfinished > 0);
-        let pipelines = holding.count() as u64 + 1;
+        // What is on its way home is still there.
+        let holds = |pipeline: &u32| {
+            let at = *pipeline as usize;
+            self.admitted[at] && (self.unfinished[at] > 0 || self.is_draining(*pipeline))
+        };
+        let pipelines = (0..self.choice.pipelines).filter(holds).count() as u64 + 1;
         let mut rows = self.reserve.iter().zip(&self.homes.capacity);
         rows.all(|(needs, has)| has.is_none_or(|has| needs.saturating_mul(pipelines) <= has))
     }

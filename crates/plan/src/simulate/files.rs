@@ -56,7 +56,9 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             self.used[home.row].promised -= bytes;
         }
         self.held[place].node = running.node;
-        if self.used[home.row].fits(running.node, bytes, false) {
+        // Files that live on a tier come before copies.
+        let at = (home.row, self.place(home.row, running.node));
+        if self.make_way(at, running.node, bytes, true) {
             self.used[home.row].take(running.node, bytes);
             self.held[place].home += bytes;
             self.filled(self.scene.tiers[home.row].storage);
@@ -74,7 +76,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
                 };
                 self.watch.see(Seconds(self.now), &seen);
                 self.used[row].take(running.node, bytes);
-                self.held[place].spilled += bytes;
+                self.held[place].in_place += bytes;
                 self.spilled = true;
                 self.filled(self.scene.tiers[row].storage);
                 Ok(())
@@ -99,16 +101,17 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             return;
         }
         let place = self.held(pipeline, set);
+        self.stay(place as u32);
         let held = std::mem::take(&mut self.held[place]);
         let home = self.homes.of_class[self.scene.workload.files[set as usize].class.index()];
-        for (row, bytes) in [(Some(home.row), held.home), (home.spill, held.spilled)] {
-            if let Some(row) = row.filter(|_| bytes > 0) {
+        for (row, bytes) in [(home.row, held.home), (self.homes.project, held.in_place)] {
+            if bytes > 0 {
                 self.used[row].give(held.node, bytes);
                 self.filled(self.scene.tiers[row].storage);
             }
         }
         self.drop_copies(place as u32);
-        let (files, bytes) = (FileSetId(set), ByteCount(held.home + held.spilled));
+        let (files, bytes) = (FileSetId(set), ByteCount(held.home + held.in_place));
         self.watch.see(Seconds(self.now), &Seen::Freed { pipeline, files, bytes });
     }
 }

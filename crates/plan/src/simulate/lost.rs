@@ -23,7 +23,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             };
             let lost: Vec<u32> = flows.filter(here).collect();
             for flow in &lost {
-                self.begin_again(*flow);
+                self.begin_again(*flow)?;
             }
             let tasks = lost.len() as u32;
             self.attempts += lost.len();
@@ -36,11 +36,12 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         Ok(())
     }
 
-    fn begin_again(&mut self, flow: u32) {
+    fn begin_again(&mut self, flow: u32) -> Result<(), NotPossible> {
         let running = self.running[flow as usize];
         self.flows.stop(self.now, flow, &self.shapes);
         self.forget_coming(flow);
         self.unwrite(running);
+        self.closed(running)?;
         let (_, task) = self.of(running.run);
         let kind = self.scene.workload.tasks[task as usize].kind;
         self.room.give(running.node, &self.scene.workload.kinds[kind.index()]);
@@ -51,6 +52,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         let computed = running.compute.min(self.now - outcome.started.get());
         outcome.waited = Seconds(self.now - outcome.started.get() - computed);
         self.waiting.add(kind.0, running.run, self.now);
+        Ok(())
     }
 
     /// Gives back the room of what a task wrote, and what it was promised for more.
@@ -71,15 +73,14 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
                     continue;
                 }
                 let place = self.held(pipeline, row.set);
+                self.stay(place as u32);
                 let held = &mut self.held[place];
                 let from_home = row.grows.min(held.home);
-                let from_spilled = (row.grows - from_home).min(held.spilled);
+                let from_place = (row.grows - from_home).min(held.in_place);
                 held.home -= from_home;
-                held.spilled -= from_spilled;
+                held.in_place -= from_place;
                 self.used[home.row].give(running.node, from_home);
-                if let Some(spill) = home.spill {
-                    self.used[spill].give(running.node, from_spilled);
-                }
+                self.used[self.homes.project].give(running.node, from_place);
                 self.filled(scene.tiers[home.row].storage);
             }
         }

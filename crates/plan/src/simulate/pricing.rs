@@ -5,8 +5,8 @@ use super::copies::Near;
 use super::{Held, Running, Sim, StepWork, Watch};
 use crate::scene::NotPossible;
 use crate::share::Flows;
-use forebay_model::ByteCount;
 use forebay_model::workload::Access;
+use forebay_model::{ByteCount, OpGroup};
 
 impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     /// Prices every step as if nothing spilled: most never find it otherwise.
@@ -50,6 +50,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         let scene = self.scene;
         let accesses = &scene.workload.tasks[task as usize].steps[running.step as usize].accesses;
         let first = scene.first_access[step as usize] as usize;
+        self.opened(running);
         for offset in 0..accesses.len() {
             let row = scene.accesses[first + offset];
             if row.grows > 0 {
@@ -93,19 +94,27 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             Near::Home | Near::Memory if made => home.row,
             Near::Home | Near::Memory => self.homes.project,
         };
-        let away = match (home.spill, held.spilled) {
-            (Some(row), spilled) if spilled > 0 => {
-                Some((row, spilled as f64 / (held.home + spilled) as f64))
-            }
-            _ => None,
-        };
+        let away = (held.in_place > 0).then(|| {
+            let share = held.in_place as f64 / (held.home + held.in_place) as f64;
+            (self.homes.project, share)
+        });
         let share = away.map_or(0.0, |(_, share)| share);
-        let mut part = (access.read, access.written);
         let in_memory = near == Near::Memory;
+        let (mut part, mut operations) = ((access.read, access.written), operations);
+        if in_memory {
+            // Only names are asked for there. Without memory a copy would answer, where there is one.
+            let data = access.ops.iter().filter(|(key, _)| key.op().group() == OpGroup::Data);
+            let data: f64 = data.map(|(_, count)| count).sum();
+            let tier = &mut self.tiers[home.cache.map_or(row, |(row, _)| row)];
+            tier.memory_bytes += access.read;
+            tier.memory_operations += data;
+            part.0 = ByteCount::ZERO;
+            operations -= data;
+        }
         if let Some((row, share)) = away {
             let of = |bytes: ByteCount| ByteCount((bytes.get() as f64 * share) as u64);
-            let (read, written) = (of(access.read), of(access.written));
-            part = (access.read - read, access.written - written);
+            let (read, written) = (of(part.0), of(part.1));
+            part = (part.0 - read, part.1 - written);
             let tier = &mut self.tiers[row];
             tier.read_bytes += read;
             tier.written_bytes += written;

@@ -40,15 +40,17 @@ impl Room {
 
     /// The node with most free slots that can take a task of this kind.
     pub(super) fn node_for(&self, kind: &TaskKind) -> Option<u32> {
-        if self.free == 0 {
-            return None;
-        }
-        let memory = kind.memory.map_or(0, |bytes| bytes.get());
-        let fits = |node: &&u32| {
-            let node = &self.nodes[**node as usize];
-            node.cores >= kind.cores && node.memory >= memory
-        };
-        self.by_slots.iter().skip(1).rev().find_map(|nodes| nodes.iter().find(fits)).copied()
+        self.nodes_for(kind).next()
+    }
+
+    /// The nodes that can take a task of this kind, those with most free slots first.
+    pub(super) fn nodes_for(&self, kind: &TaskKind) -> impl Iterator<Item = u32> {
+        let (cores, memory) = (kind.cores, kind.memory.map_or(0, |bytes| bytes.get()));
+        let shelves = if self.free == 0 { &[] } else { &self.by_slots[1..] };
+        shelves.iter().rev().flatten().copied().filter(move |node| {
+            let node = &self.nodes[*node as usize];
+            node.cores >= cores && node.memory >= memory
+        })
     }
 
     /// Memory of a node that no task takes.

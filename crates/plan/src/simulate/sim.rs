@@ -1,6 +1,7 @@
 //! All that a simulation holds while it goes on, how it begins, and what it comes to.
 
 use super::copies::Copies;
+use super::drain::Drains;
 use super::room::Room;
 use super::space::Used;
 use super::waiting::Waiting;
@@ -30,7 +31,9 @@ pub(super) struct Sim<'a, 's, F, W> {
     pub(super) waiting: Waiting,
     pub(super) used: Vec<Used>,
     pub(super) held: Vec<Held>,
+    /// Some files that should be at home are in place.
     pub(super) spilled: bool,
+    pub(super) drains: Drains,
     /// What a pipeline sets apart on each tier, for policies that do, and how many have.
     pub(super) reserve: Vec<u64>,
     pub(super) admitted: Vec<bool>,
@@ -80,6 +83,7 @@ impl<'a, 's, F: Flows, W: Watch> Sim<'a, 's, F, W> {
             used: Used::all(scene, &homes, choice.nodes),
             held: vec![Held::default(); sets * pipelines],
             spilled: false,
+            drains: Drains::new(&homes, sets * pipelines),
             reserve: Vec::new(),
             admitted: vec![false; pipelines],
             unfinished: vec![tasks; pipelines],
@@ -115,6 +119,7 @@ impl<'a, 's, F: Flows, W: Watch> Sim<'a, 's, F, W> {
         let slots = f64::from(self.choice.nodes) * f64::from(self.choice.slots);
         let busy: f64 = self.tasks.iter().map(|task| task.ended.get() - task.started.get()).sum();
         let end = self.tasks.iter().map(|task| task.ended.get()).fold(0.0, f64::max);
+        let home = self.drains.last.max(end);
         let rows = self.scene.tiers.iter().zip(self.tiers).zip(&self.used);
         let tiers = rows.map(|((row, tier), used)| {
             let peak_bytes_per_node = used.peak_per_node(self.choice.nodes);
@@ -122,7 +127,8 @@ impl<'a, 's, F: Flows, W: Watch> Sim<'a, 's, F, W> {
             (row.id.clone(), TierOutcome { peak_bytes, peak_bytes_per_node, ..tier })
         });
         Outcome {
-            makespan: Seconds(end),
+            makespan: Seconds(home),
+            homecoming: Seconds(home - end),
             utilisation: if end > 0.0 { busy / (slots * end) } else { 0.0 },
             tiers: tiers.collect(),
             tasks: self.tasks,

@@ -37,6 +37,18 @@ impl Used {
         has.saturating_add(bytes).saturating_add(kept) <= self.capacity
     }
 
+    /// How much room is missing for so many bytes more.
+    pub(super) fn missing(&self, node: u32, bytes: u64) -> u64 {
+        let has = self.nodes.get(node as usize).copied().unwrap_or(self.bytes);
+        has.saturating_add(bytes).saturating_sub(self.capacity)
+    }
+
+    /// Half of it is taken.
+    pub(super) fn is_half_full(&self, node: u32) -> bool {
+        let has = self.nodes.get(node as usize).copied().unwrap_or(self.bytes);
+        self.capacity != u64::MAX && has >= self.capacity / 2
+    }
+
     pub(super) fn take(&mut self, node: u32, bytes: u64) {
         self.bytes += bytes;
         self.peak = self.peak.max(self.bytes);

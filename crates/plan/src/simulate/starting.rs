@@ -2,12 +2,12 @@
 
 use super::{Running, Sim, Watch};
 use crate::outcome::TaskOutcome;
-use crate::policies::{Admission, Head};
+use crate::policies::{Admission, Head, Place};
 use crate::scene::NotPossible;
 use crate::share::Flows;
 use crate::simulate::Seen;
 use forebay_model::Seconds;
-use forebay_model::workload::TaskId;
+use forebay_model::workload::{TaskId, TaskKind};
 
 impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     /// Starts tasks for as long as the policy names one.
@@ -34,8 +34,12 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
 
     fn start(&mut self, head: &Head) -> Result<(), NotPossible> {
         let kind = &self.scene.workload.kinds[head.kind as usize];
-        let Some(node) = self.room.node_for(kind) else { return Ok(()) };
+        let Some(first) = self.room.node_for(kind) else { return Ok(()) };
         let Some(waiter) = self.waiting.take(head.kind) else { return Ok(()) };
+        let node = match self.policy.place {
+            Place::Emptiest => first,
+            Place::NearInputs => self.nearest(waiter.run, kind).unwrap_or(first),
+        };
         self.room.take(node, kind);
         let (pipeline, task) = self.of(waiter.run);
         if self.policy.admission == Admission::Peak {
@@ -55,17 +59,30 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             waited: Seconds::ZERO,
         });
         let running = Running { run: waiter.run, step: 0, node, place, live: true, compute: 0.0 };
-        let flow = match self.spare.pop() {
-            Some(flow) => {
-                self.running[flow as usize] = running;
-                flow
-            }
-            None => {
-                self.running.push(running);
-                self.running.len() as u32 - 1
-            }
-        };
+        let flow = self.flow(running);
         self.go_on(flow)
+    }
+
+    /// The node that has most of what a task reads; of equals, the one with most free slots.
+    fn nearest(&self, run: u32, kind: &TaskKind) -> Option<u32> {
+        let mut best: Option<(u64, u32)> = None;
+        for node in self.room.nodes_for(kind) {
+            let has = self.has_near(run, node);
+            if best.is_none_or(|(most, _)| has > most) {
+                best = Some((has, node));
+            }
+        }
+        best.map(|(_, node)| node)
+    }
+
+    /// A number for a flow that begins.
+    pub(super) fn flow(&mut self, running: Running) -> u32 {
+        if let Some(flow) = self.spare.pop() {
+            self.running[flow as usize] = running;
+            return flow;
+        }
+        self.running.push(running);
+        self.running.len() as u32 - 1
     }
 
     /// Why some tasks never ran.

@@ -17,17 +17,18 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         (run / self.number(), run % self.number())
     }
 
-    pub(super) fn arrive(&mut self, pipeline: u32) {
+    pub(super) fn arrive(&mut self, pipeline: u32) -> Result<(), NotPossible> {
         self.watch.see(Seconds(self.now), &Seen::Arrived { pipeline });
         for task in 0..self.number() {
             if self.scene.waits[task as usize] == 0 {
-                self.ready(pipeline * self.number() + task);
+                self.ready(pipeline * self.number() + task)?;
             }
         }
+        Ok(())
     }
 
     /// All that a task waited for is done.
-    fn ready(&mut self, run: u32) {
+    fn ready(&mut self, run: u32) -> Result<(), NotPossible> {
         let mut joins = vec![run];
         while let Some(run) = joins.pop() {
             let (_, task) = self.of(run);
@@ -35,13 +36,14 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             if self.scene.workload.kinds[kind.index()].cores > 0 {
                 self.waiting.add(kind.0, run, self.now);
             } else {
-                self.finish(run, &mut joins);
+                self.finish(run, &mut joins)?;
             }
         }
+        Ok(())
     }
 
     /// A task is done: files are freed, and others may be ready.
-    fn finish(&mut self, run: u32, ready: &mut Vec<u32>) {
+    fn finish(&mut self, run: u32, ready: &mut Vec<u32>) -> Result<(), NotPossible> {
         let (pipeline, task) = self.of(run);
         self.undone -= 1;
         self.unfinished[pipeline as usize] -= 1;
@@ -59,12 +61,17 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         }
         // The last is taken first; those that come first in the workload should be.
         ready[first..].reverse();
+        if self.unfinished[pipeline as usize] == 0 {
+            self.come_home(pipeline)?;
+        }
+        Ok(())
     }
 
     pub(super) fn step_done(&mut self, flow: u32) -> Result<(), NotPossible> {
         let running = self.running[flow as usize];
         let (pipeline, task) = self.of(running.run);
         self.copies_made(flow, running.node);
+        self.closed(running)?;
         let step = self.scene.first_step[task as usize] + running.step;
         for set in self.scene.step_frees.get(step as usize) {
             self.free(pipeline, *set);
@@ -98,9 +105,9 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         self.spare.push(flow);
         self.watch.see(Seconds(self.now), &Seen::Ended { pipeline, task: TaskId(task) });
         let mut ready = Vec::new();
-        self.finish(running.run, &mut ready);
+        self.finish(running.run, &mut ready)?;
         while let Some(run) = ready.pop() {
-            self.ready(run);
+            self.ready(run)?;
         }
         Ok(())
     }

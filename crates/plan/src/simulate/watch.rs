@@ -83,6 +83,37 @@ pub enum Seen<'a> {
         /// How much.
         bytes: ByteCount,
     },
+    /// Files set out for their place.
+    Leaves {
+        /// Their pipeline.
+        pipeline: u32,
+        /// The files.
+        files: FileSetId,
+        /// The tier where they were.
+        tier: &'a TierId,
+        /// The node that carries them.
+        node: u32,
+        /// How much.
+        bytes: ByteCount,
+    },
+    /// Files were used again or deleted before they were home: they stay where they are.
+    Stays {
+        /// Their pipeline.
+        pipeline: u32,
+        /// The files.
+        files: FileSetId,
+    },
+    /// Files are home.
+    Landed {
+        /// Their pipeline.
+        pipeline: u32,
+        /// The files.
+        files: FileSetId,
+        /// The tier that they left.
+        tier: &'a TierId,
+        /// How much.
+        bytes: ByteCount,
+    },
     /// A machine was taken away, and the tasks on it with it.
     Interrupted {
         /// The node.

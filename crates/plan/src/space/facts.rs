@@ -51,7 +51,10 @@ pub fn facts(workload: &Workload) -> Vec<ClassFacts> {
     let mut inputs = vec![false; workload.classes.len()];
     let mut classes = vec![start; workload.classes.len()];
     for (number, set) in workload.files.iter().enumerate() {
-        let Some(class) = classes.get_mut(set.class.index()) else { continue };
+        // Names that are only looked for are no files.
+        let Some(class) = classes.get_mut(set.class.index()).filter(|_| set.count > 0) else {
+            continue;
+        };
         inputs[set.class.index()] |= !made[number] && set.bytes > ByteCount::ZERO;
         class.written |= made[number];
         class.read |= read[number];

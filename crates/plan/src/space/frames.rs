@@ -1,7 +1,7 @@
 //! What is chosen for all files and tasks together.
 
 use super::options::is_for_copies;
-use crate::PolicyId;
+use crate::{PolicyId, Spot};
 use forebay_model::workload::TaskKindId;
 use forebay_model::{ByteCount, Seconds, Site, TierId};
 use std::collections::BTreeMap;
@@ -23,6 +23,8 @@ pub struct Frame {
     pub policy: PolicyId,
     /// Kinds of low priority.
     pub low: Vec<TaskKindId>,
+    /// Machines that may be taken away, and how often they are; `None`: others.
+    pub spot: Option<Spot>,
 }
 
 impl Frame {
@@ -34,6 +36,7 @@ impl Frame {
             self.nodes != other.nodes,
             self.slots != other.slots,
             self.pipelines != other.pipelines,
+            self.spot != other.spot,
             !one && self.stagger != other.stagger,
             !one && (self.policy, &self.low) != (other.policy, &other.low),
         ];
@@ -54,6 +57,8 @@ pub struct Frames {
     pub staggers: Vec<Seconds>,
     /// Policies, each with its kinds of low priority.
     pub policies: Vec<(PolicyId, Vec<TaskKindId>)>,
+    /// Machines that stay (`None`), and such as may be taken away.
+    pub spots: Vec<Option<Spot>>,
     /// Whether pools may be split in another way.
     pub split_pools: bool,
 }
@@ -74,19 +79,23 @@ impl Frames {
                 for (&stagger, (policy, low)) in
                     staggers.iter().flat_map(|stagger| policies.iter().map(move |p| (stagger, p)))
                 {
-                    for &nodes in &self.nodes {
-                        for &slots in &self.slots {
-                            let (pools, low) = (pools.clone(), low.clone());
-                            let policy = *policy;
-                            let frame =
-                                Frame { pools, nodes, slots, pipelines, stagger, policy, low };
-                            frames.push(frame);
-                        }
+                    for (nodes, slots, spot) in self.machines() {
+                        let (pools, low) = (pools.clone(), low.clone());
+                        let policy = *policy;
+                        let frame =
+                            Frame { pools, nodes, slots, pipelines, stagger, policy, low, spot };
+                        frames.push(frame);
                     }
                 }
             }
         }
         frames
+    }
+
+    fn machines(&self) -> impl Iterator<Item = (u32, u32, Option<Spot>)> {
+        let with_slots = |nodes| self.slots.iter().map(move |slots| (nodes, *slots));
+        let sizes = self.nodes.iter().flat_map(move |nodes| with_slots(*nodes));
+        sizes.flat_map(|(nodes, slots)| self.spots.iter().map(move |spot| (nodes, slots, *spot)))
     }
 
     /// As the site has them, then with the pool for copies as a quarter, half, three quarters.

@@ -2,12 +2,16 @@
 
 use super::facts::ClassFacts;
 use crate::choice::in_place;
-use forebay_model::{Ahead, ByteCount, Cache, Home, Layout, Placement, Reach, Site, Tier, TierId};
+use forebay_model::{
+    Ahead, ByteCount, Cache, Drain, Home, Layout, Placement, Reach, Site, Tier, TierId,
+};
 
 /// Files that are smaller on average may be packed: the volume keeps larger ones apart anyway.
 const PACKED_BYTES_MAX: u64 = 128 << 10;
 /// Fewer files are no storm.
 const PACKED_FILES_MIN: u64 = 100;
+/// Fewer names are made in no time.
+const APART_FILES_MIN: u64 = 8;
 
 /// A tier that files can go to: the names that homes and copies have there, which are different
 /// where the tier has a pool for copies.
@@ -51,8 +55,14 @@ pub(super) fn is_for_copies(pool: &TierId) -> bool {
     pool.as_str().split_once('.').is_some_and(|(_, name)| name.contains("cache"))
 }
 
-/// In place first, then all that may work for this class.
-pub(super) fn of(class: &ClassFacts, targets: &[Target], nodes: u32) -> Vec<Placement> {
+/// In place first, then all that may work for this class. `made` is all that tasks make, of all
+/// classes and pipelines.
+pub(super) fn of(
+    class: &ClassFacts,
+    targets: &[Target],
+    nodes: u32,
+    made: ByteCount,
+) -> Vec<Placement> {
     let mut options = vec![in_place()];
     for target in targets {
         let fits = target.room.is_none_or(|room| class.largest <= room);
@@ -64,9 +74,19 @@ pub(super) fn of(class: &ClassFacts, targets: &[Target], nodes: u32) -> Vec<Plac
         let reached = target.reach != Reach::Node || nodes == 1 || class.private;
         if class.made && reached {
             options.push(home(&target.home, Layout::Plain));
+            // Results that can't all be there until the end may be there until they are closed.
+            if class.stays && target.room.is_some_and(|room| made > room) {
+                let drain = Drain::Closed;
+                options.push(Placement { drain, ..home(&target.home, Layout::Plain) });
+            }
             let small = class.bytes.get() / class.files <= PACKED_BYTES_MAX;
             if small && class.files >= PACKED_FILES_MIN && target.reach == Reach::Node {
                 options.push(home(&target.home, Layout::Packed));
+            }
+            // Names in a log of the volume, bytes in files: for storage in place that is slow to
+            // make names.
+            if class.files >= APART_FILES_MIN && target.reach == Reach::Node {
+                options.push(home(&target.home, Layout::Apart));
             }
         }
         // Copies are of files that nobody writes; and a copy on storage that no node has at hand

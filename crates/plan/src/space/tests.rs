@@ -59,17 +59,21 @@ fn workload() -> Workload {
     }
 }
 
-fn space(nodes: u32) -> Space {
-    let site = Site::parse(SITE, "site.toml", &|_| None).expect("a site");
-    let frames = Frames {
+fn frames(nodes: u32) -> Frames {
+    Frames {
         nodes: vec![nodes],
         slots: vec![1],
         pipelines: vec![1, 2],
         staggers: vec![Seconds::ZERO, Seconds(60.0)],
         policies: vec![(PolicyId("fifo"), vec![]), (PolicyId("low"), vec![TaskKindId(0)])],
+        spots: vec![None],
         split_pools: true,
-    };
-    Space::new(&site, &workload(), &TierId("net".to_owned()), &frames)
+    }
+}
+
+fn space(nodes: u32) -> Space {
+    let site = Site::parse(SITE, "site.toml", &|_| None).expect("a site");
+    Space::new(&site, &workload(), &TierId("net".to_owned()), &frames(nodes))
 }
 
 fn words(space: &Space, class: usize) -> Vec<String> {
@@ -101,6 +105,29 @@ fn names_that_are_only_looked_for_keep_no_class_in_place() {
     assert!(facts(&workload)[2].made);
     workload.files.push(FileSet { bytes: ByteCount(1), ..workload.files[3].clone() });
     assert!(!facts(&workload)[2].made);
+}
+
+/// A small fast tier for results that do not fit there together.
+#[test]
+fn results_may_go_home_when_they_are_closed_where_room_is_short() {
+    let site = |capacity: &str| {
+        let text = SITE
+            .replace("100 GB", capacity)
+            .replace("pools = { temp = \"40 GB\", cache = \"40 GB\" }", "");
+        Site::parse(&text, "site.toml", &|_| None).expect("a site")
+    };
+    let drained = |capacity: &str, until: Until| {
+        let mut workload = workload();
+        workload.files[2].until = until;
+        let space = Space::new(&site(capacity), &workload, &TierId("net".to_owned()), &frames(1));
+        let closed = |placement: &&Placement| placement.drain == forebay_model::Drain::Closed;
+        space.options[2].iter().filter(closed).count()
+    };
+    // Two pipelines make 1 GiB each.
+    assert_eq!(drained("1.5 GB", Until::End), 1);
+    assert_eq!(drained("3 GB", Until::End), 0, "all fits there until the end");
+    assert_eq!(drained("1 GB", Until::End), 0, "not even one fits");
+    assert_eq!(drained("1.5 GB", Until::Task(TaskId(1))), 0, "nothing is left to go home");
 }
 
 #[test]

@@ -5,6 +5,11 @@ use super::Plan;
 /// In dollars. Less than a thousandth of it is not worth words.
 const CENT: f64 = 0.01;
 
+/// A number that may be very small.
+fn few(number: f64) -> String {
+    if number < 1e-4 { "less than 0.0001".to_owned() } else { format!("{number:.4}") }
+}
+
 /// Nothing where nobody knows prices.
 pub(super) fn dollars(plan: &Plan) -> Vec<String> {
     let mut told = Vec::new();
@@ -26,8 +31,11 @@ pub(super) fn dollars(plan: &Plan) -> Vec<String> {
     }
     if let Some(interruptions) = cost.interruptions {
         told.push(format!(
-            "{interruptions:.3} machines are expected to be taken away meanwhile; what they \
-                 lose is not counted."
+            "Machines may be taken away: {} in such a run are to be expected, and {} for what is \
+             then done again are in time and cost. The engine must start tasks again by itself \
+             (--emit says how).",
+            few(interruptions),
+            cost.again
         ));
     }
     told

@@ -39,11 +39,14 @@ pub struct Setting {
     pub policy: String,
     /// Kinds of tasks that come after all others.
     pub low: Vec<String>,
+    /// Machines that may be taken away.
+    #[serde(default)]
+    pub spot: bool,
     /// Pools whose capacity is not the site's.
     pub pools: BTreeMap<String, ByteCount>,
 }
 
-/// A class that is not simply in place.
+/// A class of files, and where it lives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moved {
     /// Its pattern.

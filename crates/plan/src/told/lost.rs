@@ -3,7 +3,7 @@
 use super::{Lost, Story};
 use crate::search::{Goal, Rejected, Score};
 use crate::space::{Frame, Point};
-use forebay_model::{Ahead, Home, Placement};
+use forebay_model::{Ahead, Drain, Home, Placement};
 
 /// What differs by less is the same, and no news.
 const SAME: f64 = 5e-4;
@@ -14,14 +14,17 @@ const LOST_MAX: usize = 12;
 pub(super) fn placed(placement: &Placement) -> String {
     match (&placement.home, &placement.cache) {
         (Home::Tier(tier), _) if placement.layout.is_packed() => format!("{tier}, packed"),
+        (Home::Tier(tier), _) if placement.drain == Drain::Closed => {
+            format!("{tier} until closed")
+        }
         (Home::Tier(tier), _) => tier.to_string(),
         (Home::Here, Some(cache)) => {
             let when = match cache.ahead {
                 Ahead::Never => "after their first use",
-                Ahead::OnOpen => "at the first open",
-                Ahead::AtStart => "before the start",
+                Ahead::OnOpen => "from their first open on",
+                Ahead::AtStart => "from the start",
             };
-            format!("in place, read from copies on {} made {when}", cache.tier)
+            format!("in place, read from {} {when}", cache.tier)
         }
         (Home::Here, None) => "in place".to_owned(),
     }
@@ -35,10 +38,11 @@ pub(super) fn all_lost(story: &Story<'_>) -> Vec<Lost> {
         rejected.ratio.is_none_or(|ratio| (ratio - 1.0).abs() > SAME) || rejected.point == start
     };
     let mut sorted: Vec<&Rejected> = story.found.rejected.iter().filter(same).collect();
-    // All in place is told first; then what can't be; then the nearest.
-    sorted.sort_by(|a, b| {
-        (b.point == start).cmp(&(a.point == start)).then(near(a).total_cmp(&near(b)))
-    });
+    // All in place is told first; then other machines, pipelines and orders; then files. Of each
+    // what can't be, then the nearest.
+    let frame = story.found.chosen.frame;
+    let rank = |rejected: &Rejected| (rejected.point != start, rejected.point.frame == frame);
+    sorted.sort_by(|a, b| rank(a).cmp(&rank(b)).then(near(a).total_cmp(&near(b))));
     let tell = |rejected: &&Rejected| {
         let why = match (&rejected.score, rejected.ratio) {
             (Err(why), _) => why.clone(),
@@ -59,7 +63,7 @@ fn reason(story: &Story<'_>, score: &Score, ratio: f64) -> String {
         Goal::Throughput => "fewer samples an hour",
     };
     let dearer = match (score.per_sample, chosen.per_sample) {
-        (Some(a), Some(b)) if a > b => ", and dearer",
+        (Some(a), Some(b)) if a > b && story.wanted.goal != Goal::Cheapest => ", and dearer",
         _ => "",
     };
     if percent.abs() < 0.05 {
@@ -105,7 +109,9 @@ fn differs(story: &Story<'_>, point: &Point) -> String {
             (0..point.picks.len()).filter(|class| point.picks[*class] != chosen.picks[*class])
         {
             let pattern = &story.workload.classes[class].pattern;
-            words.push(format!("{pattern} {}", placed(space.placement(point, class))));
+            let placement = space.placement(point, class);
+            let on = if placement.home == Home::Here { "" } else { "on " };
+            words.push(format!("{pattern} {on}{}", placed(placement)));
         }
     }
     if words.len() > 3 {
@@ -132,6 +138,10 @@ fn framed(story: &Story<'_>, frame: &Frame, chosen: &Frame) -> String {
             1 => "one pipeline at a time".to_owned(),
             many => format!("{many} pipelines at a time"),
         });
+    }
+    if frame.spot != chosen.spot {
+        let spot = if frame.spot.is_some() { "may be taken away" } else { "stay (on demand)" };
+        words.push(format!("machines that {spot}"));
     }
     if frame.stagger != chosen.stagger {
         words.push(format!("{} between their starts", frame.stagger));

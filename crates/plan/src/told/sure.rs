@@ -36,7 +36,7 @@ pub(super) fn sureness(plan: &Plan) -> String {
 pub(super) fn count(number: u64, noun: &str) -> String {
     let plural = match (number, noun) {
         (1, _) => "",
-        (_, "class") => "es",
+        (_, noun) if noun.ends_with("class") => "es",
         _ => "s",
     };
     format!("{number} {noun}{plural}")

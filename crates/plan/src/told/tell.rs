@@ -6,7 +6,7 @@ use crate::advise::{Evidence, advise};
 use crate::bound::Bounds;
 use crate::search::{Found, Goal, Rung, Wanted};
 use crate::space::{Frame, Point, Space, facts};
-use crate::{Choice, Cost, Homecoming, Outcome};
+use crate::{Choice, Cost, Outcome};
 use forebay_model::{Seconds, Site, Workload};
 
 /// All that a plan is told from.
@@ -48,7 +48,6 @@ pub fn tell(story: &Story<'_>) -> Plan {
         outcome: story.chosen.0,
     };
     let first = &space.frames[0];
-    let start = space.choice(&space.as_it_is());
     Plan {
         schema: SCHEMA,
         runs: story.runs.to_vec(),
@@ -58,13 +57,12 @@ pub fn tell(story: &Story<'_>) -> Plan {
         seed: story.wanted.seed,
         error: story.wanted.error,
         doubts: story.workload.doubts.iter().map(|doubt| doubt.what.clone()).collect(),
-        as_it_is: story
-            .as_it_is
-            .map(|(outcome, cost)| figures(story, first, &start, outcome, cost)),
+        as_it_is: story.as_it_is.map(|(outcome, cost)| figures(first, outcome, cost)),
         as_it_is_why: found.as_it_is.as_ref().err().cloned(),
-        chosen: figures(story, frame, &choice, story.chosen.0, story.chosen.1),
+        chosen: figures(frame, story.chosen.0, story.chosen.1),
         setting: setting(&choice, story.workload),
-        moved: moved(story, &found.chosen),
+        moved: classes(story, &found.chosen, false),
+        stay: classes(story, &found.chosen, true),
         value: found.value,
         bound: found.bound,
         gap: found.gap(),
@@ -103,20 +101,12 @@ fn unit(goal: Goal) -> &'static str {
     }
 }
 
-fn figures(
-    story: &Story<'_>,
-    frame: &Frame,
-    choice: &Choice,
-    outcome: &Outcome,
-    cost: Option<&Cost>,
-) -> Figures {
-    let homecoming = Homecoming::new(story.site, story.workload).time(choice);
-    let makespan = outcome.makespan + homecoming;
-    let hours = makespan.get() / 3600.0;
+fn figures(frame: &Frame, outcome: &Outcome, cost: Option<&Cost>) -> Figures {
+    let hours = outcome.makespan.get() / 3600.0;
     let peaks = outcome.tiers.iter().map(|(id, tier)| (id.0.clone(), tier.peak_bytes));
     Figures {
-        makespan_s: makespan,
-        homecoming_s: homecoming,
+        makespan_s: outcome.makespan,
+        homecoming_s: outcome.homecoming,
         samples_per_hour: if hours > 0.0 { f64::from(frame.pipelines) / hours } else { 0.0 },
         per_sample_usd: cost.map(|cost| cost.per_sample),
         utilisation: outcome.utilisation,
@@ -136,15 +126,17 @@ fn setting(choice: &Choice, workload: &Workload) -> Setting {
         stagger_s: choice.stagger,
         policy: choice.policy.0.to_owned(),
         low: choice.low.iter().map(name).collect(),
+        spot: choice.spot.is_some(),
         pools: choice.pools.iter().map(|(id, bytes)| (id.0.clone(), *bytes)).collect(),
     }
 }
 
-fn moved(story: &Story<'_>, point: &Point) -> Vec<Moved> {
+/// Classes that stay in place, or those that do not.
+fn classes(story: &Story<'_>, point: &Point, stay: bool) -> Vec<Moved> {
     let facts = facts(story.workload);
     let one = |class: usize| {
         let pick = usize::from(point.picks[class]);
-        (pick > 0).then(|| Moved {
+        ((pick == 0) == stay && facts[class].files > 0).then(|| Moved {
             pattern: story.workload.classes[class].pattern.clone(),
             to: placed(story.space.placement(point, class)),
             files: facts[class].files,
@@ -154,7 +146,8 @@ fn moved(story: &Story<'_>, point: &Point) -> Vec<Moved> {
         })
     };
     let mut moved: Vec<Moved> = (0..point.picks.len()).filter_map(one).collect();
-    let saves = |moved: &Moved| moved.waits_in_place_s.get() - moved.waits_s.get();
-    moved.sort_by(|a, b| saves(b).total_cmp(&saves(a)));
+    let weight =
+        |moved: &Moved| moved.waits_in_place_s.get() - if stay { 0.0 } else { moved.waits_s.get() };
+    moved.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
     moved
 }

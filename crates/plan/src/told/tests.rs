@@ -33,7 +33,8 @@ fn plan() -> Plan {
         doubts: vec!["contention was never measured".to_owned()],
         as_it_is: Some(figures(2000.0, 4.0)),
         as_it_is_why: None,
-        chosen: figures(1000.0, 2.5),
+        // Both samples at a time.
+        chosen: Figures { samples_per_hour: 7.2, ..figures(1000.0, 2.5) },
         setting: Setting {
             nodes: 1,
             slots: 8,
@@ -41,6 +42,7 @@ fn plan() -> Plan {
             stagger_s: Seconds(60.0),
             policy: "low".to_owned(),
             low: vec!["map".to_owned()],
+            spot: true,
             pools: BTreeMap::from([("disk.cache".to_owned(), ByteCount(1 << 30))]),
         },
         moved: vec![Moved {
@@ -51,6 +53,7 @@ fn plan() -> Plan {
             waits_in_place_s: Seconds(30.0),
             waits_s: Seconds(1.0),
         }],
+        stay: vec![],
         value: 1000.0,
         bound: 800.0,
         gap: 0.25,
@@ -73,11 +76,11 @@ fn everything_that_a_person_must_know_is_in_the_sentences() {
     let text = explain(&plan()).join("\n");
     for words in [
         "The fastest way to do 2 samples on aws.toml",
-        "(of them 500 ms after the last task, to bring results home)",
-        "The plan saves 16 min 40 s, 50 %. A sample costs $1.50 less.",
+        " for 2 at a time (of them 500 ms after the last task, to bring results home)",
+        "The plan saves 50 min 00 s for all samples, 75 %. A sample costs $1.50 less.",
         "Files of \"tmp/#\" (1.0 MiB in 3 files) go to disk: tasks wait 1.0 s for them instead of 30.0 s",
         "1 node with 8 slots each, 2 pipelines at a time, started 1 min 00 s apart, policy low with map",
-        "pool disk.cache of 1.0 GiB (set it in the site file)",
+        ", machines that may be taken away (spot), pool disk.cache of 1.0 GiB (set it in the site file)",
         "no placement can be below 800.0000 seconds, this is 1000.0000: a gap of 25.0 %",
         "wrong by 10 % either way, because: contention was never measured.",
         "no measurable difference to tmp/# in place",
@@ -91,11 +94,36 @@ fn everything_that_a_person_must_know_is_in_the_sentences() {
 #[test]
 fn a_difference_below_the_error_is_called_none() {
     let mut plan = plan();
-    plan.as_it_is = Some(figures(1050.0, 2.5));
+    plan.as_it_is = Some(figures(525.0, 2.5));
     let text = explain(&plan).join("\n");
     assert!(text.contains("no measurable difference in time"), "{text}");
     plan.search = "exhausted".to_owned();
     assert!(explain(&plan).join("\n").contains("Optimal in the model"));
+}
+
+#[test]
+fn of_many_classes_those_that_move_or_matter_are_told() {
+    let mut plan = plan();
+    let class = |number: usize, to: &str, waits: f64| Moved {
+        pattern: format!("{to}/{number}"),
+        to: to.to_owned(),
+        waits_s: Seconds(waits),
+        ..plan.moved[0].clone()
+    };
+    let moved: Vec<Moved> = (0..12).map(|number| class(number, "disk", 1.0)).collect();
+    let stay = |number: usize| class(number, "in place", if number < 2 { 9.0 } else { 1e-3 });
+    plan.stay = (0..40).map(stay).collect();
+    plan.moved = moved;
+    let rows = files(&plan, false);
+    let names: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
+    assert_eq!(names[7..], ["disk/7", "and 4 more", "in place/0", "in place/1", "and 38 more"]);
+    assert_eq!(rows[8][1..], ["on disk", "12", "4.0 MiB", "4.0 s", "2 min 00 s"]);
+    assert_eq!((rows[11][1].as_str(), rows[11][5].as_str()), ("in place", ""));
+    assert_eq!(files(&plan, true).len(), 52);
+    plan.lost = vec![plan.lost[0].clone(); 12];
+    let told = |all| closing(&plan, all).iter().filter(|told| told.starts_with("Not ")).count();
+    assert_eq!((told(false), told(true)), (6, 13), "and one that was not considered");
+    assert!(closing(&plan, false).iter().any(|told| told.starts_with("7 other choices lost")));
 }
 
 #[test]

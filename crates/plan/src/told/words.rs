@@ -1,29 +1,38 @@
 //! A plan in sentences, and its front as a table.
 
+use super::classes::sentences;
 use super::dollars::dollars;
 use super::sure::{count, proof, sureness};
 use super::{Figures, Plan};
 use forebay_model::{Seconds, Usd};
 
-/// What a person reads who asks why.
+/// So many choices that lost are told, if not all are.
+const LOST_SHOWN: usize = 5;
+/// And so many pieces of advice.
+const ADVICE_SHOWN: usize = 3;
+
+/// All of it in sentences.
 pub fn explain(plan: &Plan) -> Vec<String> {
-    let mut told = Vec::new();
-    told.push(first(plan));
-    if let Some(saving) = saving(plan) {
-        told.push(saving);
-    }
-    for moved in &plan.moved {
-        let go = if moved.to.starts_with("in place") { "stay" } else { "go to" };
-        let (bytes, files) = (moved.bytes, count(moved.files, "file"));
-        told.push(format!(
-            "Files of {:?} ({bytes} in {files}) {go} {}: tasks wait {} for them instead of {}, at \
-             least and summed.",
-            moved.pattern, moved.to, moved.waits_s, moved.waits_in_place_s
-        ));
-    }
+    let mut told = opening(plan);
+    told.extend(sentences(plan));
+    told.extend(closing(plan, true));
+    told
+}
+
+/// What is proposed and what it saves: what comes before the files.
+pub fn opening(plan: &Plan) -> Vec<String> {
+    let mut told = vec![first(plan)];
+    told.extend(saving(plan));
     if plan.moved.is_empty() {
         told.push("Everything stays in place: nothing that was tried is better.".to_owned());
     }
+    told
+}
+
+/// How it is run, how sure all that is, what it costs, and why others lost: what comes after the
+/// files. Without `all`, of what lost the first ones.
+pub fn closing(plan: &Plan, all: bool) -> Vec<String> {
+    let mut told = Vec::new();
     told.push(setting(plan));
     told.push(proof(plan));
     told.push(sureness(plan));
@@ -36,7 +45,8 @@ pub fn explain(plan: &Plan) -> Vec<String> {
         ));
     }
     told.extend(dollars(plan));
-    for lost in &plan.lost {
+    let shown = if all { usize::MAX } else { LOST_SHOWN };
+    for lost in plan.lost.iter().take(shown) {
         let figure = match (lost.makespan_s, lost.per_sample_usd) {
             (Some(time), Some(usd)) => format!(" ({time}, {usd} a sample)"),
             (Some(time), None) => format!(" ({time})"),
@@ -44,8 +54,13 @@ pub fn explain(plan: &Plan) -> Vec<String> {
         };
         told.push(format!("Not {}{figure}: {}.", lost.what, lost.why));
     }
+    let more = plan.lost.len().saturating_sub(shown);
+    if more > 0 {
+        told.push(format!("{} lost, too: --all tells them.", count(more as u64, "other choice")));
+    }
     told.extend(plan.left_out.iter().map(|why| format!("Not considered: {why}.")));
-    told.extend(plan.advice.iter().map(|advice| advice.sentence.clone()));
+    let advice = plan.advice.iter().take(if all { usize::MAX } else { ADVICE_SHOWN });
+    told.extend(advice.map(|advice| advice.sentence.clone()));
     told
 }
 
@@ -65,12 +80,26 @@ fn first(plan: &Plan) -> String {
 fn in_short(figures: &Figures) -> String {
     let usd = figures.per_sample_usd.map(|usd| format!(", {usd} a sample")).unwrap_or_default();
     let (time, rate) = (figures.makespan_s, figures.samples_per_hour);
+    let many = match pipelines(figures) {
+        1 => String::new(),
+        many => format!(" for {many} at a time"),
+    };
     let home = match figures.homecoming_s {
         Seconds(0.0) => String::new(),
         time => format!(" (of them {time} after the last task, to bring results home)"),
     };
     let busy = figures.utilisation * 100.0;
-    format!("{time}{home}, {rate:.2} samples an hour{usd}, {busy:.0} % of slots busy")
+    format!("{time}{many}{home}, {rate:.2} samples an hour{usd}, {busy:.0} % of slots busy")
+}
+
+/// Pipelines at a time.
+fn pipelines(figures: &Figures) -> u64 {
+    (figures.samples_per_hour * figures.makespan_s.get() / 3600.0).round().max(1.0) as u64
+}
+
+/// Until all samples are done, one wave after the other.
+fn until_all(plan: &Plan, figures: &Figures) -> f64 {
+    figures.makespan_s.get() * u64::from(plan.samples).div_ceil(pipelines(figures)) as f64
 }
 
 fn saving(plan: &Plan) -> Option<String> {
@@ -78,7 +107,8 @@ fn saving(plan: &Plan) -> Option<String> {
         return Some(format!("Everything in place is not possible: {why}."));
     }
     let before = plan.as_it_is.as_ref()?;
-    let (old, new) = (before.makespan_s.get(), plan.chosen.makespan_s.get());
+    let (old, new) = (until_all(plan, before), until_all(plan, &plan.chosen));
+    let whole = if plan.samples > 1 { " for all samples" } else { "" };
     let mut words = format!("Everything in place: {}.", in_short(before));
     let saved = old - new;
     if old > 0.0 && saved.abs() / old <= plan.error {
@@ -87,12 +117,12 @@ fn saving(plan: &Plan) -> Option<String> {
         );
     } else if saved >= 0.0 {
         words.push_str(&format!(
-            " The plan saves {}, {:.0} %.",
+            " The plan saves {}{whole}, {:.0} %.",
             Seconds(saved),
             saved / old * 100.0
         ));
     } else {
-        words.push_str(&format!(" The plan takes {} longer.", Seconds(-saved)));
+        words.push_str(&format!(" The plan takes {} longer{whole}.", Seconds(-saved)));
     }
     if let (Some(Usd(old)), Some(Usd(new))) = (before.per_sample_usd, plan.chosen.per_sample_usd) {
         let word = if new <= old { "less" } else { "more" };
@@ -112,9 +142,14 @@ fn setting(plan: &Plan) -> String {
     if setting.pipelines > 1 && setting.stagger_s > Seconds::ZERO {
         words.push_str(&format!(", started {} apart", setting.stagger_s));
     }
-    words.push_str(&format!(", policy {}", setting.policy));
+    if setting.pipelines > 1 {
+        words.push_str(&format!(", policy {}", setting.policy));
+    }
     if !setting.low.is_empty() {
         words.push_str(&format!(" with {} after all others", setting.low.join(", ")));
+    }
+    if setting.spot {
+        words.push_str(", machines that may be taken away (spot)");
     }
     for (pool, bytes) in &setting.pools {
         words.push_str(&format!(", pool {pool} of {bytes} (set it in the site file)"));

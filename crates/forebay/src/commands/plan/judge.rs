@@ -1,11 +1,12 @@
 //! Simulates choices on all cores, and prices what comes of them.
 
-use forebay_model::{Full, Placement, Prices, Seconds, TierId, Usd};
+use forebay_model::{Full, Placement, Seconds, TierId, Usd};
 use forebay_plan::search::{self, Score};
 use forebay_plan::space::Frame;
-use forebay_plan::{Choice, Cost, Homecoming, Outcome, Pricer, Scene, Terms, simulate};
+use forebay_plan::{Again, Choice, Cost, Homecoming, Outcome, Pricer, Scene, Terms, expected};
 
 use super::NO_PLAN;
+use super::ground::Ground;
 use crate::exit::Stop;
 
 pub(super) struct Judge<'s> {
@@ -14,15 +15,17 @@ pub(super) struct Judge<'s> {
     pricer: Option<Pricer<'s>>,
     homecoming: Homecoming<'s>,
     threads: usize,
+    seed: u64,
 }
 
 impl<'s> Judge<'s> {
     pub(super) fn new(
         scene: &'s Scene<'s>,
-        project: &'s TierId,
-        prices: &'s Prices,
+        ground: &'s Ground,
         terms: Terms,
+        seed: u64,
     ) -> Result<Self, Stop> {
+        let prices = &ground.prices;
         let pricer = Pricer::new(scene.site, scene.workload, prices, terms).map_err(|why| {
             Stop::new(
                 NO_PLAN,
@@ -32,7 +35,7 @@ impl<'s> Judge<'s> {
         })?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let homecoming = Homecoming::new(scene.site, scene.workload);
-        Ok(Self { scene, project, pricer, homecoming, threads })
+        Ok(Self { scene, project: &ground.project, pricer, homecoming, threads, seed })
     }
 
     pub(super) fn knows_prices(&self) -> bool {
@@ -41,24 +44,24 @@ impl<'s> Judge<'s> {
 
     /// What comes of a choice, in full.
     pub(super) fn look(&self, choice: &Choice) -> Result<(Outcome, Option<Cost>), String> {
-        let outcome = self.simulated(choice)?;
-        let cost = self.pricer.as_ref().map(|pricer| pricer.cost(choice, &outcome));
+        let (outcome, again) = self.simulated(choice)?;
+        let cost = self.pricer.as_ref().map(|pricer| pricer.cost(choice, &outcome, again));
         Ok((outcome, cost))
     }
 
     /// A plan counts on no luck: what does not fit is not possible, though a run would spill it.
-    fn simulated(&self, choice: &Choice) -> Result<Outcome, String> {
+    fn simulated(&self, choice: &Choice) -> Result<(Outcome, Option<Again>), String> {
         let mut strict = choice.clone();
         for placement in &mut strict.placements {
             placement.full = Full::Fail;
         }
-        simulate(self.scene, &strict, 0).map_err(|why| why.to_string())
+        expected(self.scene, &strict, self.seed).map_err(|why| why.to_string())
     }
 
     fn score(&self, choice: &Choice) -> Result<Score, String> {
         let (outcome, cost) = self.look(choice)?;
         let per_sample = cost.map(|cost| cost.per_sample);
-        Ok(Score { makespan: outcome.makespan + self.homecoming.time(choice), per_sample })
+        Ok(Score { makespan: outcome.makespan, per_sample })
     }
 }
 
@@ -78,7 +81,7 @@ impl search::Judge for Judge<'_> {
     }
 
     fn rent(&self, frame: &Frame) -> Option<Usd> {
-        self.pricer.as_ref().map(|pricer| pricer.rent(frame.nodes))
+        self.pricer.as_ref().map(|pricer| pricer.rent(frame.nodes, frame.spot.is_some()))
     }
 
     fn toll(&self, class: usize, placement: &Placement) -> Usd {
@@ -87,7 +90,6 @@ impl search::Judge for Judge<'_> {
     }
 
     fn delay(&self, frame: &Frame, class: usize, placement: &Placement) -> Seconds {
-        let many = (frame.nodes, frame.pipelines);
-        self.homecoming.time_of(class, placement, self.project, many)
+        self.homecoming.least(class, placement, self.project, frame.nodes)
     }
 }

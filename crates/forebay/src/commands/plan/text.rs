@@ -1,28 +1,64 @@
 //! A plan for people: the proposal, what it saves, how sure that is, and why others lost.
 
-use forebay_plan::told::{Plan, explain, front};
+use forebay_plan::told::{Plan, closing, files, front, opening};
 
-/// All of it, wrapped to so many columns.
-pub(super) fn plan(plan: &Plan, width: usize) -> String {
+/// More choices of time against dollars are no overview.
+const FRONT_MAX: usize = 8;
+
+/// The plan and its reasons, wrapped to so many columns; what matters of it, or `all`.
+pub(crate) fn explained(plan: &Plan, all: bool, width: usize) -> String {
     let mut text = String::new();
-    for sentence in explain(plan) {
+    for sentence in opening(plan) {
         push(&mut text, &sentence, width);
     }
-    let rows = front(plan);
+    let rows = files(plan, all);
+    if !rows.is_empty() {
+        text.push('\n');
+        let head = ["files", "live", "number", "size", "waits", "instead of"].map(str::to_owned);
+        table(&mut text, &[&[head], &rows[..]].concat(), "<<>>>>");
+        let note = "Waits are those of all tasks of one pipeline together, at least.";
+        text.push_str(&format!("  {note}\n\n"));
+    }
+    for sentence in closing(plan, all) {
+        push(&mut text, &sentence, width);
+    }
+    text
+}
+
+/// The same with what else there was to choose from.
+pub(super) fn plan(plan: &Plan, all: bool, width: usize) -> String {
+    let mut text = explained(plan, all, width);
+    let mut rows = front(plan);
     if rows.len() > 1 {
         text.push_str(
             "\nTime against dollars; nothing is both faster and cheaper than any of these:\n",
         );
-        let wide = |column: usize| {
-            let cells = rows.iter().map(|row| row[column].chars().count());
-            cells.max().unwrap_or(0)
-        };
-        let (time, usd) = (wide(0), wide(1));
-        for [a, b, what] in &rows {
-            text.push_str(&format!("  {a:>time$}  {b:>usd$}  {what}\n"));
+        let more = rows.len().saturating_sub(if all { rows.len() } else { FRONT_MAX });
+        rows.truncate(rows.len() - more);
+        table(&mut text, &rows, ">><");
+        if more > 0 {
+            text.push_str(&format!("  and {more} more (--all)\n"));
         }
     }
     text
+}
+
+/// Rows of cells, each column as wide as it must be; `sides` says where it is flush.
+fn table<const N: usize>(text: &mut String, rows: &[[String; N]], sides: &str) {
+    let wide = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let widths: Vec<usize> = (0..N).map(|column| wide(column).unwrap_or(0)).collect();
+    for row in rows {
+        let mut line = String::new();
+        for ((cell, side), width) in row.iter().zip(sides.chars()).zip(&widths) {
+            let cell = match side {
+                '<' => format!("  {cell:<width$}"),
+                _ => format!("  {cell:>width$}"),
+            };
+            line.push_str(&cell);
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
 }
 
 /// One sentence, its further lines set in.

@@ -2,18 +2,22 @@
 
 use forebay_model::Seconds;
 use forebay_model::workload::TaskKindId;
-use forebay_plan::PolicyId;
 use forebay_plan::space::Frames;
+use forebay_plan::{PolicyId, Spot};
 
-use super::Args;
 use super::ground::Ground;
+use super::{Args, NO_PLAN};
+use crate::exit::Stop;
 
 /// More kinds of tasks in the queue of low priority are not tried.
 const LOW_MAX: usize = 2;
+/// Until another machine works in place of one that was taken away: it is bought, starts, and
+/// mounts what it needs. Nobody publishes a figure.
+const REPLACED: Seconds = Seconds(120.0);
 
 impl Ground {
     /// What is tried beside placements.
-    pub(super) fn frames(&self, args: &Args) -> Frames {
+    pub(super) fn frames(&self, args: &Args) -> Result<Frames, Stop> {
         let nodes = self.site.nodes();
         let (count, slots) = nodes.map_or((1, 1), |nodes| (nodes.count, nodes.slots));
         let mut counts = vec![count];
@@ -26,13 +30,33 @@ impl Ground {
             policies.extend(low);
             policies.push((PolicyId("capacity"), vec![]));
         }
-        Frames {
+        Ok(Frames {
             nodes: counts,
             slots: vec![slots],
             pipelines: at_once.collect(),
             staggers: vec![Seconds::ZERO, Seconds(300.0)],
             policies,
+            spots: self.spots(args)?,
             split_pools: true,
+        })
+    }
+
+    /// Machines as they are bought: those that stay first, if they may be chosen.
+    fn spots(&self, args: &Args) -> Result<Vec<Option<Spot>>, Stop> {
+        let instance = self.site.nodes().and_then(|nodes| nodes.instance.as_ref());
+        let sold = self.prices.spot.as_ref().zip(instance).map(|(spot, _)| Spot {
+            per_hour: spot.interrupted_per_month * 3600.0 / self.prices.month.get(),
+            replaced: REPLACED,
+        });
+        match (sold, args.spot, args.on_demand) {
+            (Some(_), true, _) => Ok(vec![sold]),
+            (Some(_), false, false) => Ok(vec![None, sold]),
+            (_, false, _) => Ok(vec![None]),
+            (None, true, _) => {
+                let sheet = &self.prices.sheet;
+                let why = format!("--spot: sheet {sheet} has no [spot], or the site no instance");
+                Err(Stop::new(NO_PLAN, why, "FORMATS.md says how sites and sheets name machines"))
+            }
         }
     }
 

@@ -49,6 +49,7 @@ pub fn write(work: &Workload) -> String {
         }));
     }
     let sets = (0..work.files.len() as u32).map(FileSetId);
+    let sets = sets.filter(|set| work.files[set.index()].count > 0);
     let files: Vec<Value> = sets
         .map(|set| json!({ "id": file(set), "sizeInBytes": work.files[set.index()].bytes.get() }))
         .collect();

@@ -46,6 +46,7 @@ pub(super) fn frames(nodes: u32) -> Frames {
         pipelines: vec![1, 3],
         staggers: vec![Seconds::ZERO],
         policies: vec![(PolicyId("fifo"), vec![])],
+        spots: vec![None],
         split_pools: false,
     }
 }
@@ -123,7 +124,7 @@ impl Judge for Toy<'_> {
                 simulate(self.scene, &strict(choice), 1).map_err(|why| why.to_string())?;
             let placed = choice.placements.iter().enumerate();
             let tolls: f64 = placed.map(|(class, p)| self.toll(class, p).get()).sum();
-            let makespan = outcome.makespan + self.homecoming.time(choice);
+            let makespan = outcome.makespan;
             let usd = RENT * makespan.get() / f64::from(choice.pipelines) + tolls;
             Ok(Score { makespan, per_sample: Some(Usd(usd)) })
         };
@@ -144,8 +145,7 @@ impl Judge for Toy<'_> {
     }
 
     fn delay(&self, frame: &Frame, class: usize, placement: &Placement) -> Seconds {
-        let many = (frame.nodes, frame.pipelines);
-        self.homecoming.time_of(class, placement, &project(), many)
+        self.homecoming.least(class, placement, &project(), frame.nodes)
     }
 }
 

@@ -1,16 +1,17 @@
-//! Writes a simulated run as a run file.
+//! Writes a run that never was as a run file: for all that reads runs.
 
 use crate::exit::Stop;
 use forebay_model::{Header, Origin, RunWriter};
 use forebay_plan::{Choice, Outcome, Scene, record};
 use std::path::Path;
 
-pub(super) fn keep(
+/// `command` is the subcommand that simulated it; `option` the one to name another place with.
+pub(crate) fn keep(
     path: &Path,
     scene: &Scene<'_>,
     choice: &Choice,
     outcome: &Outcome,
-    seed: u64,
+    (seed, command, option): (u64, &str, &str),
 ) -> Result<(), Stop> {
     let more = [
         ("workload", scene.workload.name.clone()),
@@ -18,6 +19,7 @@ pub(super) fn keep(
         ("pipelines", choice.pipelines.to_string()),
         ("policy", choice.policy.0.to_owned()),
         ("stagger_s", choice.stagger.get().to_string()),
+        ("homecoming_s", outcome.homecoming.get().to_string()),
     ];
     let nodes = scene.site.nodes();
     let header = Header {
@@ -26,9 +28,7 @@ pub(super) fn keep(
         // Of a run that never was, the start is nothing that a clock could tell: the same
         // simulation makes the same file.
         started_unix: forebay_model::Micros::ZERO,
-        command: ["simulate".to_owned(), scene.workload.name.clone()]
-            .map(String::into_bytes)
-            .into(),
+        command: [command.to_owned(), scene.workload.name.clone()].map(String::into_bytes).into(),
         directory: b"/".to_vec(),
         cpus: nodes.map(|nodes| nodes.cores.saturating_mul(choice.nodes)),
         memory: nodes.and_then(|nodes| nodes.memory),
@@ -36,7 +36,7 @@ pub(super) fn keep(
         ..Header::default()
     };
     let stop = |error: forebay_model::Error| {
-        Stop::new(1, error.to_string(), "choose another place with -o")
+        Stop::new(1, error.to_string(), format!("choose another place with {option}"))
     };
     // Made beside it and copied, as a run that is measured: what stands there is whole, or not
     // there.

@@ -1,0 +1,127 @@
+//! Who carries files home: one for each pipeline on each node, one set of files after the other.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// A pipeline's, on a node.
+pub(super) type Carrier = (u32, u32);
+
+/// What a carrier has in hand.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    /// The set, as a place among those that are held.
+    pub(super) held: u32,
+    pub(super) flow: u32,
+    pub(super) bytes: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Hands {
+    load: Option<Load>,
+    /// Sets that wait, each with the moment before which it is not carried, in order.
+    queue: VecDeque<(u32, f64)>,
+    /// Its entry among those that are free.
+    due: Option<u64>,
+}
+
+/// All of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Carriers {
+    all: BTreeMap<Carrier, Hands>,
+    /// Those with empty hands and a queue, by the moment when its first is due: as bits, which have
+    /// the same order.
+    free: BTreeSet<(u64, Carrier)>,
+    /// Who has a set in the queue or in hand.
+    of: BTreeMap<u32, Carrier>,
+    by_flow: BTreeMap<u32, Carrier>,
+}
+
+impl Carriers {
+    /// Nothing waits, nobody has anything in hand.
+    pub(super) fn are_idle(&self) -> bool {
+        self.of.is_empty()
+    }
+
+    /// Whether one of these sets is on its way.
+    pub(super) fn have_any(&self, sets: std::ops::Range<u32>) -> bool {
+        self.of.range(sets).next().is_some()
+    }
+
+    /// When somebody whose hands are empty has something to do.
+    pub(super) fn due(&self) -> f64 {
+        self.free.first().map_or(f64::INFINITY, |(due, _)| f64::from_bits(*due))
+    }
+
+    /// A set waits to be carried, from this moment on; those that are there keep their turn.
+    pub(super) fn add(&mut self, by: Carrier, held: u32, due: f64) {
+        if self.of.insert(held, by).is_none() {
+            self.all.entry(by).or_default().queue.push_back((held, due));
+            self.file(by);
+        }
+    }
+
+    /// All that waits need not wait longer.
+    pub(super) fn hurry(&mut self, pipeline: u32, now: f64) {
+        let of: Vec<Carrier> =
+            self.all.range((pipeline, 0)..=(pipeline, u32::MAX)).map(|(by, _)| *by).collect();
+        for by in of {
+            for (_, due) in self.all.entry(by).or_default().queue.iter_mut() {
+                *due = due.min(now);
+            }
+            self.file(by);
+        }
+    }
+
+    /// The next that somebody can carry by now.
+    pub(super) fn next(&mut self, now: f64) -> Option<(Carrier, u32)> {
+        let (due, by) = *self.free.first()?;
+        if f64::from_bits(due) > now {
+            return None;
+        }
+        let (held, _) = self.all.get_mut(&by)?.queue.pop_front()?;
+        self.of.remove(&held);
+        self.file(by);
+        Some((by, held))
+    }
+
+    pub(super) fn take(&mut self, by: Carrier, load: Load) {
+        self.of.insert(load.held, by);
+        self.by_flow.insert(load.flow, by);
+        self.all.entry(by).or_default().load = Some(load);
+        self.file(by);
+    }
+
+    /// What this flow carried.
+    pub(super) fn put(&mut self, flow: u32) -> Option<(Carrier, Load)> {
+        let by = self.by_flow.remove(&flow)?;
+        let load = self.all.get_mut(&by)?.load.take()?;
+        self.of.remove(&load.held);
+        self.file(by);
+        Some((by, load))
+    }
+
+    /// Takes a set out: `None`, it was not on its way; `Some(None)`, nobody had it in hand.
+    pub(super) fn stop(&mut self, held: u32) -> Option<Option<Load>> {
+        let by = *self.of.get(&held)?;
+        let hands = self.all.get_mut(&by)?;
+        if let Some(load) = hands.load.filter(|load| load.held == held) {
+            return Some(self.put(load.flow).map(|(_, load)| load));
+        }
+        hands.queue.retain(|(waits, _)| *waits != held);
+        self.of.remove(&held);
+        self.file(by);
+        Some(None)
+    }
+
+    /// Says anew whether a carrier is free, and since or until when.
+    fn file(&mut self, by: Carrier) {
+        let Some(hands) = self.all.get_mut(&by) else { return };
+        let front = hands.queue.front().filter(|_| hands.load.is_none());
+        let due = front.map(|(_, due)| due.to_bits());
+        if let Some(old) = std::mem::replace(&mut hands.due, due) {
+            self.free.remove(&(old, by));
+        }
+        if let Some(due) = due {
+            self.free.insert((due, by));
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Files are taken up, carried and put down, or left where they are.
+
+use super::carriers::Load;
+use crate::homecoming::alone;
+use crate::scene::{LANES, NAMES, NotPossible, READ, WRITE};
+use crate::share::Flows;
+use crate::simulate::{Running, Seen, Sim, Watch};
+use forebay_model::workload::FileSetId;
+use forebay_model::{ByteCount, Op, OpKey, Seconds};
+
+impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
+    /// Everybody with empty hands takes what is due.
+    pub(crate) fn drain_due(&mut self) -> Result<(), NotPossible> {
+        while let Some((by, held)) = self.drains.carriers.next(self.now) {
+            let (pipeline, set) = self.set_of(held);
+            let files = &self.scene.workload.files[set];
+            let home = self.homes.of_class[files.class.index()];
+            let (to, has) = (self.homes.project, self.held[held as usize]);
+            let id = &self.scene.tiers[home.row].id;
+            if !self.used[to].fits(has.node, has.home, false) {
+                if self.unfinished[pipeline as usize] > 0 {
+                    // The run's end tries again.
+                    continue;
+                }
+                return Err(NotPossible(format!(
+                    "after {}, there is no room in place for {} of {:?} that come home from tier {:?}",
+                    Seconds(self.now),
+                    ByteCount(has.home),
+                    self.scene.workload.classes[files.class.index()].pattern,
+                    id.as_str()
+                )));
+            }
+            self.used[to].take(has.node, has.home);
+            let target = self.scene.tiers[to].storage;
+            self.filled(target);
+            let (from, into) = (self.scene.tiers[home.row].storage * LANES, target * LANES);
+            let (bytes, names) = (has.home as f64, files.count as f64);
+            let profile = self.scene.storages[target].profile;
+            let create = profile.map_or(0.0, |p| p.price(OpKey::plain(Op::Create)).get());
+            let byte = self.lanes.copy(from, into);
+            self.cost.start(alone((bytes, files.count), byte, create, home.packed));
+            self.cost.asks[from + READ] += bytes;
+            self.cost.asks[into + WRITE] += bytes;
+            self.cost.asks[into + NAMES] += names;
+            let shape = self.shapes.of(self.cost.alone, &self.cost.asks, &self.lanes.limited);
+            let flow = self.flow(Running { node: has.node, ..Running::default() });
+            self.drains.carriers.take(by, Load { held, flow, bytes: has.home });
+            self.flows.start(self.now, flow, has.node, shape, self.cost.alone, &self.shapes);
+            let seen = Seen::Leaves {
+                pipeline,
+                files: FileSetId(set as u32),
+                tier: id,
+                node: has.node,
+                bytes: ByteCount(has.home),
+            };
+            self.watch.see(Seconds(self.now), &seen);
+        }
+        Ok(())
+    }
+
+    /// Whether a flow that is done carried files, which are home now.
+    pub(crate) fn landed(&mut self, flow: u32) -> Result<bool, NotPossible> {
+        let Some((_, load)) = self.drains.carriers.put(flow) else { return Ok(false) };
+        self.spare.push(flow);
+        let (pipeline, set) = self.set_of(load.held);
+        let files = &self.scene.workload.files[set];
+        let (row, to) = (self.homes.of_class[files.class.index()].row, self.homes.project);
+        let held = &mut self.held[load.held as usize];
+        held.home -= load.bytes;
+        held.in_place += load.bytes;
+        self.used[row].give(held.node, load.bytes);
+        self.filled(self.scene.tiers[row].storage);
+        // Tasks that still come find them in place.
+        self.spilled |= self.unfinished[pipeline as usize] > 0;
+        let bytes = ByteCount(load.bytes);
+        self.tiers[row].read_bytes += bytes;
+        self.tiers[row].drained_bytes += bytes;
+        self.tiers[to].written_bytes += bytes;
+        self.tiers[to].operations += files.count as f64;
+        self.drains.last = self.now;
+        let tier = &self.scene.tiers[row].id;
+        let seen = Seen::Landed { pipeline, files: FileSetId(set as u32), tier, bytes };
+        self.watch.see(Seconds(self.now), &seen);
+        self.drain_due()?;
+        Ok(true)
+    }
+
+    /// Files are used again, or deleted: whoever carries them stops, and the copy is gone.
+    pub(crate) fn stay(&mut self, held: u32) {
+        let Some(load) = self.drains.carriers.stop(held) else { return };
+        let Some(load) = load else { return };
+        self.flows.stop(self.now, load.flow, &self.shapes);
+        self.spare.push(load.flow);
+        self.used[self.homes.project].give(self.held[held as usize].node, load.bytes);
+        self.filled(self.scene.tiers[self.homes.project].storage);
+        let (pipeline, set) = self.set_of(held);
+        let seen = Seen::Stays { pipeline, files: FileSetId(set as u32) };
+        self.watch.see(Seconds(self.now), &seen);
+    }
+}
