@@ -7,7 +7,7 @@ mod work;
 pub(crate) use work::workload;
 
 use crate::exit::Stop;
-use forebay_model::{Flaw, Rules, Seconds, Site, Study, TierId, Workload};
+use forebay_model::{Flaw, Prices, Rules, Seconds, Site, Study, TierId, Workload};
 use forebay_plan::{Choice, POLICIES, Policy, PolicyId, choice};
 use std::path::{Path, PathBuf};
 
@@ -19,6 +19,8 @@ pub(crate) struct Scenario {
     pub(crate) choice: Choice,
     /// The study that it is of.
     pub(crate) study: Option<Study>,
+    /// Its own price sheet.
+    pub(crate) prices: Option<Prices>,
 }
 
 /// What differs from what the files say.
@@ -30,6 +32,9 @@ pub(crate) struct Changes {
     /// Where files live
     #[arg(long, value_name = "FILE")]
     pub(crate) rules: Option<PathBuf>,
+    /// What there is to do, other than the study's own workload
+    #[arg(long, value_name = "FILE")]
+    pub(crate) workload: Option<PathBuf>,
     /// The tier where the project's directory is
     #[arg(long, value_name = "TIER")]
     pub(crate) project: Option<String>,
@@ -72,6 +77,10 @@ fn rules(path: &Path, site: &Site) -> Result<Rules, Stop> {
     Rules::parse(&text(path)?, &path.display().to_string(), site).map_err(flaw)
 }
 
+fn prices(path: &Path) -> Result<Prices, Stop> {
+    Prices::parse(&text(path)?, &path.display().to_string()).map_err(flaw)
+}
+
 fn flaw(flaw: Flaw) -> Stop {
     stop(flaw)
 }
@@ -92,7 +101,7 @@ impl Scenario {
             }
         };
         let in_folder = |name: &str| folder.as_ref().map(|folder| folder.join(name));
-        let workload = workload(path)?;
+        let workload = workload(changes.workload.as_deref().unwrap_or(path))?;
         let Some(file) = changes.site.clone().or_else(|| in_folder("site.toml")) else {
             return Err(stop("a workload is simulated on a site: name one with --site"));
         };
@@ -102,12 +111,14 @@ impl Scenario {
             None => Rules::none(),
             Some(file) => rules(&file, &site)?,
         };
+        let sheet = study.as_ref().and_then(|study| study.prices.as_deref()).and_then(in_folder);
+        let prices = sheet.map(|file| prices(&file)).transpose()?;
         let project = project(&site, changes, study.as_ref())?;
         let Some(mut choice) = Choice::plain(&site, &workload, project) else {
             return Err(stop("the site file has no table [nodes]"));
         };
         choice.placements = choice::placements(&rules, &workload);
-        let mut scenario = Self { site, workload, choice, study };
+        let mut scenario = Self { site, workload, choice, study, prices };
         if let Some(study) = scenario.study.clone() {
             scenario.choice.policy = policy(&study.policy)?;
             scenario.choice.stagger = study.stagger;

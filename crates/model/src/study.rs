@@ -4,10 +4,14 @@
 //! What it is not: it opens no file and simulates nothing; site, rules and workload are files of
 //! their own.
 
+mod expected;
+
+pub use expected::{Against, Expected, Role, Setting};
+
 use crate::toml::{Document, Entry, Flaw, Table};
 use crate::units::Seconds;
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 13] = [
     "name",
     "source",
     "project",
@@ -16,9 +20,11 @@ const KEYS: [&str; 11] = [
     "stagger",
     "pipelines",
     "rules",
+    "prices",
     "fitted",
     "expected",
     "odd",
+    "not_reproduced",
 ];
 
 /// A published experiment.
@@ -40,12 +46,16 @@ pub struct Study {
     pub pipelines: u32,
     /// The file of the rules, where a row does not say.
     pub rules: Option<String>,
+    /// The file of a price sheet; without it, Forebay's own.
+    pub prices: Option<String>,
     /// What was fitted, to which published figure.
     pub fitted: Vec<Fitted>,
     /// What should come out.
     pub expected: Vec<Expected>,
     /// Where the source contradicts itself, and what is used.
     pub odd: Vec<String>,
+    /// What was published and cannot be simulated, and why.
+    pub not_reproduced: Vec<String>,
 }
 
 /// A number that was chosen so that a published figure comes out.
@@ -59,42 +69,6 @@ pub struct Fitted {
     pub value: String,
     /// The figure.
     pub to: String,
-}
-
-/// Whether a row could have come out otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Something was fitted to it.
-    Fitted,
-    /// Nothing was.
-    Predicted,
-    /// It was not published: the model alone says it.
-    Model,
-}
-
-/// One row: a setting, and a figure of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Expected {
-    /// The figure, such as `hours` or `gib_per_node.llio.temp`.
-    pub what: String,
-    /// Whether it could have come out otherwise.
-    pub role: Role,
-    /// What was published; `None`: nothing.
-    pub published: Option<f64>,
-    /// How far off it may be, as a part of what was published.
-    pub tolerance: f64,
-    /// Where the setting differs from the study's.
-    pub pipelines: Option<u32>,
-    /// The same.
-    pub policy: Option<String>,
-    /// The same.
-    pub stagger: Option<Seconds>,
-    /// The same.
-    pub rules: Option<String>,
-    /// The file of another site.
-    pub site: Option<String>,
-    /// What there is to say.
-    pub note: Option<String>,
 }
 
 impl Study {
@@ -114,6 +88,7 @@ impl Study {
         root.only(&KEYS)?;
         let low = list(root, "low", Entry::text)?;
         let odd = list(root, "odd", Entry::text)?;
+        let not_reproduced = list(root, "not_reproduced", Entry::text)?;
         Ok(Self {
             name: need(root, "name")?,
             source: need(root, "source")?,
@@ -123,9 +98,11 @@ impl Study {
             stagger: root.get("stagger").map_or(Ok(Seconds::ZERO), Entry::seconds)?,
             pipelines: root.get("pipelines").map_or(Ok(1), |entry| entry.whole(1, 1 << 16))?,
             rules: file(root, "rules")?,
+            prices: file(root, "prices")?,
             fitted: list(root, "fitted", fitted)?,
-            expected: list(root, "expected", expected)?,
+            expected: list(root, "expected", expected::read)?,
             odd: odd.into_iter().map(str::to_owned).collect(),
+            not_reproduced: not_reproduced.into_iter().map(str::to_owned).collect(),
         })
     }
 }
@@ -167,41 +144,6 @@ fn fitted(entry: Entry<'_>) -> Result<Fitted, Flaw> {
         what: need(table, "what")?,
         value: need(table, "value")?,
         to: need(table, "to")?,
-    })
-}
-
-fn expected(entry: Entry<'_>) -> Result<Expected, Flaw> {
-    let table = entry.table()?;
-    table.only(&[
-        "what",
-        "role",
-        "published",
-        "tolerance",
-        "pipelines",
-        "policy",
-        "stagger",
-        "rules",
-        "site",
-        "note",
-    ])?;
-    let roles = [("fitted", Role::Fitted), ("predicted", Role::Predicted), ("model", Role::Model)];
-    let published = table.get("published").map(|entry| entry.number(0.0, 1e15)).transpose()?;
-    let role = table.need("role")?;
-    let of = role.word(&roles)?;
-    if (of == Role::Model) != published.is_none() {
-        return Err(role.flaw("a figure is published, or it is \"model\""));
-    }
-    Ok(Expected {
-        what: need(table, "what")?,
-        role: of,
-        published,
-        tolerance: table.get("tolerance").map_or(Ok(0.05), |entry| entry.number(0.0, 10.0))?,
-        pipelines: table.get("pipelines").map(|entry| entry.whole(1, 1 << 16)).transpose()?,
-        policy: words(table, "policy")?,
-        stagger: table.get("stagger").map(Entry::seconds).transpose()?,
-        rules: file(table, "rules")?,
-        site: file(table, "site")?,
-        note: words(table, "note")?,
     })
 }
 

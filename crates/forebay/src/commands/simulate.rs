@@ -40,9 +40,9 @@ pub(crate) struct Simulated {
     /// Slots with a task, as a share of all from start to end.
     pub(crate) utilisation: f64,
     /// Share of the tasks' time that they waited for storage.
-    waited_share: f64,
+    pub(crate) waited_share: f64,
     /// `null`: the site names no prices.
-    cost_usd: Option<f64>,
+    pub(crate) cost_usd: Option<f64>,
     pub(crate) tiers: BTreeMap<String, TierOutcome>,
     tasks: usize,
     pipelines: u32,
@@ -140,11 +140,14 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     Ok(0)
 }
 
-/// What it costs in all, by Forebay's own price sheet.
+/// What it costs in all, by the study's price sheet, else by Forebay's own.
 fn cost(scenario: &Scenario, outcome: &Outcome) -> Option<f64> {
-    let prices = crate::storages::own_prices().ok()?;
+    let prices = match &scenario.prices {
+        Some(prices) => prices,
+        None => &crate::storages::own_prices().ok()?,
+    };
     let (site, work) = (&scenario.site, &scenario.workload);
-    let pricer = Pricer::new(site, work, &prices, Terms::default()).ok()??;
+    let pricer = Pricer::new(site, work, prices, Terms::default()).ok()??;
     Some(pricer.cost(&scenario.choice, outcome, None).total.get())
 }
 

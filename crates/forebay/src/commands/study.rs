@@ -1,13 +1,13 @@
 //! `forebay study`: a published experiment simulated, row by row, beside what was published.
 
+mod figure;
 mod page;
 
-use crate::commands::simulate::{Simulated, outcome};
+use crate::commands::simulate::outcome;
 use crate::exit::Stop;
 use crate::scenario::{Changes, Scenario};
-use forebay_model::study::{Expected, Role};
+use forebay_model::study::{Against, Expected, Role, Setting};
 use forebay_model::{Seconds, Study};
-use forebay_plan::Outcome;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +29,10 @@ struct Row {
     setting: String,
     what: String,
     published: Option<f64>,
+    /// What we measured or counted ourselves, where nobody published it.
+    ours: Option<f64>,
+    /// Where the source has words: how the figure should be.
+    should: Option<String>,
     /// `null`: the setting is refused, and `note` says why.
     reproduced: Option<f64>,
     error: Option<f64>,
@@ -47,9 +51,6 @@ struct Compared {
     rows: Vec<Row>,
 }
 
-/// How many bytes are a GiB.
-const GIB: f64 = (1_u64 << 30) as f64;
-
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     for folder in &args.studies {
         let scenario = Scenario::read(folder, &Changes::default())?;
@@ -57,8 +58,11 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
             let why = format!("{} is no folder of a study", folder.display());
             return Err(Stop::new(1, why, "a study has a file study.toml"));
         };
-        let rows = study.expected.iter().map(|row| compare(folder, &study, row));
-        let rows = rows.collect::<Result<Vec<_>, _>>()?;
+        let mut rows: Vec<Row> = Vec::new();
+        for row in &study.expected {
+            let before = rows.last().and_then(|row| row.reproduced);
+            rows.push(compare(folder, &study, row, before)?);
+        }
         if args.json {
             let (name, source) = (study.name.clone(), study.source.clone());
             let compared = Compared { name, source, fitted_parameters: study.parameters(), rows };
@@ -70,80 +74,98 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     Ok(0)
 }
 
-fn compare(folder: &Path, study: &Study, row: &Expected) -> Result<Row, Stop> {
-    let changes = Changes {
-        site: row.site.as_ref().map(|name| folder.join(name)),
-        rules: row.rules.as_ref().map(|name| folder.join(name)),
-        policy: row.policy.clone(),
-        pipelines: row.pipelines,
-        stagger: row.stagger,
-        ..Changes::default()
-    };
-    let scenario = Scenario::read(folder, &changes)?;
-    let (figure, refused) = match outcome(&scenario, 0) {
-        Ok(outcome) => (Some(figure(&scenario, &outcome, &row.what)?), None),
-        Err(stop) => (None, Some(stop.message)),
-    };
-    let error = figure.zip(row.published).map(|(figure, published)| figure / published - 1.0);
+fn compare(folder: &Path, study: &Study, row: &Expected, before: Option<f64>) -> Result<Row, Stop> {
+    let (mut figure, mut refused) = (None, None);
+    match figures(folder, row)? {
+        Ok(found) => figure = Some(found),
+        Err(why) => refused = Some(why),
+    }
+    let number = row.against.number();
+    let holds = |figure| row.against.holds(figure, before, row.tolerance);
     Ok(Row {
         setting: setting(study, row),
         what: row.what.clone(),
-        published: row.published,
+        published: number.filter(|_| matches!(row.against, Against::Published(_))),
+        ours: number.filter(|_| matches!(row.against, Against::Ours(_))),
+        should: should(row.against),
         reproduced: figure,
-        error,
+        error: figure.zip(number).map(|(figure, number)| figure / number - 1.0),
         role: match row.role {
             Role::Fitted => "fitted",
             Role::Predicted => "predicted",
             Role::Model => "model",
         },
-        holds: row.published.map(|_| error.is_some_and(|error| error.abs() <= row.tolerance)),
+        // A setting that is refused reproduces nothing.
+        holds: holds(figure.unwrap_or(f64::NAN)),
         note: refused.or_else(|| row.note.clone()),
     })
 }
 
-fn setting(study: &Study, row: &Expected) -> String {
-    let mut words = vec![format!("{} x", row.pipelines.unwrap_or(study.pipelines))];
-    words.extend(row.policy.clone());
-    words.extend(row.stagger.map(|time: Seconds| format!("stagger {time}")));
-    let stem = |name: &String| name.trim_end_matches(".toml").to_owned();
-    words.extend(row.site.as_ref().map(stem));
-    words.extend(row.rules.as_ref().map(stem));
-    words.join(", ")
-}
-
-/// One figure of an outcome.
-fn figure(scenario: &Scenario, outcome: &Outcome, what: &str) -> Result<f64, Stop> {
-    let simulated = Simulated::of(scenario, outcome, 0);
-    let unknown = |what: &str| {
-        Stop::new(1, format!("a study asks for {what:?}, which no outcome has"), "see FORMATS.md")
+/// The figure of a row, divided by that of the other setting if there is one; or why a setting is
+/// refused.
+fn figures(folder: &Path, row: &Expected) -> Result<Result<f64, String>, Stop> {
+    let figure = |setting: &Setting| -> Result<Result<f64, String>, Stop> {
+        let scenario = Scenario::read(folder, &changes(folder, setting))?;
+        match outcome(&scenario, 0) {
+            Ok(outcome) => figure::of(&scenario, &outcome, &row.what).map(Ok),
+            Err(stop) => Ok(Err(stop.message)),
+        }
     };
-    if let Some(tier) = what.strip_prefix("gib_per_node.") {
-        let tier = simulated.tiers.get(tier).ok_or_else(|| unknown(what))?;
-        return Ok(tier.peak_bytes_per_node / GIB);
-    }
-    if let Some((how, kind)) = what.split_once("_s.") {
-        let kinds = &scenario.workload.kinds;
-        let of = outcome.tasks.iter().filter(|task| {
-            kinds[scenario.workload.tasks[task.task.index()].kind.index()].name == kind
-        });
-        let times: Vec<f64> = of.map(|task| (task.ended - task.started).get()).collect();
-        return match how {
-            "mean" if !times.is_empty() => Ok(times.iter().sum::<f64>() / times.len() as f64),
-            "slowest" if !times.is_empty() => Ok(times.into_iter().fold(0.0, f64::max)),
-            _ => Err(unknown(what)),
-        };
-    }
-    match what {
-        "hours" => Ok(simulated.makespan_s / 3600.0),
-        "samples_per_hour" => Ok(simulated.samples_per_hour),
-        "utilisation_pct" => Ok(simulated.utilisation * 100.0),
-        "first_sample_hours" => Ok(first(outcome) / 3600.0),
-        _ => Err(unknown(what)),
+    let first = figure(&row.setting)?;
+    let Some(over) = &row.over else { return Ok(first) };
+    let second = figure(&over.or(&row.setting))?;
+    Ok(first.and_then(|first| second.map(|second| first / second)))
+}
+
+fn changes(folder: &Path, setting: &Setting) -> Changes {
+    let file = |name: &Option<String>| name.as_ref().map(|name| folder.join(name));
+    Changes {
+        site: file(&setting.site),
+        rules: file(&setting.rules),
+        workload: file(&setting.workload),
+        policy: setting.policy.clone(),
+        pipelines: setting.pipelines,
+        nodes: setting.nodes,
+        stagger: setting.stagger,
+        ..Changes::default()
     }
 }
 
-/// When the first pipeline is done.
-fn first(outcome: &Outcome) -> f64 {
-    let of = outcome.tasks.iter().filter(|task| task.pipeline == 0);
-    of.map(|task| task.ended.get()).fold(0.0, f64::max)
+/// How a figure should be that nobody published as a number.
+fn should(against: Against) -> Option<String> {
+    match against {
+        Against::Nothing | Against::Published(_) | Against::Ours(_) => None,
+        Against::Bounds(least, most) if most == f64::INFINITY => Some(format!(">= {least}")),
+        Against::Bounds(0.0, most) => Some(format!("<= {most}")),
+        Against::Bounds(least, most) => Some(format!("{least}..{most}")),
+        Against::More => Some("more".to_owned()),
+    }
+}
+
+fn setting(study: &Study, row: &Expected) -> String {
+    let mut words = vec![format!("{} x", row.setting.pipelines.unwrap_or(study.pipelines))];
+    words.extend(differs(&row.setting));
+    let mut text = words.join(", ");
+    if let Some(over) = &row.over {
+        let mut words: Vec<String> =
+            over.pipelines.map(|number| format!("{number} x")).into_iter().collect();
+        words.extend(differs(over));
+        text = format!("{text} / {}", words.join(", "));
+    }
+    text
+}
+
+fn differs(setting: &Setting) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    words.extend(setting.nodes.map(|number| match number {
+        1 => "1 node".to_owned(),
+        _ => format!("{number} nodes"),
+    }));
+    words.extend(setting.policy.clone());
+    words.extend(setting.stagger.map(|time: Seconds| format!("stagger {time}")));
+    let stem = |name: &String| name.trim_end_matches(".toml").to_owned();
+    words.extend(setting.site.as_ref().map(stem));
+    words.extend(setting.rules.as_ref().map(stem));
+    words.extend(setting.workload.as_ref().map(stem));
+    words
 }

@@ -41,7 +41,7 @@ impl Scenario {
             return Err(stop("the site file has no table [nodes]"));
         };
         choice.placements = choice::placements(&rules, &workload);
-        let mut scenario = Self { site, workload, choice, study: None };
+        let mut scenario = Self { site, workload, choice, study: None, prices: None };
         scenario.change(changes)?;
         Ok(scenario)
     }

@@ -1,0 +1,172 @@
+//! The rows of a study: a setting, a figure of it, and what the figure should be: a published number,
+//! a number of ours, or, where the source has words or a picture, bounds and an order.
+
+use super::{file, need, words};
+use crate::toml::{Entry, Flaw, Table};
+use crate::units::Seconds;
+
+/// Whether a row could have come out otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Something was fitted to it.
+    Fitted,
+    /// Nothing was.
+    Predicted,
+    /// It was not published: the model alone says it.
+    Model,
+}
+
+/// What a figure is compared with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Against {
+    /// Nothing.
+    Nothing,
+    /// What was published.
+    Published(f64),
+    /// What we measured or counted, and nobody published.
+    Ours(f64),
+    /// Bounds, where the source has no number.
+    Bounds(f64, f64),
+    /// The row before: the figure is greater, by more than the tolerance.
+    More,
+}
+
+/// Where a setting differs from the study's.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Setting {
+    /// How many pipelines at once.
+    pub pipelines: Option<u32>,
+    /// How many nodes.
+    pub nodes: Option<u32>,
+    /// The policy.
+    pub policy: Option<String>,
+    /// The time between pipelines.
+    pub stagger: Option<Seconds>,
+    /// The file of the rules.
+    pub rules: Option<String>,
+    /// The file of another site.
+    pub site: Option<String>,
+    /// The file of another workload.
+    pub workload: Option<String>,
+}
+
+/// One row: a setting, and a figure of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expected {
+    /// The figure, such as `hours` or `gib_per_node.llio.temp`.
+    pub what: String,
+    /// Whether it could have come out otherwise.
+    pub role: Role,
+    /// What it should be.
+    pub against: Against,
+    /// How far off it may be, as a part of what it should be.
+    pub tolerance: f64,
+    /// Where the setting differs from the study's.
+    pub setting: Setting,
+    /// The figure is divided by that of the same setting, but for this.
+    pub over: Option<Setting>,
+    /// What there is to say.
+    pub note: Option<String>,
+}
+
+impl Against {
+    /// The number that an error is a part of.
+    pub fn number(self) -> Option<f64> {
+        match self {
+            Self::Published(number) | Self::Ours(number) => Some(number),
+            Self::Nothing | Self::Bounds(..) | Self::More => None,
+        }
+    }
+
+    /// Whether a figure is as it should be, after the figure of the row before; `None`: nobody
+    /// said how it should be.
+    pub fn holds(self, figure: f64, before: Option<f64>, tolerance: f64) -> Option<bool> {
+        match self {
+            Self::Nothing => None,
+            Self::Published(number) | Self::Ours(number) => {
+                Some((figure / number - 1.0).abs() <= tolerance)
+            }
+            Self::Bounds(least, most) => Some((least..=most).contains(&figure)),
+            Self::More => Some(before.is_some_and(|before| figure > before * (1.0 + tolerance))),
+        }
+    }
+}
+
+impl Setting {
+    const KEYS: [&str; 7] =
+        ["pipelines", "nodes", "policy", "stagger", "rules", "site", "workload"];
+
+    fn read(table: Table<'_>) -> Result<Self, Flaw> {
+        let whole = |key| table.get(key).map(|entry| entry.whole(1, 1 << 16)).transpose();
+        Ok(Self {
+            pipelines: whole("pipelines")?,
+            nodes: whole("nodes")?,
+            policy: words(table, "policy")?,
+            stagger: table.get("stagger").map(Entry::seconds).transpose()?,
+            rules: file(table, "rules")?,
+            site: file(table, "site")?,
+            workload: file(table, "workload")?,
+        })
+    }
+
+    /// This setting, and another one where this one says nothing.
+    #[must_use]
+    pub fn or(&self, other: &Self) -> Self {
+        let (this, other) = (self.clone(), other.clone());
+        Self {
+            pipelines: this.pipelines.or(other.pipelines),
+            nodes: this.nodes.or(other.nodes),
+            policy: this.policy.or(other.policy),
+            stagger: this.stagger.or(other.stagger),
+            rules: this.rules.or(other.rules),
+            site: this.site.or(other.site),
+            workload: this.workload.or(other.workload),
+        }
+    }
+}
+
+/// The keys that say what a figure is compared with.
+const AGAINST: [&str; 5] = ["published", "ours", "at_least", "at_most", "more_than_before"];
+
+fn against(table: Table<'_>, role: Entry<'_>, model: bool) -> Result<Against, Flaw> {
+    let number = |key| table.get(key).map(|entry: Entry<'_>| entry.number(0.0, 1e15)).transpose();
+    let more = table.get("more_than_before").map(Entry::truth).transpose()?.unwrap_or(false);
+    let (least, most) = (number("at_least")?, number("at_most")?);
+    let bounds = (least.is_some() || most.is_some())
+        .then(|| Against::Bounds(least.unwrap_or(0.0), most.unwrap_or(f64::INFINITY)));
+    let published = number("published")?.map(Against::Published);
+    let ours = number("ours")?.map(Against::Ours);
+    let all = [published, ours, bounds, more.then_some(Against::More)];
+    let mut given = all.into_iter().flatten();
+    match (given.next(), given.next()) {
+        (_, Some(_)) => Err(role.flaw("a figure is compared with one thing only")),
+        (Some(_), None) if model => Err(role.flaw(WHICH)),
+        (None, None) if !model => Err(role.flaw(WHICH)),
+        (given, None) => Ok(given.unwrap_or(Against::Nothing)),
+    }
+}
+
+const WHICH: &str = "a figure is published, or it is \"model\"";
+
+pub(super) fn read(entry: Entry<'_>) -> Result<Expected, Flaw> {
+    let table = entry.table()?;
+    let own = ["what", "role", "tolerance", "over", "note"];
+    table.only(&[&own[..], &AGAINST, &Setting::KEYS].concat())?;
+    let roles = [("fitted", Role::Fitted), ("predicted", Role::Predicted), ("model", Role::Model)];
+    let role = table.need("role")?;
+    let of = role.word(&roles)?;
+    let over = |entry: Entry<'_>| {
+        let table = entry.table()?;
+        table.only(&Setting::KEYS)?;
+        Setting::read(table)
+    };
+    Ok(Expected {
+        what: need(table, "what")?,
+        role: of,
+        against: against(table, role, of == Role::Model)?,
+        tolerance: table.get("tolerance").map_or(Ok(0.05), |entry| entry.number(0.0, 10.0))?,
+        setting: Setting::read(table)?,
+        over: table.get("over").map(over).transpose()?,
+        note: words(table, "note")?,
+    })
+}
