@@ -2,7 +2,7 @@
 
 use super::sure::count;
 use super::{Moved, Plan};
-use forebay_model::{ByteCount, Seconds};
+use forebay_model::{Ahead, ByteCount, Drain, Home, Placement, Seconds};
 
 /// So many classes that move are told one by one.
 const MOVED_MAX: usize = 8;
@@ -10,6 +10,26 @@ const MOVED_MAX: usize = 8;
 const STAY_MAX: usize = 4;
 /// A class that stays is worth a line if tasks wait for it for more than this part of all waits.
 const MATTERS: f64 = 0.01;
+
+/// Where files live, in words.
+pub(super) fn placed(placement: &Placement) -> String {
+    match (&placement.home, &placement.cache) {
+        (Home::Tier(tier), _) if placement.layout.is_packed() => format!("{tier}, packed"),
+        (Home::Tier(tier), _) if placement.drain == Drain::Closed => {
+            format!("{tier} until closed")
+        }
+        (Home::Tier(tier), _) => tier.to_string(),
+        (Home::Here, Some(cache)) => {
+            let when = match cache.ahead {
+                Ahead::Never => "after their first use",
+                Ahead::OnOpen => "from their first open on",
+                Ahead::AtStart => "from the start",
+            };
+            format!("in place, read from {} {when}", cache.tier)
+        }
+        (Home::Here, None) => "in place".to_owned(),
+    }
+}
 
 /// One line: which files, where they live, how many, how large, how long tasks wait for them there,
 /// and in place where that is elsewhere.

@@ -1,46 +1,30 @@
 //! Choices that are not the proposal: how they differ, what they lead to, why they lost.
 
+use super::classes::placed;
 use super::{Lost, Story};
 use crate::search::{Goal, Rejected, Score};
 use crate::space::{Frame, Point};
-use forebay_model::{Ahead, Drain, Home, Placement};
+use forebay_model::Home;
 
 /// What differs by less is the same, and no news.
 const SAME: f64 = 5e-4;
 /// So many of those that lost are told.
 const LOST_MAX: usize = 12;
 
-/// Where files live, in words.
-pub(super) fn placed(placement: &Placement) -> String {
-    match (&placement.home, &placement.cache) {
-        (Home::Tier(tier), _) if placement.layout.is_packed() => format!("{tier}, packed"),
-        (Home::Tier(tier), _) if placement.drain == Drain::Closed => {
-            format!("{tier} until closed")
-        }
-        (Home::Tier(tier), _) => tier.to_string(),
-        (Home::Here, Some(cache)) => {
-            let when = match cache.ahead {
-                Ahead::Never => "after their first use",
-                Ahead::OnOpen => "from their first open on",
-                Ahead::AtStart => "from the start",
-            };
-            format!("in place, read from {} {when}", cache.tier)
-        }
-        (Home::Here, None) => "in place".to_owned(),
-    }
-}
-
 /// What lost, the nearest first.
 pub(super) fn all_lost(story: &Story<'_>) -> Vec<Lost> {
-    let near = |rejected: &&Rejected| rejected.ratio.unwrap_or(0.0);
+    let frame = story.found.chosen.frame;
+    let near = |rejected: &Rejected| {
+        let other = if rejected.point.frame == frame { f64::INFINITY } else { 0.0 };
+        rejected.ratio.unwrap_or(other)
+    };
     let start = story.space.as_it_is();
     let same = |rejected: &&Rejected| {
         rejected.ratio.is_none_or(|ratio| (ratio - 1.0).abs() > SAME) || rejected.point == start
     };
     let mut sorted: Vec<&Rejected> = story.found.rejected.iter().filter(same).collect();
-    // All in place is told first; then other machines, pipelines and orders; then files. Of each
-    // what can't be, then the nearest.
-    let frame = story.found.chosen.frame;
+    // All in place is told first; then other machines, pipelines and orders, with those that can't
+    // be before the nearest; then files, with what can't be at the end.
     let rank = |rejected: &Rejected| (rejected.point != start, rejected.point.frame == frame);
     sorted.sort_by(|a, b| rank(a).cmp(&rank(b)).then(near(a).total_cmp(&near(b))));
     let tell = |rejected: &&Rejected| {

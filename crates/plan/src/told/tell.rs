@@ -1,6 +1,7 @@
 //! From what a search found to what is told.
 
-use super::lost::{all_lost, lost, placed};
+use super::classes::placed;
+use super::lost::{all_lost, lost};
 use super::{Figures, Moved, Plan, SCHEMA, Setting};
 use crate::advise::{Evidence, advise};
 use crate::bound::Bounds;

@@ -11,6 +11,9 @@ const LOST_SHOWN: usize = 5;
 /// And so many pieces of advice.
 const ADVICE_SHOWN: usize = 3;
 
+/// Less is written as nothing.
+const LEAST_USD: f64 = 5e-6;
+
 /// All of it in sentences.
 pub fn explain(plan: &Plan) -> Vec<String> {
     let mut told = opening(plan);
@@ -124,7 +127,9 @@ fn saving(plan: &Plan) -> Option<String> {
     } else {
         words.push_str(&format!(" The plan takes {} longer{whole}.", Seconds(-saved)));
     }
-    if let (Some(Usd(old)), Some(Usd(new))) = (before.per_sample_usd, plan.chosen.per_sample_usd) {
+    if let (Some(Usd(old)), Some(Usd(new))) = (before.per_sample_usd, plan.chosen.per_sample_usd)
+        && (old - new).abs() >= LEAST_USD
+    {
         let word = if new <= old { "less" } else { "more" };
         words.push_str(&format!(" A sample costs {} {word}.", Usd((old - new).abs())));
     }
