@@ -123,6 +123,7 @@ fn changes(folder: &Path, setting: &Setting) -> Changes {
         site: file(&setting.site),
         rules: file(&setting.rules),
         workload: file(&setting.workload),
+        project: setting.project.clone(),
         policy: setting.policy.clone(),
         pipelines: setting.pipelines,
         nodes: setting.nodes,
@@ -165,6 +166,7 @@ fn differs(setting: &Setting) -> Vec<String> {
     words.extend(setting.stagger.map(|time: Seconds| format!("stagger {time}")));
     let stem = |name: &String| name.trim_end_matches(".toml").to_owned();
     words.extend(setting.site.as_ref().map(stem));
+    words.extend(setting.project.clone());
     words.extend(setting.rules.as_ref().map(stem));
     words.extend(setting.workload.as_ref().map(stem));
     words

@@ -42,6 +42,8 @@ pub struct Setting {
     pub policy: Option<String>,
     /// The time between pipelines.
     pub stagger: Option<Seconds>,
+    /// The tier where the project's directory is.
+    pub project: Option<String>,
     /// The file of the rules.
     pub rules: Option<String>,
     /// The file of another site.
@@ -93,8 +95,8 @@ impl Against {
 }
 
 impl Setting {
-    const KEYS: [&str; 7] =
-        ["pipelines", "nodes", "policy", "stagger", "rules", "site", "workload"];
+    const KEYS: [&str; 8] =
+        ["pipelines", "nodes", "policy", "stagger", "project", "rules", "site", "workload"];
 
     fn read(table: Table<'_>) -> Result<Self, Flaw> {
         let whole = |key| table.get(key).map(|entry| entry.whole(1, 1 << 16)).transpose();
@@ -103,6 +105,7 @@ impl Setting {
             nodes: whole("nodes")?,
             policy: words(table, "policy")?,
             stagger: table.get("stagger").map(Entry::seconds).transpose()?,
+            project: words(table, "project")?,
             rules: file(table, "rules")?,
             site: file(table, "site")?,
             workload: file(table, "workload")?,
@@ -118,6 +121,7 @@ impl Setting {
             nodes: this.nodes.or(other.nodes),
             policy: this.policy.or(other.policy),
             stagger: this.stagger.or(other.stagger),
+            project: this.project.or(other.project),
             rules: this.rules.or(other.rules),
             site: this.site.or(other.site),
             workload: this.workload.or(other.workload),
