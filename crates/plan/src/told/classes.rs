@@ -2,7 +2,7 @@
 
 use super::sure::count;
 use super::{Moved, Plan};
-use forebay_model::{Ahead, ByteCount, Drain, Home, Placement, Seconds};
+use forebay_model::{Ahead, ByteCount, Drain, Home, Layout, Placement, Seconds};
 
 /// So many classes that move are told one by one.
 const MOVED_MAX: usize = 8;
@@ -14,7 +14,10 @@ const MATTERS: f64 = 0.01;
 /// Where files live, in words.
 pub(super) fn placed(placement: &Placement) -> String {
     match (&placement.home, &placement.cache) {
-        (Home::Tier(tier), _) if placement.layout.is_packed() => format!("{tier}, packed"),
+        (Home::Tier(tier), _) if placement.layout == Layout::Packed => format!("{tier}, packed"),
+        (Home::Tier(tier), _) if placement.layout == Layout::Apart => {
+            format!("{tier}, names packed")
+        }
         (Home::Tier(tier), _) if placement.drain == Drain::Closed => {
             format!("{tier} until closed")
         }

@@ -35,7 +35,18 @@ pub(super) fn all_lost(story: &Story<'_>) -> Vec<Lost> {
         };
         lost(story, &rejected.point, rejected.score.clone(), why)
     };
-    sorted.iter().take(LOST_MAX).map(tell).collect()
+    let mut told: Vec<Lost> = Vec::new();
+    for lost in sorted.iter().map(tell) {
+        // Those that differ in what is not told are one line.
+        if told.iter().any(|other| (&other.what, &other.why) == (&lost.what, &lost.why)) {
+            continue;
+        }
+        told.push(lost);
+        if told.len() == LOST_MAX {
+            break;
+        }
+    }
+    told
 }
 
 fn reason(story: &Story<'_>, score: &Score, ratio: f64) -> String {
