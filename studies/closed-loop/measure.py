@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The closed loop for real: each workflow is recorded once, its wall time on other storage and with
-other numbers of slots is predicted from that one run, then it is run there; both are printed side
-by side, whatever comes out. Then a plan is made for slow storage with a fast tier beside it, and
+"""The closed loop for real: each workflow is recorded three times where it is, its wall time on
+other storage and with other numbers of slots is predicted from these runs, then it is run there;
+both are printed side by side, whatever comes out. Then a plan is made for slow storage with a fast tier beside it, and
 obeyed: is what it chose the best of what can be measured?
 
     studies/closed-loop/measure.py [--only wgs] [--most 30] [--forebay PATH]
@@ -28,16 +28,51 @@ OUT = ROOT / "target/studies/closed-loop"
 NOTE = "asked for with --emulate"
 # The storage for which a plan is made, and a fast tier beside it.
 SLOW = "5ms:125"
+# How often each workflow is recorded: runs scatter, and a plan sees by how much.
+RECORDED = 3
 
 
-def site(slots, storage, fast=None):
-    """A site file: what `--emulate` does, as a profile."""
-    text = f'[nodes]\ncores = 2\nslots = {slots}\n\n[tier.other]\nreach = "node"\n\n'
+def seconds(text):
+    """`5ms` or `500us` as a number."""
+    units = {"ms": 1e-3, "us": 1e-6}
+    return float(text[:-2]) * units[text[-2:]]
+
+
+def probed(forebay, times=300):
+    """What the emulation itself takes, beyond what it is asked for: of an operation on names, and
+    of a read or write, in seconds. A probe of the storage would find the sum."""
+    folder = OUT / "probe"
+    folder.mkdir(exist_ok=True)
+    subprocess.run([forebay, "mount", "--emulate", "1ms,250MiB/s", folder, folder], check=True,
+                   capture_output=True)
+    try:
+        began = time.monotonic()
+        for number in range(times):
+            (folder / f"none-{number}").exists()
+        names = (time.monotonic() - began) / times - 1e-3
+        with open(folder / "file", "wb", buffering=0) as file:
+            began = time.monotonic()
+            for _ in range(times):
+                file.write(bytes(4096))
+            data = (time.monotonic() - began) / times - 4096 / (250 << 20)
+        return max(names, 0), max(data, 0)
+    finally:
+        subprocess.run([forebay, "unmount", folder], check=True, capture_output=True)
+        shutil.rmtree(folder)
+
+
+def site(slots, storage, extra, fast=None):
+    """A site file: what `--emulate` does, with what that takes itself, as a profile."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    text = f'[nodes]\ncores = 2\nslots = {slots}\nmemory = "{memory >> 20} MiB"\n\n'
+    text += '[tier.other]\nreach = "node"\n\n'
     text += f'[tier.other.profile]\nsource = "{NOTE}"\n'
     if storage != "-":
         latency, rate = storage.split(":")
-        kinds = ", ".join(f'{kind} = "{latency}"' for kind in ("names", "fsync", "fsyncdir"))
-        text += f'latency = {{ {kinds}, flush = "0 s", close = "0 s", statfs = "0 s" }}\n'
+        names, data = (f"{time:.6f} s" for time in (seconds(latency) + extra[0], extra[1]))
+        kinds = ", ".join(f'{kind} = "{names}"' for kind in ("names", "fsync", "fsyncdir"))
+        text += f'latency = {{ {kinds}, data = "{data}", flush = "0 s", close = "0 s", '
+        text += 'statfs = "0 s" }\nkeeps_written = false\n'
         text += "".join(f'{way} = {{ total = "{rate} MiB/s" }}\n' for way in ("read", "write"))
     if fast:
         text += f'\n[tier.fast]\npath = "{fast}"\nreach = "node"\n'
@@ -53,7 +88,7 @@ class Loop:
     def __init__(self, forebay, name):
         self.forebay, self.name, self.workflow = forebay, name, WORKFLOWS[name]
         self.inputs, self.volume = OUT / f"{name}-inputs", OUT / "volume"
-        self.trace = OUT / f"{name}.run"
+        self.traces = [OUT / f"{name}-{number}.run" for number in range(RECORDED)]
         self.environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "NXF_OFFLINE": "true",
                             "PATH": f"{ROOT / '.venv/bin'}:{NEXTFLOW.parent}:{os.environ['PATH']}",
                             "XDG_CACHE_HOME": str(OUT / "cache")}
@@ -71,13 +106,17 @@ class Loop:
         return time.monotonic() - began
 
     def record(self):
-        """Inputs, one run that nobody measures (programs come into memory), and the recorded."""
+        """Inputs, one run that nobody measures (programs come into memory), and those recorded."""
         shutil.rmtree(self.inputs, ignore_errors=True)
         self.inputs.mkdir()
         self.call(self.inputs, *self.workflow.inputs(self.inputs))
         self.run(2, "-")
-        self.trace.unlink(missing_ok=True)
-        record = ["run", "-q", "--trace", "every-read", "-o", self.trace, "--"]
+        return [self.recorded(trace) for trace in self.traces]
+
+    def recorded(self, trace):
+        """Seconds of a run that is recorded."""
+        trace.unlink(missing_ok=True)
+        record = ["run", "-q", "--trace", "every-read", "-o", trace, "--"]
         return self.run(2, None, [self.forebay, *record])
 
     def run(self, slots, storage, prefix=()):
@@ -94,18 +133,18 @@ class Loop:
                 self.call(OUT, self.forebay, "unmount", self.volume)
 
     def plan(self, site_file, *more):
-        command = [self.forebay, "plan", self.trace, "--site", site_file, "--project", "other",
+        command = [self.forebay, "plan", *self.traces, "--site", site_file, "--project", "other",
                    "--json", *more]
         return json.loads(subprocess.run([str(word) for word in command], check=True,
                                          capture_output=True, cwd=OUT).stdout)
 
 
-def predict_and_measure(loop, most):
+def predict_and_measure(loop, most, extra):
     """The rows of one workflow: what was predicted, with its interval, and what came."""
     for slots, storage in loop.workflow.cases[:most]:
         # Before it is run: a prediction that knew the outcome would be none.
-        told = loop.plan(site(slots, storage), "--budget", "1s")
-        predicted, doubt = told["as_it_is"]["makespan_s"], told["error"]
+        told = loop.plan(site(slots, storage, extra), "--budget", "1s")
+        predicted, doubt = (told["as_it_is"][key] for key in ("makespan_s", "error"))
         measured = loop.run(slots, storage)
         low, high = predicted * (1 - doubt), predicted * (1 + doubt)
         held = low <= measured <= high
@@ -117,10 +156,10 @@ def predict_and_measure(loop, most):
                "load": os.getloadavg()[0]}
 
 
-def obey(loop):
+def obey(loop, extra):
     """Runs on slow storage: as it is, by the plan, and with all files on the fast tier."""
     with tempfile.TemporaryDirectory(dir=OUT) as fast:
-        place, chosen = site(2, SLOW, fast), OUT / "chosen.toml"
+        place, chosen = site(2, SLOW, extra, fast), OUT / "chosen.toml"
         chosen.unlink(missing_ok=True)
         told = loop.plan(place, "--goal", "fastest", "-o", chosen)
         every = OUT / "every.toml"
@@ -149,14 +188,17 @@ def main():
     OUT.mkdir(parents=True, exist_ok=True)
     loops = [Loop(arguments.forebay.resolve(), name) for name in arguments.only or WORKFLOWS]
     rows, choices = [], []
+    extra = probed(arguments.forebay)
+    print(f"the emulation itself: {extra[0] * 1e6:.0f} us for names, {extra[1] * 1e6:.0f} us for data")
     for loop in loops:
-        print(f"\n{loop.name}: {loop.workflow.about}; recorded in {loop.record():.1f} s\n")
+        recorded = ", ".join(f"{seconds:.1f}" for seconds in loop.record())
+        print(f"\n{loop.name}: {loop.workflow.about}; recorded in {recorded} s\n")
         print("| workflow | slots | storage | predicted, s | interval | measured, s | error | held |"
               " load |\n|---|---|---|---|---|---|---|---|---|", flush=True)
-        rows += predict_and_measure(loop, arguments.most)
+        rows += predict_and_measure(loop, arguments.most, extra)
     print("\n| workflow | on slow storage | predicted, s | measured, s |\n|---|---|---|---|")
-    choices += [obey(loop) for loop in loops]
-    errors = sorted(abs(row["predicted_s"] / row["measured_s"] - 1) for row in rows)
+    choices += [obey(loop, extra) for loop in loops]
+    errors = sorted(abs(row["predicted_s"] / row["measured_s"] - 1) for row in rows) or [0]
     print(f"\nabsolute error: median {statistics.median(errors):.1%}, 90th percentile"
           f" {errors[int(0.9 * (len(errors) - 1))]:.1%}; the interval held in"
           f" {sum(row['held'] for row in rows)} of {len(rows)} cases; the plan above the best"

@@ -31,8 +31,9 @@ class Workflow:
 
 
 def snakemake(inputs, slots, *more):
-    return [ROOT / ".venv/bin/snakemake", "--cores", slots, "--quiet", "all", "--snakefile", WGS,
-            "--configfile", HERE / "small.yaml", *more]
+    # What takes any number of words comes before an option, or it would take the next words, too.
+    return [ROOT / ".venv/bin/snakemake", *more, "--cores", slots, "--quiet", "all",
+            "--snakefile", WGS, "--configfile", HERE / "small.yaml"]
 
 
 def wgs_inputs(folder):

@@ -4,12 +4,14 @@
 //! random temporary names become `*`; deep or long names are cut in the middle. Pure, and fast
 //! enough to be called once for each file.
 
+mod random;
+
+use random::{drawn_tail, is_drawn, is_hash, is_hex, is_uuid, temporary_prefix};
+
 /// Components kept at each end of a deep path; what lies between becomes `**`.
 const ENDS: usize = 4;
 /// Bytes of one component after substitution; a longer one is cut in the middle with `*`.
 const COMPONENT_BYTES_MAX: usize = 64;
-/// A run of at least so many hexadecimal digits, with letters and digits, is a hash.
-const HASH_BYTES_MIN: usize = 12;
 
 /// The class of a path that is relative to its tree. Bytes that are not UTF-8 appear as `\u{fffd}`.
 pub fn class_of(path: &[u8]) -> String {
@@ -59,10 +61,6 @@ fn is_work_directory(part: &[u8], next: &[u8]) -> bool {
     part.len() == 2 && is_hex(part) && next.len() == 30 && is_hex(next)
 }
 
-fn is_hex(bytes: &[u8]) -> bool {
-    bytes.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
-}
-
 fn push_component(out: &mut Vec<u8>, part: &[u8]) {
     if is_uuid(part) {
         return out.push(b'*');
@@ -71,11 +69,16 @@ fn push_component(out: &mut Vec<u8>, part: &[u8]) {
         out.extend_from_slice(&part[..kept]);
         return out.push(b'*');
     }
+    // What Python draws may have separators in it.
+    let drawn_from = part.len() - drawn_tail(part).unwrap_or(0);
     let mut at = 0;
     while at < part.len() {
+        if at == drawn_from {
+            return out.push(b'*');
+        }
         let word = part[at..].iter().take_while(|b| b.is_ascii_alphanumeric()).count();
         let text = &part[at..at + word];
-        if is_hash(text) {
+        if is_hash(text) || (at > 0 && is_drawn(text)) {
             out.push(b'*');
         } else {
             push_word(out, text);
@@ -99,35 +102,6 @@ fn push_word(out: &mut Vec<u8>, word: &[u8]) {
         }
         in_digits = digit;
     }
-}
-
-fn is_hash(word: &[u8]) -> bool {
-    word.len() >= HASH_BYTES_MIN
-        && is_hex(word)
-        && word.iter().any(u8::is_ascii_digit)
-        && word.iter().any(u8::is_ascii_alphabetic)
-}
-
-fn is_uuid(part: &[u8]) -> bool {
-    part.len() == 36
-        && part.iter().enumerate().all(|(i, b)| match i {
-            8 | 13 | 18 | 23 => *b == b'-',
-            _ => b.is_ascii_hexdigit(),
-        })
-}
-
-/// How much of a random temporary name stays: `tmp` of Python's `tmpa1b2c3d4`, `tmp.` of
-/// `mktemp`'s `tmp.AbC123`.
-fn temporary_prefix(part: &[u8]) -> Option<usize> {
-    let rest = part.strip_prefix(b"tmp")?;
-    if let Some(random) = rest.strip_prefix(b".") {
-        let mixed = random.iter().any(u8::is_ascii_uppercase);
-        let fits = matches!(random.len(), 6..=12) && random.iter().all(u8::is_ascii_alphanumeric);
-        return (fits && mixed).then_some(4);
-    }
-    let python =
-        rest.len() == 8 && rest.iter().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'));
-    (python && rest.iter().any(|b| b.is_ascii_digit() || *b == b'_')).then_some(3)
 }
 
 fn cut(out: &mut Vec<u8>, start: usize) {
@@ -174,6 +148,19 @@ mod tests {
             ("tmp/tmpa1b2_3d4/x", "tmp/tmp*/x"),
             ("tmp/tmp.AbC123xyz/x", "tmp/tmp.*/x"),
             ("tmp/template", "tmp/template"),
+            (
+                "tmp/construction_rEVvUe/kmers_raw_hDrvWk.12.idx",
+                "tmp/construction_*/kmers_raw_*.#.idx",
+            ),
+            ("a_oGZUYX/b-CpT4ei", "a_*/b-*"),
+            ("tmp/spades_0rdp3w2_/x_iqUshx.1.y", "tmp/spades_*/x_*.#.y"),
+            ("raw_Uqrk3c.2/raw_KYE3QP/x_8bbdmh", "raw_*.#/raw_*/x_*"),
+            ("sample_2_sorted/lane_1_part_12.bam", "sample_#_sorted/lane_#_part_#.bam"),
+            (
+                "a_Tumour/b_DnaSeq/c_normal/d_SAMPLE/e_Rep012",
+                "a_Tumour/b_DnaSeq/c_normal/d_SAMPLE/e_Rep#",
+            ),
+            ("rEVvUe/GRCh38.fa", "rEVvUe/GRCh#.fa"),
             ("lib/libstdc++.so.6", "lib/libstdc++.so.#"),
             ("idx-3f2a91bc44de.bin", "idx-*.bin"),
             ("facade/deadbeef", "facade/deadbeef"),

@@ -32,6 +32,9 @@ pub struct Profile {
     pub stripes: Stripes,
     /// How the limits shrink under use.
     pub contention: Contention,
+    /// The memory of a node that writes a file answers those who read it there. Clients of network
+    /// file systems and kernels do so; many FUSE file systems let go of what was written.
+    pub keeps_written: bool,
 }
 
 /// One direction of a storage.
@@ -104,6 +107,7 @@ impl Profile {
             data_per_second: None,
             stripes: Stripes::default(),
             contention: Contention::default(),
+            keeps_written: true,
         }
     }
 

@@ -12,6 +12,7 @@ mod edges;
 mod engine;
 mod files;
 mod inferred;
+mod kinds;
 mod operations;
 pub(crate) mod rows;
 mod sets;
@@ -21,14 +22,17 @@ use doubts::Found;
 use edges::Edges;
 use engine::Engine;
 use files::Who;
-use forebay_model::workload::{NotWorkload, Step, Task, TaskId, TaskKind, TaskKindId};
+use forebay_model::workload::{NotWorkload, Step, Task, TaskId};
 use forebay_model::{Run, Seconds, Workload};
+use kinds::Kinds;
 use operations::Operations;
 use rows::Rows;
 use sets::Sets;
-use std::collections::BTreeMap;
 use std::fmt;
 use timeline::Timeline;
+
+/// Operations that take less on average are the work of a kernel, not the wait for a device.
+const QUICK_SECS: f64 = 2e-4;
 
 /// What a run teaches.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +52,8 @@ pub struct Measured {
     pub makespan: Seconds,
     /// The most cores that its tasks took at once.
     pub slots: u32,
+    /// Of the tasks' time, the part in which they were seen to wait for storage, 0 to 1.
+    pub waited_share: f64,
 }
 
 /// Why nothing can be learnt from a run, with the run's name.
@@ -96,17 +102,23 @@ fn from_rows(rows: &Rows) -> Result<Learnt, String> {
         work.tasks.push(kinds.join(&mut work.kinds, &engine, "start", vec![], &engine.start));
     }
     let blocked = blocked::blocked(rows, &line);
-    let (mut idle, mut walls) = (0.0, 0.0);
+    let (mut idle, mut walls, mut waits) = (0.0, 0.0, 0.0);
     for &at in &edges.order {
         let ran = &line.ran[at];
         let row = &rows.tasks[ran.row];
         let cpu = row.cpu_user.unwrap_or_default() + row.cpu_system.unwrap_or_default();
         let (wall, busy) = (ran.end - ran.start, cpu.as_secs() / f64::from(ran.cores));
-        let blocked = blocked[at].min(wall - busy).max(0.0);
         let waited = row.waited.map_or(0.0, |waited| waited.as_secs());
-        let factor = if waited > 0.0 { blocked / waited } else { 1.0 };
+        let most = blocked[at];
+        let blocked = most.min(wall - busy).max(0.0);
+        // Of operations that run beside each other, or beside computing, the task waits for a part.
+        // Quick ones are computing themselves; on a slow storage they are waits like others.
+        let quick = waited < QUICK_SECS * operations.count(Who::Task(at));
+        let held_up = if quick { most } else { blocked };
+        let factor = if waited > 0.0 { held_up / waited } else { 1.0 };
         idle += (wall - blocked - busy).max(0.0);
         walls += wall;
+        waits += blocked;
         let step = Step {
             name: row.name.clone(),
             compute: Seconds(wall - blocked),
@@ -136,7 +148,8 @@ fn from_rows(rows: &Rows) -> Result<Learnt, String> {
     work.doubts = doubts::doubts(rows, &line, &found);
     (work.classes, work.files) = (sets.classes, sets.files);
     work.check().map_err(|flaw: NotWorkload| flaw.to_string())?;
-    let measured = Measured { makespan: Seconds(line.makespan), slots: line.slots };
+    let waited_share = if walls > 0.0 { waits / walls } else { 0.0 };
+    let measured = Measured { makespan: Seconds(line.makespan), slots: line.slots, waited_share };
     Ok(Learnt { workload: work, storages: crate::fit::storages(rows), measured })
 }
 
@@ -146,41 +159,6 @@ fn name(rows: &Rows) -> String {
     let words = rows.header.command.iter().map(|word| String::from_utf8_lossy(word));
     let line = words.collect::<Vec<_>>().join(" ");
     if line.is_empty() { "run".to_owned() } else { line.chars().take(CHARACTERS_MAX).collect() }
-}
-
-/// Kinds by name.
-#[derive(Debug, Default)]
-struct Kinds(BTreeMap<String, TaskKindId>);
-
-impl Kinds {
-    fn of(
-        &mut self,
-        kinds: &mut Vec<TaskKind>,
-        name: &str,
-        cores: u32,
-        memory: Option<forebay_model::ByteCount>,
-    ) -> TaskKindId {
-        let id = *self.0.entry(name.to_owned()).or_insert_with(|| {
-            kinds.push(TaskKind { name: name.to_owned(), cores, memory: None });
-            TaskKindId(kinds.len() as u32 - 1)
-        });
-        let kind = &mut kinds[id.index()];
-        kind.memory = kind.memory.max(memory);
-        id
-    }
-
-    /// A task of the engine itself, alone between others.
-    fn join(
-        &mut self,
-        kinds: &mut Vec<TaskKind>,
-        engine: &Engine,
-        key: &str,
-        after: Vec<TaskId>,
-        step: &Option<Step>,
-    ) -> Task {
-        let kind = self.of(kinds, &format!("({})", engine.name), 1, None);
-        Task { kind, key: Some(key.to_owned()), after, steps: step.iter().cloned().collect() }
-    }
 }
 
 #[cfg(test)]

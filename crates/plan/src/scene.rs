@@ -11,7 +11,7 @@ mod tiers;
 
 pub(crate) use check::{ClassHome, Homes};
 pub(crate) use lists::Lists;
-pub(crate) use priced::{Cost, Lanes};
+pub(crate) use priced::{Cost, Lanes, remembered};
 pub(crate) use tiers::{LANES, Limit, NAMES, READ, Storage, TierRow, WRITE};
 
 use forebay_model::workload::Until;

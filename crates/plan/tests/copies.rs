@@ -114,6 +114,27 @@ fn memory_keeps_what_was_used_again_and_loses_what_passed_by() {
 }
 
 #[test]
+fn a_task_finds_in_memory_what_it_read_or_wrote_itself() {
+    // One reads its file three times; one writes one and reads that twice; one adds 100 of 400 MiB
+    // to a file and reads it all.
+    let mut work = readers(&[500, 400, 400], &[0, 1, 2]);
+    let mib = |mib: u64| forebay_model::ByteCount(mib * MIB);
+    for (task, read, written) in [(0, 1500, 0), (1, 800, 400), (2, 400, 100)] {
+        let access = &mut work.tasks[task].steps[0].accesses[0];
+        (access.read, access.written) = (mib(read), mib(written));
+    }
+    let waited = |nodes: &str| waits(&two_tiers(nodes, FAST, SLOW), &work, &["home = \"here\""]).0;
+    assert_eq!(waited("cores = 1"), [15.0, 8.0, 4.0]);
+    assert_eq!(waited("cores = 1\nmemory = \"8 GiB\""), [5.0, 0.0, 3.0]);
+    // A client that lets go of what it wrote reads it once.
+    let forgets = SLOW.replace("source", "keeps_written = false\nsource");
+    let forgotten = two_tiers("cores = 1\nmemory = \"8 GiB\"", FAST, &forgets);
+    assert_eq!(waits(&forgotten, &work, &["home = \"here\""]).0, [5.0, 4.0, 4.0]);
+    // The beginning of what is larger than memory is gone when it is read again.
+    assert_eq!(waited("cores = 1\nmemory = \"100 MiB\""), [15.0, 8.0, 4.0]);
+}
+
+#[test]
 fn tasks_take_memory_from_copies() {
     let site = two_tiers("cores = 2\nmemory = \"1 GiB\"", FAST, SLOW);
     let mut work = readers(&[500], &[0, 0, 0]);

@@ -144,6 +144,8 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         space: &space,
         bounds: &bounds,
         wanted,
+        scatter: ground.scatter,
+        waits_known: ground.waits_known,
         found: &found,
         chosen: (&outcome, cost.as_ref()),
         as_it_is: start.as_ref().map(|(outcome, cost)| (outcome, cost.as_ref())),

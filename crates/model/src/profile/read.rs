@@ -4,7 +4,7 @@ use super::{Contention, Lane, Profile, Stripes};
 use crate::event::{Op, OpGroup, OpKey, Pattern};
 use crate::toml::{Entry, Flaw, Table};
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "source",
     "latency",
     "read",
@@ -15,6 +15,7 @@ const KEYS: [&str; 10] = [
     "stripe_count",
     "stripe_size",
     "contention",
+    "keeps_written",
 ];
 /// What `latency` says of all operations that it does not name: `names` of those on names and
 /// attributes, `data` of reads and writes.
@@ -34,6 +35,9 @@ impl Profile {
         profile.stripes = stripes(table)?;
         profile.contention =
             table.get("contention").map(contention).transpose()?.unwrap_or_default();
+        if let Some(entry) = table.get("keeps_written") {
+            profile.keeps_written = entry.truth()?;
+        }
         Ok(profile)
     }
 }

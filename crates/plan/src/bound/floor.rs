@@ -1,6 +1,6 @@
 //! The least time of one access in the simulator: with nobody else there.
 
-use crate::scene::{ClassHome, Cost, LANES, Lanes, Scene};
+use crate::scene::{ClassHome, Cost, LANES, Lanes, Scene, remembered};
 use forebay_model::workload::Access;
 use forebay_model::{Drain, Fsync, Home, Placement, Reach, TierId};
 
@@ -44,12 +44,17 @@ impl<'s> Floor<'s> {
         Self { scene, lanes: Lanes::of(scene), project: scene.tier(project), accesses, alone }
     }
 
-    /// Whether memory may answer: somebody may have read or written it there before.
-    fn in_memory(&self, access: &Access) -> bool {
+    /// Which part of its reads memory may answer: all if somebody may have read or written it there
+    /// before.
+    fn remembered(&self, access: &Access) -> f64 {
         let set = access.files.index();
+        if self.scene.nodes.memory.is_none() || access.read.get() == 0 {
+            return 0.0;
+        }
         let first = self.alone && !self.scene.made[set] && self.accesses[set] == 1;
-        let only_reads = access.written.get() == 0 && access.read.get() > 0;
-        self.scene.nodes.memory.is_some() && only_reads && !first
+        let bytes = self.scene.workload.files[set].bytes.get();
+        let (read, written) = (access.read.get(), access.written.get());
+        if first { remembered(read, written, bytes) } else { 1.0 }
     }
 
     /// This access, with its files placed so.
@@ -86,8 +91,8 @@ impl<'s> Floor<'s> {
         };
         let mut cost = Cost::new(self.scene);
         cost.start(0.0);
-        let in_memory = self.in_memory(access);
-        cost.add((self.scene, &self.lanes), &home, storage, access, 1.0, in_memory);
+        let remembered = self.remembered(access);
+        cost.add((self.scene, &self.lanes), &home, storage, access, 1.0, remembered);
         let mut uses = Vec::new();
         let behind = &self.scene.storages[storage];
         for (lane, limit) in behind.limits().into_iter().enumerate() {

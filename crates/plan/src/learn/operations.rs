@@ -38,6 +38,12 @@ impl Operations {
         all
     }
 
+    /// How many one of them asked for.
+    pub(super) fn count(&self, who: Who) -> f64 {
+        let classes = self.by.get(&who).into_iter().flat_map(BTreeMap::values);
+        classes.flat_map(BTreeMap::values).sum()
+    }
+
     /// What one of them did, set by set, with each count multiplied by `factor`: of operations that
     /// run beside each other a task waits for a part.
     pub(super) fn accesses(

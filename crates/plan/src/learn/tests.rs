@@ -247,6 +247,12 @@ fn waits_for_storage_are_not_computing() {
     assert!((work.tasks[0].steps[0].compute.get() - 5.0).abs() < 1e-6);
     let (_, count) = work.tasks[0].steps[0].accesses[0].ops[0];
     assert!((count - 500.0).abs() < 1e-6, "half of them were waited for: {count}");
+    // Such quick ones are computing, and would be waits elsewhere.
+    story.ops(1, "a.bam", open, 99_000, 0.0);
+    let work = story.learnt();
+    assert!((work.tasks[0].steps[0].compute.get() - 5.0).abs() < 1e-6);
+    let (_, count) = work.tasks[0].steps[0].accesses[0].ops[0];
+    assert!((count - 100_000.0).abs() < 1e-6, "{count}");
 }
 
 #[test]

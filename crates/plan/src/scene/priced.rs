@@ -84,6 +84,13 @@ fn named(op: Op, packed: bool) -> Named {
     }
 }
 
+/// Which part of so many bytes read of files of so many bytes the memory of a node answers to an
+/// access that finds nothing there: what it read before, and what it wrote itself.
+pub(crate) fn remembered(read: u64, written: u64, bytes: u64) -> f64 {
+    let fetched = bytes.saturating_sub(written).min(read);
+    if read == 0 { 0.0 } else { 1.0 - fetched as f64 / read as f64 }
+}
+
 impl Cost {
     pub(crate) fn new(scene: &Scene<'_>) -> Self {
         Self { alone: 0.0, compute: 0.0, asks: vec![0.0; scene.storages.len() * LANES] }
@@ -97,7 +104,8 @@ impl Cost {
     }
 
     /// Adds a part of an access, `share` of its reads and operations and of its writes, to files
-    /// on this storage. Of what is in memory, only names are asked for there.
+    /// on this storage. Of its reads this storage is spared those that memory answers: `remembered`,
+    /// 0 to 1.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn add(
         &mut self,
@@ -106,12 +114,13 @@ impl Cost {
         storage: usize,
         access: &Access,
         share: f64,
-        in_memory: bool,
+        remembered: f64,
     ) {
         let first = storage * LANES;
-        for (lane, bytes) in [(READ, access.read), (WRITE, access.written)] {
-            if bytes.get() > 0 && !(in_memory && lane == READ) {
-                let bytes = bytes.get() as f64 * share;
+        let reads = share * (1.0 - remembered);
+        for (lane, bytes, share) in [(READ, access.read, reads), (WRITE, access.written, share)] {
+            let bytes = bytes.get() as f64 * share;
+            if bytes > 0.0 {
                 self.alone += bytes * lanes.byte[first + lane];
                 self.asks[first + lane] += bytes;
             }
@@ -119,9 +128,8 @@ impl Cost {
         let names = home.names.filter(|place| *place != storage);
         for (key, count) in &access.ops {
             let group = key.op().group();
-            let free = (in_memory && group == OpGroup::Data)
-                || (!home.durable && matches!(key.op(), Op::Fsync | Op::Fsyncdir));
-            if free {
+            let share = if key.op() == Op::Read { reads } else { share };
+            if share <= 0.0 || (!home.durable && matches!(key.op(), Op::Fsync | Op::Fsyncdir)) {
                 continue;
             }
             let count = count * share;

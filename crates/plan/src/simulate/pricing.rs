@@ -6,7 +6,7 @@ use super::{Held, Running, Sim, StepWork, Watch};
 use crate::scene::NotPossible;
 use crate::share::Flows;
 use forebay_model::workload::Access;
-use forebay_model::{ByteCount, OpGroup};
+use forebay_model::{ByteCount, Op};
 
 impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     /// Prices every step as if nothing spilled: most never find it otherwise.
@@ -26,7 +26,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
                         if self.scene.made[set as usize] { home.row } else { self.homes.project };
                     varies |= home.cache.is_some();
                     let storage = self.scene.tiers[row].storage;
-                    self.cost.add((self.scene, &self.lanes), home, storage, access, 1.0, false);
+                    self.cost.add((self.scene, &self.lanes), home, storage, access, 1.0, 0.0);
                 }
                 self.works.push(StepWork {
                     shape: self.shapes.of(self.cost.alone, &self.cost.asks, &self.lanes.limited),
@@ -64,8 +64,11 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         }
         for (offset, access) in accesses.iter().enumerate() {
             let row = scene.accesses[first + offset];
-            let near =
-                if work.varies { self.near(flow, running, row.set, access) } else { Near::Home };
+            let near = if work.varies {
+                self.near(flow, running, row.set, access)
+            } else {
+                Near::default()
+            };
             self.touch((pipeline, row.set), access, row.operations, varies, near);
         }
         if varies {
@@ -89,27 +92,28 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         let home = self.homes.of_class[class];
         let made = scene.made[set as usize];
         let held = if made { self.held[self.held(pipeline, set)] } else { Held::default() };
-        let row = match near {
-            Near::Copy(row) => row,
-            Near::Home | Near::Memory if made => home.row,
-            Near::Home | Near::Memory => self.homes.project,
+        let row = match near.copy {
+            Some(row) => row,
+            None if made => home.row,
+            None => self.homes.project,
         };
         let away = (held.in_place > 0).then(|| {
             let share = held.in_place as f64 / (held.home + held.in_place) as f64;
             (self.homes.project, share)
         });
         let share = away.map_or(0.0, |(_, share)| share);
-        let in_memory = near == Near::Memory;
+        let remembered = near.remembered;
         let (mut part, mut operations) = ((access.read, access.written), operations);
-        if in_memory {
-            // Only names are asked for there. Without memory a copy would answer, where there is one.
-            let data = access.ops.iter().filter(|(key, _)| key.op().group() == OpGroup::Data);
-            let data: f64 = data.map(|(_, count)| count).sum();
+        if remembered > 0.0 {
+            let reads = access.ops.iter().filter(|(key, _)| key.op() == Op::Read);
+            let reads: f64 = reads.map(|(_, count)| count * remembered).sum();
+            let bytes = ByteCount((access.read.get() as f64 * remembered) as u64);
+            // Without memory a copy would answer, where there is one.
             let tier = &mut self.tiers[home.cache.map_or(row, |(row, _)| row)];
-            tier.memory_bytes += access.read;
-            tier.memory_operations += data;
-            part.0 = ByteCount::ZERO;
-            operations -= data;
+            tier.memory_bytes += bytes;
+            tier.memory_operations += reads;
+            part.0 = part.0 - bytes;
+            operations -= reads;
         }
         if let Some((row, share)) = away {
             let of = |bytes: ByteCount| ByteCount((bytes.get() as f64 * share) as u64);
@@ -121,7 +125,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             tier.operations += operations * share;
             if price {
                 let storage = scene.tiers[row].storage;
-                self.cost.add((scene, &self.lanes), &home, storage, access, share, in_memory);
+                self.cost.add((scene, &self.lanes), &home, storage, access, share, remembered);
             }
         }
         let tier = &mut self.tiers[row];
@@ -130,7 +134,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         tier.operations += operations * (1.0 - share);
         if price {
             let storage = scene.tiers[row].storage;
-            self.cost.add((scene, &self.lanes), &home, storage, access, 1.0 - share, in_memory);
+            self.cost.add((scene, &self.lanes), &home, storage, access, 1.0 - share, remembered);
         }
     }
 }

@@ -12,6 +12,9 @@ pub struct Figures {
     pub makespan_s: Seconds,
     /// Of that, how long after the last task results come home.
     pub homecoming_s: Seconds,
+    /// By which share the makespan may be wrong either way.
+    #[serde(default)]
+    pub error: f64,
     /// Samples in an hour, one wave after the other.
     pub samples_per_hour: f64,
     /// Dollars for one sample; `None`: nobody knows prices.

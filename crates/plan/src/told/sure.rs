@@ -23,7 +23,8 @@ pub(super) fn proof(plan: &Plan) -> String {
 }
 
 pub(super) fn sureness(plan: &Plan) -> String {
-    let mut words = format!("The model may be wrong by {:.0} % either way", plan.error * 100.0);
+    let error = plan.chosen.error.max(plan.error);
+    let mut words = format!("The model may be wrong by {:.0} % either way", error * 100.0);
     if plan.doubts.is_empty() {
         return words + ".";
     }

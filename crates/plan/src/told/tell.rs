@@ -5,6 +5,7 @@ use super::lost::{all_lost, lost};
 use super::{Figures, Moved, Plan, SCHEMA, Setting};
 use crate::advise::{Evidence, advise};
 use crate::bound::Bounds;
+use crate::outcome::TaskOutcome;
 use crate::search::{Found, Goal, Rung, Wanted};
 use crate::space::{Frame, Point, Space, facts};
 use crate::{Choice, Cost, Outcome};
@@ -27,6 +28,10 @@ pub struct Story<'a> {
     pub bounds: &'a Bounds,
     /// What was wanted.
     pub wanted: Wanted,
+    /// By which share one more run of the same may differ.
+    pub scatter: f64,
+    /// Of the tasks' time in the runs, the part that was seen to be waits for storage, 0 to 1.
+    pub waits_known: f64,
     /// What was found.
     pub found: &'a Found,
     /// What comes of the proposal, with its cost.
@@ -58,9 +63,9 @@ pub fn tell(story: &Story<'_>) -> Plan {
         seed: story.wanted.seed,
         error: story.wanted.error,
         doubts: story.workload.doubts.iter().map(|doubt| doubt.what.clone()).collect(),
-        as_it_is: story.as_it_is.map(|(outcome, cost)| figures(first, outcome, cost)),
+        as_it_is: story.as_it_is.map(|(outcome, cost)| figures(story, first, outcome, cost)),
         as_it_is_why: found.as_it_is.as_ref().err().cloned(),
-        chosen: figures(frame, story.chosen.0, story.chosen.1),
+        chosen: figures(story, frame, story.chosen.0, story.chosen.1),
         setting: setting(&choice, story.workload),
         moved: classes(story, &found.chosen, false),
         stay: classes(story, &found.chosen, true),
@@ -102,12 +107,29 @@ fn unit(goal: Goal) -> &'static str {
     }
 }
 
-fn figures(frame: &Frame, outcome: &Outcome, cost: Option<&Cost>) -> Figures {
+/// Storage that nobody ran on takes what is said of it give or take this share: with the waits seen
+/// on one storage and none other tried, a workload's waits on emulated ones were predicted so well.
+const UNTRIED: f64 = 0.25;
+
+/// By which share this may be wrong: by as much as any prediction, by as much as runs differ, and by
+/// a part of all waits that no run has shown.
+fn error(story: &Story<'_>, outcome: &Outcome) -> f64 {
+    let sum = |time: fn(&TaskOutcome) -> f64| outcome.tasks.iter().map(time).sum::<f64>();
+    let busy = sum(|task| task.ended.get() - task.started.get());
+    let waits = if busy > 0.0 { sum(|task| task.waited.get()) / busy } else { 0.0 };
+    let whole = outcome.makespan.get();
+    let home = if whole > 0.0 { outcome.homecoming.get() / whole } else { 0.0 };
+    let unseen = (waits * (1.0 - home) + home - story.waits_known).max(0.0);
+    story.wanted.error.hypot(story.scatter).hypot(UNTRIED * unseen)
+}
+
+fn figures(story: &Story<'_>, frame: &Frame, outcome: &Outcome, cost: Option<&Cost>) -> Figures {
     let hours = outcome.makespan.get() / 3600.0;
     let peaks = outcome.tiers.iter().map(|(id, tier)| (id.0.clone(), tier.peak_bytes));
     Figures {
         makespan_s: outcome.makespan,
         homecoming_s: outcome.homecoming,
+        error: error(story, outcome),
         samples_per_hour: if hours > 0.0 { f64::from(frame.pipelines) / hours } else { 0.0 },
         per_sample_usd: cost.map(|cost| cost.per_sample),
         utilisation: outcome.utilisation,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 fn figures(seconds: f64, usd: f64) -> Figures {
     Figures {
+        error: 0.1,
         makespan_s: Seconds(seconds),
         homecoming_s: Seconds(0.5),
         samples_per_hour: 3600.0 / seconds,

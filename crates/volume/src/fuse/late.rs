@@ -86,6 +86,9 @@ impl Late {
             op::READ => Due::AfterItsBytes,
             op::WRITE => Due::At(self.turn(now, bytes)),
             op::RELEASE | op::RELEASEDIR | op::FLUSH | op::STATFS => Due::AtOnce,
+            // Whether a file is a terminal, which Python asks of each that it opens, no client asks
+            // a server.
+            op::IOCTL => Due::AtOnce,
             _ => Due::At(now + self.slowness.latency.as_nanos() as u64),
         });
     }
@@ -190,8 +193,10 @@ mod tests {
             late.begin(opcode, bytes);
             assert!(late.keep(&file, &[std::io::IoSlice::new(text.as_bytes())]));
         }
-        late.begin(op::RELEASE, 0);
-        assert!(!late.keep(&file, &[]), "nobody waits for it");
+        for opcode in [op::RELEASE, op::IOCTL] {
+            late.begin(opcode, 0);
+            assert!(!late.keep(&file, &[]), "nobody waits for it");
+        }
         assert!(!late.keep(&file, &[]), "a notification");
         drop(file);
         let (queue, clock) = (Arc::clone(&late.queue), ManualClock::default());

@@ -10,8 +10,16 @@ use super::{Args, NO_PLAN};
 use crate::exit::Stop;
 use crate::storages::{Filled, fill, learnt, measured, own_prices};
 
-/// The error of a model about which nobody has a doubt: real runs scatter by as much.
+/// The error of a model about which nobody has a doubt.
 const ERROR_MIN: f64 = 0.05;
+/// By which share one more run differs at least, on machines that others use, too: runs in a row
+/// may agree better, those of another hour did not (rnaSPAdes, 8.4 to 11.5 s).
+const SCATTER_MIN: f64 = 0.1;
+/// Standard deviation over range for 2 to 6 values of a normal distribution (1 over the d2 of
+/// control charts; W. A. Shewhart).
+const OF_RANGE: [f64; 5] = [0.886, 0.591, 0.486, 0.430, 0.395];
+/// Nine of ten values are within so many standard deviations.
+const NINE_OF_TEN: f64 = 1.645;
 /// On Fugaku a second pipeline of Genomon made each take 17 % more of the slots' time than alone:
 /// what is not known of a storage under load is of that size.
 const UNSEEN_LOAD: f64 = 0.17;
@@ -21,15 +29,19 @@ pub(super) struct Ground {
     pub(super) site: Site,
     pub(super) project: TierId,
     pub(super) prices: Prices,
-    /// By which share predictions may be wrong.
+    /// By which share predictions may be wrong, compared with each other.
     pub(super) error: f64,
+    /// By which share one more run may differ from those that there are.
+    pub(super) scatter: f64,
+    /// Of the tasks' time in the run, the part that was seen to be waits for storage, 0 to 1.
+    pub(super) waits_known: f64,
     /// Doubts beside the workload's.
     pub(super) notes: Vec<String>,
 }
 
 impl Ground {
     pub(super) fn read(args: &Args) -> Result<Self, Stop> {
-        let (learnt, fs_types, spread) = workload(args)?;
+        let (learnt, fs_types, scatter) = workload(args)?;
         let named = args.project.as_ref().map(|name| TierId(name.clone()));
         let filled = fill(site(&args.site)?, &learnt, &fs_types, named);
         let Filled { site, project, mut notes } = filled;
@@ -55,11 +67,18 @@ impl Ground {
             );
         }
         let squares: f64 = learnt.workload.doubts.iter().map(|doubt| doubt.share.powi(2)).sum();
-        if spread > 0.0 {
-            notes.push(format!("the runs differ by {:.0} %", spread * 100.0));
-        }
+        notes.push(match scatter {
+            None => {
+                "one run does not show by how much runs differ: several can be given".to_owned()
+            }
+            Some(share) => {
+                format!("as the runs differ, one more may be {:.0} % off", share * 100.0)
+            }
+        });
         Ok(Self {
-            error: (squares + spread.powi(2) + f64::powi(load, 2)).sqrt().max(ERROR_MIN),
+            error: (squares + f64::powi(load, 2)).sqrt().max(ERROR_MIN),
+            scatter: scatter.unwrap_or(0.0).max(SCATTER_MIN),
+            waits_known: learnt.measured.waited_share,
             workload: learnt.workload,
             site,
             project,
@@ -69,8 +88,9 @@ impl Ground {
     }
 }
 
-/// Learns all runs; the middle one, its file systems, and by how much the times of all differ.
-fn workload(args: &Args) -> Result<(Learnt, Vec<String>, f64), Stop> {
+/// Learns all runs; the middle one, its file systems, and by which share one more may differ from
+/// it, which a single run does not show.
+fn workload(args: &Args) -> Result<(Learnt, Vec<String>, Option<f64>), Stop> {
     let mut all = Vec::new();
     for path in &args.runs {
         let hint = "`forebay run -o FILE -- COMMAND` makes a run file";
@@ -80,10 +100,14 @@ fn workload(args: &Args) -> Result<(Learnt, Vec<String>, f64), Stop> {
     let time = |one: &(Learnt, Vec<String>)| one.0.measured.makespan.get();
     all.sort_by(|a, b| time(a).total_cmp(&time(b)));
     let (first, last) = (all.first().map_or(0.0, time), all.last().map_or(0.0, time));
-    let (learnt, types) = all.swap_remove(all.len() / 2);
+    let count = all.len();
+    let (learnt, types) = all.swap_remove(count / 2);
     let middle = learnt.measured.makespan.get();
-    let spread = if middle > 0.0 { (last - first) / 2.0 / middle } else { 0.0 };
-    Ok((learnt, types, spread))
+    let scatter = (count > 1 && middle > 0.0).then(|| {
+        let deviation = OF_RANGE[(count - 2).min(OF_RANGE.len() - 1)] * (last - first);
+        NINE_OF_TEN * deviation * (1.0 + 1.0 / count as f64).sqrt() / middle
+    });
+    Ok((learnt, types, scatter))
 }
 
 fn site(path: &Path) -> Result<Site, Stop> {

@@ -69,7 +69,7 @@ fn header(path: &Path, ground: &Ground, choice: &Choice, plan: &Plan) -> Vec<Str
         "Predicted: {} for {} at a time{usd}; the model may be wrong by {:.0} %.",
         figures.makespan_s,
         plan.setting.pipelines,
-        plan.error * 100.0
+        figures.error.max(plan.error) * 100.0
     ));
     for (pool, bytes) in &plan.setting.pools {
         header.push(format!("The site file must give {} bytes to pool {pool}.", bytes.get()));

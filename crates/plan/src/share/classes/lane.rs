@@ -84,26 +84,32 @@ impl Lane {
             for (shape, amount) in &self.members {
                 let class = &classes[*shape as usize];
                 let stretch = (class.stretch + amount * (extra - self.extra)).max(1.0);
-                let each = class.queue.len() as f64 * amount / stretch;
+                let pace = amount / stretch;
+                let each = class.queue.len() as f64 * pace;
                 sum += each;
-                slope += each * amount / stretch;
+                slope += each * pace;
             }
             (sum, slope)
         };
-        // What goes through falls ever more slowly as more is added, so Newton's steps from the
-        // left never go too far, and one from the right lands on the left.
+        // What goes through is a sum of hyperbolas, so one over it is nearly straight, and concave:
+        // Newton's steps on that from the left never go too far, and one from the right lands on
+        // the left.
         let mut extra = self.extra;
         for _ in 0..60 {
             let (sum, slope) = through(extra);
-            let off = sum - has;
-            if off.abs() <= 1e-7 * has || slope == 0.0 {
+            let off = sum / has - 1.0;
+            if off.abs() <= 1e-7 || slope == 0.0 {
                 break;
             }
-            let better = (extra + off / slope).max(0.0);
+            let better = (extra + off * sum / slope).max(0.0);
             if better == extra {
                 break;
             }
             extra = better;
+            // The error of such a step is below the square of what it mends.
+            if off.abs() <= 1e-4 {
+                break;
+            }
         }
         (extra != self.extra).then_some(extra)
     }

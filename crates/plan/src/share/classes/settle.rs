@@ -1,7 +1,6 @@
 //! What each lane adds to a byte or an operation, so that none is asked for more than it has.
 
 use super::Classes;
-use super::lane::Lane;
 
 impl Classes {
     /// Works out what each lane adds, until no lane is asked for more than it has.
@@ -12,7 +11,8 @@ impl Classes {
             let others = f64::from(self.streams[self.storage[number]].saturating_sub(1));
             lane.left = 1.0 / (1.0 + fill + streams * others);
         }
-        if self.lanes.iter().all(Lane::is_idle) {
+        let busy = self.lanes.iter().filter(|lane| !lane.is_idle()).count();
+        if busy == 0 {
             return;
         }
         // One lane after the other, each with what the others add: what they add together has one
@@ -31,7 +31,8 @@ impl Classes {
                     class.stretch = (class.stretch + amount * step).max(1.0);
                 }
             }
-            if !moved {
+            // Where one lane alone is short, nothing answers it.
+            if !moved || busy == 1 {
                 break;
             }
         }

@@ -1,19 +1,19 @@
 //! Where steps find their files, and what they leave for those who come.
 
 use super::kept::{Key, MEMORY};
+use crate::scene::remembered;
 use crate::share::Flows;
 use crate::simulate::{Running, Sim, Watch};
 use forebay_model::Reach;
 use forebay_model::workload::Access;
 
 /// Where an access finds its files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Near {
-    Home,
-    /// A copy on this tier.
-    Copy(usize),
-    /// The memory of the node.
-    Memory,
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Near {
+    /// The tier of a copy; `None`: they are at home.
+    pub(crate) copy: Option<usize>,
+    /// The part of its reads that the memory of the node answers, 0 to 1.
+    pub(crate) remembered: f64,
 }
 
 impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
@@ -23,22 +23,53 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         let held = self.held_of(pipeline, set);
         let home = self.homes.of_class[self.scene.workload.files[set as usize].class.index()];
         let only_reads = access.written.get() == 0 && access.read.get() > 0;
+        let mut near = Near::default();
         if self.scene.nodes.memory.is_some() {
-            // Tasks that came since may have taken memory from copies.
-            self.make_way((MEMORY, running.node), running.node, 0, true);
-            let key = Key { held, row: MEMORY, place: running.node };
-            if only_reads && self.copies.open(flow, key) {
-                return Near::Memory;
+            near.remembered = self.remembered(flow, (held, running.node), set, access);
+            if near.remembered >= 1.0 && only_reads {
+                return near;
             }
-            self.copies.coming.entry(flow).or_default().push((MEMORY, set));
         }
-        let Some((row, _)) = home.cache.filter(|_| only_reads) else { return Near::Home };
+        let Some((row, _)) = home.cache.filter(|_| only_reads) else { return near };
         let key = Key { held, row, place: self.place(row, running.node) };
         if self.copies.open(flow, key) {
-            return Near::Copy(row);
+            near.copy = Some(row);
+        } else {
+            self.copies.coming.entry(flow).or_default().push((row, set));
         }
-        self.copies.coming.entry(flow).or_default().push((row, set));
-        Near::Home
+        near
+    }
+
+    /// Which part of its reads the memory of the node answers; what it has not seen comes there.
+    fn remembered(
+        &mut self,
+        flow: u32,
+        (held, node): (u32, u32),
+        set: u32,
+        access: &Access,
+    ) -> f64 {
+        // Tasks that came since may have taken memory from copies.
+        self.make_way((MEMORY, node), node, 0, true);
+        if access.read.get() > 0 && self.copies.open(flow, Key { held, row: MEMORY, place: node }) {
+            return 1.0;
+        }
+        let kept = self.keeps_written(set);
+        if kept || access.read.get() > 0 {
+            self.copies.coming.entry(flow).or_default().push((MEMORY, set));
+        }
+        let bytes = self.scene.workload.files[set as usize].bytes.get();
+        // Of what is larger than memory, the beginning is gone when it is read again.
+        let written = if kept { access.written.get() } else { 0 };
+        let fits = bytes <= self.room.memory(node);
+        if fits { remembered(access.read.get(), written, bytes) } else { 0.0 }
+    }
+
+    /// Whether what is written where these files are stays in the memory of the node.
+    fn keeps_written(&self, set: u32) -> bool {
+        let home = self.homes.of_class[self.scene.workload.files[set as usize].class.index()];
+        let row = if self.scene.made[set as usize] { home.row } else { self.homes.project };
+        let profile = self.scene.storages[self.scene.tiers[row].storage].profile;
+        profile.is_none_or(|profile| profile.keeps_written)
     }
 
     /// The step of a flow is done: what it read is there for those who come.
