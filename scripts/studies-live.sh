@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The closed loop for real: workflows are recorded once each, their wall time on other storage and
-# with other numbers of slots is predicted from that one run, then they are run there, and both are
-# printed side by side, whatever comes out (studies/closed-loop/measure.py says more).
+# The closed loop for real: workflows are recorded three times each, their wall time on other
+# storage and with other numbers of slots is predicted from these runs, then they are run there, and
+# both are printed side by side, whatever comes out (studies/closed-loop/measure.py says more).
 #
 #   scripts/studies-live.sh [--only wgs|rnaseq|assembly] [--most N]    30 to 50 minutes
 #   FOREBAY=path             the binary (default target/release/forebay)

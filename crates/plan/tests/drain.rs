@@ -151,12 +151,7 @@ fn what_is_written_on_a_tier_comes_home_once() {
     for seed in 0..200 {
         let work = layered(seed);
         let scene = Scene::new(&site, &work).expect("a scene");
-        let mut dice = Dice(seed);
-        let mut choice = choice(&site, &work, "slow");
-        for placement in &mut choice.placements {
-            *placement = placed(&site, rules[dice.below(3) as usize]);
-        }
-        choice.pipelines = 1 + dice.below(3) as u32;
+        let choice = strewn(&site, &work, &mut Dice(seed), &rules);
         let Ok(outcome) = simulate(&scene, &choice, 0) else { continue };
         let (mut least, mut most) = (0, 0);
         for (number, set) in work.files.iter().enumerate().skip(1) {

@@ -68,11 +68,7 @@ fn odd(site: &Site, work: &Workload, seed: u64) -> Choice {
         "home = \"here\"\ncache = \"fast\"",
     ];
     let mut dice = Dice(seed);
-    let mut choice = choice(site, work, "slow");
-    for placement in &mut choice.placements {
-        *placement = placed(site, rules[dice.below(4) as usize]);
-    }
-    choice.pipelines = 1 + dice.below(3) as u32;
+    let mut choice = strewn(site, work, &mut dice, &rules);
     choice.policy = POLICIES[dice.below(POLICIES.len() as u64) as usize].id();
     choice
 }

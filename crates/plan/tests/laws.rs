@@ -31,11 +31,7 @@ fn all(each: impl Fn(&Site, &Workload, &Choice, Result<Outcome, NotPossible>)) {
         let work = layered(seed);
         let scene = Scene::new(&site, &work).expect("a scene");
         let mut dice = Dice(seed);
-        let mut choice = choice(&site, &work, "slow");
-        for placement in &mut choice.placements {
-            *placement = placed(&site, homes[dice.below(homes.len() as u64) as usize]);
-        }
-        choice.pipelines = 1 + dice.below(3) as u32;
+        let mut choice = strewn(&site, &work, &mut dice, &homes);
         choice.policy = POLICIES[dice.below(POLICIES.len() as u64) as usize].id();
         choice.low = vec![forebay_model::workload::TaskKindId(0)];
         each(&site, &work, &choice, simulate(&scene, &choice, seed));

@@ -162,6 +162,13 @@ fn what_is_emitted_is_read_back_as_the_same_placements() {
 }
 
 /// A rule is for the class, not for one of its files.
+/// The rules of a choice.
+fn ruled(site: &Site, workload: &Workload, choice: &Choice) -> String {
+    let emission =
+        Emission { site, workload, choice, outcome: &outcome(), samples: 1, header: &[] };
+    rules(&emission).expect("rules")
+}
+
 #[test]
 fn a_rule_matches_the_other_files_of_its_class_too_and_no_namesake_elsewhere() {
     let site = site();
@@ -169,16 +176,7 @@ fn a_rule_matches_the_other_files_of_its_class_too_and_no_namesake_elsewhere() {
     let workload = workload(&paths);
     let space = space(&site, &workload);
     let point = crate::space::Point { frame: 0, picks: vec![1, 1, 1] };
-    let (choice, outcome) = (space.choice(&point), outcome());
-    let emission = Emission {
-        site: &site,
-        workload: &workload,
-        choice: &choice,
-        outcome: &outcome,
-        samples: 1,
-        header: &[],
-    };
-    let text = rules(&emission).expect("rules");
+    let text = ruled(&site, &workload, &space.choice(&point));
     let read = Rules::parse(&text, "rules.toml", &site).expect("rules");
     let moved = |path: &str| read.place(path.as_bytes(), None).rule.is_some();
     assert!(moved("map/12.bwa.sam") && moved("all.bam"), "{text}");
@@ -197,16 +195,7 @@ fn a_rule_says_that_files_go_home_when_they_are_closed() {
     let closed = |p: &forebay_model::Placement| p.drain == forebay_model::Drain::Closed;
     let mut point = space.as_it_is();
     point.picks[1] = space.options[1].iter().position(closed).expect("it is offered") as u8;
-    let (choice, outcome) = (space.choice(&point), outcome());
-    let emission = Emission {
-        site: &site,
-        workload: &workload,
-        choice: &choice,
-        outcome: &outcome,
-        samples: 1,
-        header: &[],
-    };
-    let text = rules(&emission).expect("rules");
+    let text = ruled(&site, &workload, &space.choice(&point));
     assert!(text.contains("drain = \"closed\"\n"), "{text}");
     let read = Rules::parse(&text, "rules.toml", &site).expect("rules");
     assert!(closed(read.place(b"out/7.bam", None)) && !closed(read.place(b"all.bam", None)));

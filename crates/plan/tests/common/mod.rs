@@ -23,6 +23,16 @@ impl Dice {
     }
 }
 
+/// A choice for files of "slow", each class with one of these placements, and one to three pipelines.
+pub(crate) fn strewn(site: &Site, work: &Workload, dice: &mut Dice, rules: &[&str]) -> Choice {
+    let mut choice = choice(site, work, "slow");
+    for placement in &mut choice.placements {
+        *placement = placed(site, rules[dice.below(rules.len() as u64) as usize]);
+    }
+    choice.pipelines = 1 + dice.below(3) as u32;
+    choice
+}
+
 /// Two tiers, and nodes.
 pub(crate) fn two_tiers(nodes: &str, fast: &str, slow: &str) -> Site {
     site(&format!(
