@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The closed loop for real: each workflow is recorded three times where it is, its wall time on
 other storage and with other numbers of slots is predicted from these runs, then it is run there;
-both are printed side by side, whatever comes out. Then a plan is made for slow storage with a fast tier beside it, and
-obeyed: is what it chose the best of what can be measured?
+both are printed side by side, whatever comes out. Then a plan is made for slow storage with a fast
+tier beside it, and obeyed: is what it chose the best of what can be measured?
 
     studies/closed-loop/measure.py [--only wgs] [--most 30] [--forebay PATH]
 

@@ -120,7 +120,9 @@ fn error(story: &Story<'_>, outcome: &Outcome) -> f64 {
     let whole = outcome.makespan.get();
     let home = if whole > 0.0 { outcome.homecoming.get() / whole } else { 0.0 };
     let unseen = (waits * (1.0 - home) + home - story.waits_known).max(0.0);
-    story.wanted.error.hypot(story.scatter).hypot(UNTRIED * unseen)
+    let parts = [story.wanted.error, story.scatter, UNTRIED * unseen];
+    // Not `hypot`, whose last bit differs between machines.
+    parts.map(|part| part * part).iter().sum::<f64>().sqrt()
 }
 
 fn figures(story: &Story<'_>, frame: &Frame, outcome: &Outcome, cost: Option<&Cost>) -> Figures {
