@@ -82,7 +82,7 @@ def predict(arguments, learnt, pipelines, low):
     """What the simulator expects, from the run of one workflow."""
     words = [arguments.forebay, "simulate", learnt, "--json", "--pipelines", pipelines]
     if low:
-        words += ["--policy", "low-priority", "--low", "p1_map", "--stagger",
+        words += ["--policy", "low-priority", "--low", "map", "--stagger",
                   f"{arguments.stagger}s"]
     out = subprocess.run([str(word) for word in words], check=True, capture_output=True).stdout
     told = json.loads(out)
@@ -102,14 +102,18 @@ def measure(arguments, pipelines, low, trace=()):
     what = "learnt" if trace else "low" if low else "fifo"
     run = OUT / f"wgs-corun-{pipelines}-{what}.run"
     run.unlink(missing_ok=True)
-    command = [
-        arguments.forebay, "run", "-q", *trace, "-o", run, "--", ROOT / ".venv/bin/snakemake",
-        "--quiet", "rules", "--scheduler", "greedy", "--cores", SLOTS + pipelines,
-        "--default-resources", "slots=1", "--resources", f"slots={SLOTS}",
-        "--snakefile", HERE / "Snakefile", "--config", f"pipelines={pipelines}",
-        f"inputs={ROOT / 'target/demo/inputs/data'}", f"stagger={stagger}",
-        *(["low=map"] if low else []),
-    ]
+    inputs = f"inputs={ROOT / 'target/demo/inputs/data'}"
+    command = [arguments.forebay, "run", "-q", *trace, "-o", run, "--",
+               ROOT / ".venv/bin/snakemake", "--quiet", "rules"]
+    if trace:
+        # The workflow by itself, as its users have run it before they think of two at once.
+        command += ["--cores", SLOTS, "--snakefile", ROOT / "workflows/wgs/Snakefile",
+                    "--config", inputs]
+    else:
+        command += ["--scheduler", "greedy", "--cores", SLOTS + pipelines,
+                    "--default-resources", "slots=1", "--resources", f"slots={SLOTS}",
+                    "--snakefile", HERE / "Snakefile", "--config", f"pipelines={pipelines}",
+                    inputs, f"stagger={stagger}", *(["low=map"] if low else [])]
     path = f"{ROOT / '.venv/bin'}:{os.environ['PATH']}"
     peak = Peak(folder)
     peak.start()
