@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -57,6 +58,14 @@ fn homeward(tiered: &Tiered, status: i32, prepare: impl FnOnce(&mut Command)) ->
     let words = ["run", "-o", &run, "--site", "../site.toml", "--rules", "../rules.toml", "--"];
     let mut command = tiered.place.forebay(&words);
     command.args(["sh", "-c", &script]).stdout(Stdio::null()).stderr(Stdio::piped());
+    // What a shell starts in the background, these tests too, ignores SIGINT; so would the run.
+    let heeds_signals = || {
+        // SAFETY: a plain number and a default action.
+        unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+        Ok(())
+    };
+    // SAFETY: what runs between fork and exec calls `signal` alone, which may be called there.
+    unsafe { command.pre_exec(heeds_signals) };
     prepare(&mut command);
     let child = command.spawn().expect("started");
     tiered.place.wait_for("go");
