@@ -39,23 +39,30 @@ def seconds(text):
 
 
 def probed(forebay, times=300):
-    """What the emulation itself takes, beyond what it is asked for: of an operation on names, and
-    of a read or write, in seconds. A probe of the storage would find the sum."""
-    folder = OUT / "probe"
+    """What the emulation itself takes of each kind of operation, in seconds, beyond what it is asked
+    for: a probe of the storage would find the sum. Kinds differ: the kernel reads ahead."""
+    folder, block, rate = OUT / "probe", 4096, 250 << 20
     folder.mkdir(exist_ok=True)
     subprocess.run([forebay, "mount", "--emulate", "1ms,250MiB/s", folder, folder], check=True,
                    capture_output=True)
-    try:
+
+    def each(operation, expected):
         began = time.monotonic()
         for number in range(times):
-            (folder / f"none-{number}").exists()
-        names = (time.monotonic() - began) / times - 1e-3
+            operation(number)
+        return max((time.monotonic() - began) / times - expected, 0)
+
+    def reads(place):
+        with open(folder / "file", "rb", buffering=0) as file:
+            return each(lambda number: os.pread(file.fileno(), block, place(number)), block / rate)
+
+    try:
+        names = each(lambda number: (folder / f"none-{number}").exists(), 1e-3)
         with open(folder / "file", "wb", buffering=0) as file:
-            began = time.monotonic()
-            for _ in range(times):
-                file.write(bytes(4096))
-            data = (time.monotonic() - began) / times - 4096 / (250 << 20)
-        return max(names, 0), max(data, 0)
+            write = each(lambda _: file.write(bytes(block)), block / rate)
+        # 7 and the number of blocks have no divisor in common: each block once, none beside the last.
+        return {"names": names, "write": write, "read": reads(lambda number: number * block),
+                "read_random": reads(lambda number: number * 7 % times * block)}
     finally:
         subprocess.run([forebay, "unmount", folder], check=True, capture_output=True)
         shutil.rmtree(folder)
@@ -69,10 +76,11 @@ def site(slots, storage, extra, fast=None):
     text += f'[tier.other.profile]\nsource = "{NOTE}"\n'
     if storage != "-":
         latency, rate = storage.split(":")
-        names, data = (f"{time:.6f} s" for time in (seconds(latency) + extra[0], extra[1]))
-        kinds = ", ".join(f'{kind} = "{names}"' for kind in ("names", "fsync", "fsyncdir"))
-        text += f'latency = {{ {kinds}, data = "{data}", flush = "0 s", close = "0 s", '
-        text += 'statfs = "0 s" }\nkeeps_written = false\n'
+        own = {kind: extra[kind] for kind in ("write", "read", "read_random")}
+        own |= {kind: seconds(latency) + extra["names"] for kind in ("names", "fsync", "fsyncdir")}
+        own |= {kind: 0 for kind in ("flush", "close", "statfs")}
+        kinds = ", ".join(f'{kind} = "{time:.6f} s"' for kind, time in own.items())
+        text += f'latency = {{ {kinds} }}\nkeeps_written = false\n'
         text += "".join(f'{way} = {{ total = "{rate} MiB/s" }}\n' for way in ("read", "write"))
     if fast:
         text += f'\n[tier.fast]\npath = "{fast}"\nreach = "node"\n'
@@ -189,7 +197,8 @@ def main():
     loops = [Loop(arguments.forebay.resolve(), name) for name in arguments.only or WORKFLOWS]
     rows, choices = [], []
     extra = probed(arguments.forebay)
-    print(f"the emulation itself: {extra[0] * 1e6:.0f} us for names, {extra[1] * 1e6:.0f} us for data")
+    own = ", ".join(f"{kind} {time * 1e6:.0f} us" for kind, time in extra.items())
+    print(f"the emulation itself: {own}")
     for loop in loops:
         recorded = ", ".join(f"{seconds:.1f}" for seconds in loop.record())
         print(f"\n{loop.name}: {loop.workflow.about}; recorded in {recorded} s\n")

@@ -109,13 +109,12 @@ fn from_rows(rows: &Rows) -> Result<Learnt, String> {
         let cpu = row.cpu_user.unwrap_or_default() + row.cpu_system.unwrap_or_default();
         let (wall, busy) = (ran.end - ran.start, cpu.as_secs() / f64::from(ran.cores));
         let waited = row.waited.map_or(0.0, |waited| waited.as_secs());
-        let most = blocked[at];
-        let blocked = most.min(wall - busy).max(0.0);
-        // Of operations that run beside each other, or beside computing, the task waits for a part.
-        // Quick ones are computing themselves; on a slow storage they are waits like others.
+        // While a task computes it waits for nothing. But a kernel's work is in the price of quick
+        // operations already: they count in full, and what they took is no computing.
         let quick = waited < QUICK_SECS * operations.count(Who::Task(at));
-        let held_up = if quick { most } else { blocked };
-        let factor = if waited > 0.0 { held_up / waited } else { 1.0 };
+        let blocked = blocked[at].min(if quick { wall } else { wall - busy }).max(0.0);
+        // Of operations that run beside each other, or beside computing, the task waits for a part.
+        let factor = if waited > 0.0 { blocked / waited } else { 1.0 };
         idle += (wall - blocked - busy).max(0.0);
         walls += wall;
         waits += blocked;
