@@ -47,6 +47,9 @@ pub struct Workload {
     pub kinds: Vec<TaskKind>,
     /// The tasks; a task comes after all that it waits for.
     pub tasks: Vec<Task>,
+    /// They are in the order in which an engine started them, and of those that wait at once it would
+    /// take the earlier one again. If not, the one that became ready first.
+    pub ordered: bool,
     /// What is not known for sure, and how much that may matter.
     pub doubts: Vec<Doubt>,
 }

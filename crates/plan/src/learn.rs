@@ -96,7 +96,7 @@ fn from_rows(rows: &Rows) -> Result<Learnt, String> {
     }
     let mut sets = Sets::of(rows, &line, &files, &place);
     let engine = Engine::of(rows, &line, &gaps, &operations, &mut sets);
-    let mut work = Workload { name: name(rows), ..Workload::default() };
+    let mut work = Workload { name: name(rows), ordered: true, ..Workload::default() };
     let mut kinds = Kinds::default();
     if base == 1 {
         work.tasks.push(kinds.join(&mut work.kinds, &engine, "start", vec![], &engine.start));

@@ -29,7 +29,7 @@ pub struct Head {
     pub kind: u32,
     /// The pipeline that it belongs to.
     pub pipeline: u32,
-    /// Those that became ready before have smaller numbers.
+    /// Those that became ready before, or that the engine took before, have smaller numbers.
     pub turn: u64,
     /// It is in the queue of low priority.
     pub low: bool,

@@ -20,6 +20,7 @@ fn pair() -> Workload {
         files: vec![set],
         kinds: vec![TaskKind { name: "cat".to_owned(), cores: 1, memory: None }],
         tasks: vec![task, then],
+        ordered: false,
         doubts: vec![],
     }
 }

@@ -37,6 +37,7 @@ fn workload() -> Workload {
         }],
         kinds: vec![TaskKind { name: "split".to_owned(), cores: 1, memory: None }],
         tasks: vec![Task { kind: TaskKindId(0), key: None, after: vec![], steps: vec![step] }],
+        ordered: false,
         doubts: vec![],
     }
 }

@@ -47,6 +47,7 @@ fn bounds(count: u32, chain: bool) -> (Bounds, Space) {
         files: (0..count).map(set).collect(),
         kinds: vec![TaskKind { name: "t".to_owned(), cores: 1, memory: None }],
         tasks: (0..count).map(task).collect(),
+        ordered: false,
         doubts: vec![],
     };
     workload.check().expect("a workload");

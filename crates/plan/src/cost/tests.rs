@@ -71,6 +71,7 @@ fn workload() -> Workload {
         }],
         kinds: vec![TaskKind { name: "x".to_owned(), cores: 1, memory: None }],
         tasks: vec![Task { kind: TaskKindId(0), key: None, after: vec![], steps: vec![step] }],
+        ordered: false,
         doubts: vec![],
     }
 }

@@ -79,7 +79,7 @@ impl<'a, 's, F: Flows, W: Watch> Sim<'a, 's, F, W> {
             works: Vec::new(),
             cost: Cost::new(scene),
             room: Room::new(scene.nodes, choice.nodes, choice.slots),
-            waiting: Waiting::new(low, tasks as u32),
+            waiting: Waiting::new(low, scene.workload),
             used: Used::all(scene, &homes, choice.nodes),
             held: vec![Held::default(); sets * pipelines],
             spilled: false,

@@ -1,6 +1,9 @@
-//! Tasks that are ready and wait for a slot, by kind, each kind in the order of becoming ready.
+//! Tasks that are ready and wait for a slot, by kind, each kind in the order of becoming ready, or in
+//! the order in which an engine took them: few engines take whatever was ready first, and the room
+//! that files take depends on it.
 
 use crate::policies::Head;
+use forebay_model::Workload;
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug)]
@@ -17,24 +20,40 @@ pub(super) struct Waiting {
     low: Vec<bool>,
     /// Tasks in one pipeline.
     tasks: u32,
+    ordered: bool,
     turns: u64,
     /// The heads, as policies see them.
     heads: Vec<Head>,
 }
 
 impl Waiting {
-    pub(super) fn new(low: Vec<bool>, tasks: u32) -> Self {
+    pub(super) fn new(low: Vec<bool>, workload: &Workload) -> Self {
+        let (tasks, ordered) = (workload.tasks.len() as u32, workload.ordered);
         let queues = vec![VecDeque::new(); low.len()];
-        Self { queues, low, tasks, turns: 0, heads: Vec::new() }
+        Self { queues, low, tasks, ordered, turns: 0, heads: Vec::new() }
     }
 
     pub(super) fn add(&mut self, kind: u32, run: u32, ready: f64) {
-        let turn = self.turns;
+        let turn = self.turn(run);
+        let queue = &mut self.queues[kind as usize];
+        let place = queue.partition_point(|waiter| waiter.turn < turn);
+        queue.insert(place, Waiter { run, ready, turn });
+        if place > 0 {
+            return;
+        }
+        let head = self.head(kind, run, turn);
+        match self.heads.iter_mut().find(|head| head.kind == kind) {
+            Some(second) => *second = head,
+            None => self.heads.push(head),
+        }
+    }
+
+    fn turn(&mut self, run: u32) -> u64 {
         self.turns += 1;
-        self.queues[kind as usize].push_back(Waiter { run, ready, turn });
-        if self.queues[kind as usize].len() == 1 {
-            let head = self.head(kind, run, turn);
-            self.heads.push(head);
+        match self.ordered {
+            // Pipelines take turns.
+            true => u64::from(run % self.tasks) << 32 | u64::from(run / self.tasks),
+            false => self.turns,
         }
     }
 
@@ -60,5 +79,34 @@ impl Waiting {
             }
         }
         Some(taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! If these fail, what a plan says of room is that of another engine.
+    use super::*;
+    use forebay_model::workload::{Task, TaskKindId};
+
+    /// Three tasks of one pipeline become ready from the last to the first; the middle one is of a
+    /// kind of its own. Who goes first?
+    fn taken(ordered: bool) -> Vec<u32> {
+        let task = Task { kind: TaskKindId(0), key: None, after: vec![], steps: vec![] };
+        let workload = Workload { tasks: vec![task; 3], ordered, ..Workload::default() };
+        let mut waiting = Waiting::new(vec![false; 2], &workload);
+        for (ready, run) in [2, 1, 0].into_iter().enumerate() {
+            waiting.add(u32::from(run == 1), run, ready as f64);
+        }
+        let mut taken = Vec::new();
+        while let Some(next) = waiting.heads().iter().min_by_key(|head| head.turn).copied() {
+            taken.push(waiting.take(next.kind).expect("it has a head").run);
+        }
+        taken
+    }
+
+    #[test]
+    fn who_was_ready_first_is_first_unless_an_engine_chose_otherwise() {
+        assert_eq!(taken(false), [2, 1, 0]);
+        assert_eq!(taken(true), [0, 1, 2]);
     }
 }

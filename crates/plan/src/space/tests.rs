@@ -55,6 +55,7 @@ fn workload() -> Workload {
             task(vec![access(0, 1000, 0), access(1, 0, 1000)]),
             task(vec![access(1, 1000, 0), access(2, 9, 1 << 30)]),
         ],
+        ordered: false,
         doubts: vec![],
     }
 }

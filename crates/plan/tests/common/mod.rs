@@ -87,6 +87,7 @@ pub(crate) fn writers(count: u32, compute: f64, mib: u64) -> Workload {
         files: (0..count).map(|_| set(0, mib, Until::End)).collect(),
         kinds: vec![kind("write", 1)],
         tasks: (0..count).map(|task_| task(0, &[], compute, vec![writes(task_, mib)])).collect(),
+        ordered: false,
         doubts: vec![],
     }
 }
@@ -144,6 +145,7 @@ pub(crate) fn layered(seed: u64) -> Workload {
         files,
         kinds: (0..kinds).map(|number| kind(&format!("k{number}"), 1 + number % 2)).collect(),
         tasks,
+        ordered: dice.below(2) == 0,
         doubts: vec![],
     }
 }
