@@ -2,6 +2,7 @@
 
 mod ground;
 mod judge;
+mod runs;
 mod text;
 mod tried;
 mod write;
