@@ -1,6 +1,7 @@
 //! The subcommands: one file each, one line here.
 
 mod attach;
+mod bench;
 mod check;
 mod doctor;
 mod explain;
@@ -32,6 +33,8 @@ pub(crate) enum Command {
     Plan(plan::Args),
     /// Say in sentences why a plan is as it is, or where the time of a run went
     Explain(explain::Args),
+    /// Run a command on several storages, round by round, and say what differs
+    Bench(bench::Args),
     /// Say how long a workload would take with other tiers, rules, nodes or queues
     Simulate(simulate::Args),
     /// Simulate a published experiment, and compare with what was published
@@ -62,6 +65,7 @@ impl Command {
             Command::Export(args) => export::run(&args),
             Command::Plan(args) => plan::run(&args),
             Command::Explain(args) => explain::run(&args),
+            Command::Bench(args) => bench::run(&args),
             Command::Simulate(args) => simulate::run(&args),
             Command::Study(args) => study::run(&args),
             Command::Restore(args) => restore::run(&args),

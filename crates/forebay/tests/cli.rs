@@ -11,6 +11,8 @@ mod place;
 #[path = "common/processes.rs"]
 mod processes;
 
+#[path = "cli/bench.rs"]
+mod bench;
 #[path = "cli/by_task.rs"]
 mod by_task;
 #[path = "cli/cache.rs"]

@@ -7,7 +7,6 @@
 
 mod anneal;
 mod descend;
-mod dice;
 mod exhaust;
 mod found;
 mod front;

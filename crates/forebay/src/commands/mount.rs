@@ -1,6 +1,6 @@
 //! `forebay mount`: a volume that other programs see too, until it is unmounted.
 
-mod emulate;
+pub(super) mod emulate;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

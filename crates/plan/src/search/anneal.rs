@@ -1,7 +1,7 @@
 //! Annealing: random changes, of which worse ones are taken less and less often.
 
-use super::dice::Dice;
 use super::seen::Seen;
+use crate::dice::Dice;
 use crate::space::{Point, Space};
 
 /// Walks at a time, so that several threads have something to do.

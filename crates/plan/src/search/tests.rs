@@ -3,8 +3,8 @@
 
 mod toy;
 
-use super::dice::Dice;
 use super::*;
+use crate::dice::Dice;
 use crate::space::Space;
 use crate::{Scene, simulate};
 use forebay_model::{Home, Seconds, Site, TierId, Workload};

@@ -6,7 +6,7 @@ use forebay_model::ByteCount;
 use forebay_volume::fuse::Slowness;
 
 /// `5ms,125MiB/s`, or the first of the two alone.
-pub(super) fn slowness(text: &str) -> Result<Slowness, String> {
+pub(in crate::commands) fn slowness(text: &str) -> Result<Slowness, String> {
     let (latency, bandwidth) = match text.split_once(',') {
         Some((latency, bandwidth)) => (latency, Some(bandwidth)),
         None => (text, None),

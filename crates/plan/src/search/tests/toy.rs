@@ -1,7 +1,7 @@
 //! Small random workloads on a small site, and a judge that simulates one choice after the other.
 
-use super::super::dice::Dice;
 use super::super::{Judge, Score};
+use crate::dice::Dice;
 use crate::space::{Frame, Frames};
 use crate::{Choice, Homecoming, PolicyId, Scene, simulate};
 use forebay_model::event::{Op, OpKey, Pattern};

@@ -2,10 +2,10 @@
 
 /// SplitMix64: a counter, well mixed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -18,12 +18,12 @@ impl Dice {
     }
 
     /// One of so many; 0 of none.
-    pub(super) fn below(&mut self, count: usize) -> usize {
+    pub(crate) fn below(&mut self, count: usize) -> usize {
         if count == 0 { 0 } else { (self.next() % count as u64) as usize }
     }
 
     /// From 0 to 1, without 1.
-    pub(super) fn share(&mut self) -> f64 {
+    pub(crate) fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }

@@ -1,0 +1,55 @@
+//! What the machine's caches hold when a run begins.
+
+use std::fs::File;
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use crate::exit::{NOTHING_RUN, Stop};
+
+/// What is done about the machine's caches before a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Cache {
+    /// As the run before left them
+    AsIs,
+    /// Everything is written back, and dropped
+    Cold,
+    /// One run on each storage goes before, and does not count
+    Warm,
+}
+
+const DROP: &str = "/proc/sys/vm/drop_caches";
+
+impl Cache {
+    /// In words.
+    pub(super) const fn told(self) -> &'static str {
+        match self {
+            Self::AsIs => "caches as they were left",
+            Self::Cold => "caches dropped before each run",
+            Self::Warm => "caches warmed by a run that does not count",
+        }
+    }
+
+    /// Can it be done at all?
+    pub(super) fn check(self) -> Result<(), Stop> {
+        if self != Self::Cold {
+            return Ok(());
+        }
+        File::options().write(true).open(DROP).map(drop).map_err(Self::stop)
+    }
+
+    /// Does it.
+    pub(super) fn prepare(self) -> Result<(), Stop> {
+        if self != Self::Cold {
+            return Ok(());
+        }
+        rustix::fs::sync();
+        std::fs::write(DROP, "3").map_err(Self::stop)
+    }
+
+    fn stop(error: io::Error) -> Stop {
+        let message = format!("caches can't be dropped: {DROP}: {error}");
+        Stop::new(NOTHING_RUN, message, "be root, or take --cache warm")
+    }
+}

@@ -1,0 +1,133 @@
+//! Results on disk: what was compared in the first line, then a line for each run as it ends.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::cache::Cache;
+use super::places::Place;
+use crate::exit::Stop;
+
+/// The version of the lines.
+pub(super) const SCHEMA: u32 = 1;
+
+/// What is compared. Runs of another command or on other storages are another comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Header {
+    pub(super) schema: u32,
+    pub(super) forebay: String,
+    pub(super) command: Vec<String>,
+    pub(super) on: Vec<Place>,
+    pub(super) seed: u64,
+    pub(super) cache: Cache,
+    pub(super) timeout_s: Option<f64>,
+}
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Run {
+    pub(super) round: u32,
+    pub(super) on: String,
+    /// From the start of the command to its end.
+    pub(super) seconds: f64,
+    pub(super) user_seconds: f64,
+    pub(super) system_seconds: f64,
+    /// `None`: a signal ended it.
+    pub(super) exit: Option<i32>,
+    pub(super) signal: Option<i32>,
+    /// It was ended since it took too long.
+    pub(super) timed_out: bool,
+}
+
+impl Run {
+    /// Why it does not count, if it does not.
+    pub(super) fn failure(&self) -> Option<String> {
+        match (self.timed_out, self.exit, self.signal) {
+            (true, _, _) => Some(format!("was ended after {:.1} s", self.seconds)),
+            (_, Some(0), _) => None,
+            (_, Some(code), _) => Some(format!("failed with exit code {code}")),
+            (_, None, signal) => Some(format!("was ended by signal {}", signal.unwrap_or(0))),
+        }
+    }
+}
+
+/// Seconds of the runs on one storage, by round; `None` where there is none that succeeded.
+pub(super) fn times(runs: &[Run], on: &str) -> Vec<Option<f64>> {
+    let rounds = runs.iter().map(|run| run.round + 1).max().unwrap_or(0);
+    let mut times = vec![None; rounds as usize];
+    for run in runs.iter().filter(|run| run.on == on && run.failure().is_none()) {
+        times[run.round as usize] = Some(run.seconds);
+    }
+    times
+}
+
+/// The file, and what is in it.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) file: PathBuf,
+    pub(super) runs: Vec<Run>,
+    end: File,
+}
+
+impl Kept {
+    /// Makes the directory and its file, or goes on with what is there.
+    pub(super) fn open(folder: &Path, header: &Header) -> Result<Kept, Stop> {
+        let file = folder.join("results.jsonl");
+        let failed = |error: io::Error| Stop::new(1, format!("{}: {error}", file.display()), WRITE);
+        std::fs::create_dir_all(folder).map_err(failed)?;
+        let text = match std::fs::read_to_string(&file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            read => read.map_err(failed)?,
+        };
+        // What follows the last end of a line was being written when the machine went down.
+        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+        let mut lines = whole.lines();
+        let mut runs = Vec::new();
+        if let Some(first) = lines.next() {
+            let known: Option<Header> = serde_json::from_str(first).ok();
+            if known.as_ref() != Some(header) {
+                let message = format!("{} is of another comparison", file.display());
+                return Err(Stop::new(
+                    1,
+                    message,
+                    "name another directory with -o; nothing was run",
+                ));
+            }
+            for (line, number) in lines.zip(2..) {
+                runs.push(serde_json::from_str(line).map_err(|error| {
+                    let message = format!("{}:{number}: {error}", file.display());
+                    Stop::new(1, message, "name another directory with -o; nothing was run")
+                })?);
+            }
+        }
+        let open = OpenOptions::new().create(true).truncate(false).write(true).open(&file);
+        let mut end = open.map_err(failed)?;
+        end.set_len(whole.len() as u64).map_err(failed)?;
+        io::Seek::seek(&mut end, io::SeekFrom::End(0)).map_err(failed)?;
+        let mut kept = Kept { file: file.clone(), runs, end };
+        if whole.is_empty() {
+            kept.line(header).map_err(failed)?;
+        }
+        Ok(kept)
+    }
+
+    /// Keeps a run: it is on the disk when this returns.
+    pub(super) fn add(&mut self, run: Run) -> Result<(), Stop> {
+        let written = self.line(&run);
+        written
+            .map_err(|error| Stop::new(1, format!("{}: {error}", self.file.display()), WRITE))?;
+        self.runs.push(run);
+        Ok(())
+    }
+
+    fn line(&mut self, what: &impl Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_vec(what)?;
+        line.push(b'\n');
+        self.end.write_all(&line)?;
+        self.end.sync_data()
+    }
+}
+
+const WRITE: &str = "results need a directory that is yours, with room: name one with -o";

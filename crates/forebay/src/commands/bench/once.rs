@@ -1,0 +1,118 @@
+//! One run of the command, in a directory of its own.
+
+use std::fs::File;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::Args;
+use super::fresh::Fresh;
+use super::held::{ENDS, Held};
+use super::keep::Run;
+use super::places::Place;
+use crate::exit::Stop;
+
+/// What became of a run.
+pub(super) enum Outcome {
+    Ran(Run),
+    /// Somebody sent this signal.
+    Interrupted(i32),
+    /// There is no such program, or it can't be executed.
+    NotStarted(String),
+}
+
+/// How long a program has to go when it is asked to.
+const GRACE: Duration = Duration::from_secs(5);
+/// Without a limit.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// Runs the command once on this storage.
+pub(super) fn run(
+    args: &Args,
+    place: &Place,
+    round: u32,
+    log: &Path,
+    held: &Held,
+) -> Result<Outcome, Stop> {
+    let fresh = Fresh::make(place, round, held)?;
+    let failed = |error: io::Error| {
+        let next = "results need a directory that is yours, with room: name one with -o";
+        Stop::new(1, format!("{}: {error}", log.display()), next)
+    };
+    let output = File::create(log).map_err(failed)?;
+    let mut command = Command::new(&args.command[0]);
+    command.args(&args.command[1..]).current_dir(&fresh.path).process_group(0);
+    command.stdin(Stdio::null()).stdout(output.try_clone().map_err(failed)?).stderr(output);
+    if let Ok(here) = std::env::current_dir() {
+        command.env("FOREBAY_BENCH_FROM", here);
+    }
+    let began = Instant::now();
+    let child = match held.spawn(&mut command) {
+        Ok(child) => child.id() as i32,
+        Err(error) => {
+            let program = args.command[0].to_string_lossy();
+            return Ok(Outcome::NotStarted(format!("{program}: {error}")));
+        }
+    };
+    let mut limit = args.timeout.map(|time| began + Duration::from_secs_f64(time.get().max(0.0)));
+    let (mut timed_out, mut interrupted) = (false, None);
+    let (status, usage) = loop {
+        if let Some(ended) = reap(child) {
+            break ended;
+        }
+        let most = limit.map_or(LONG, |limit| limit.saturating_duration_since(Instant::now()));
+        match held.next(most) {
+            Some(signal) if ENDS.contains(&signal) => {
+                interrupted.get_or_insert(signal);
+                end(child, libc::SIGTERM);
+                limit = Some(Instant::now() + GRACE);
+            }
+            Some(_) => {}
+            None if limit.is_none_or(|limit| Instant::now() < limit) => {}
+            None => {
+                let asked = timed_out || interrupted.is_some();
+                timed_out |= interrupted.is_none();
+                end(child, if asked { libc::SIGKILL } else { libc::SIGTERM });
+                limit = Some(Instant::now() + GRACE);
+            }
+        }
+    };
+    let seconds = began.elapsed().as_secs_f64();
+    // Who was left behind would write into the next run's storage.
+    end(child, libc::SIGKILL);
+    fresh.remove()?;
+    if let Some(signal) = interrupted {
+        return Ok(Outcome::Interrupted(signal));
+    }
+    let time = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    Ok(Outcome::Ran(Run {
+        round,
+        on: place.name.clone(),
+        seconds,
+        user_seconds: time(usage.ru_utime),
+        system_seconds: time(usage.ru_stime),
+        exit: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
+        signal: libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status)),
+        timed_out,
+    }))
+}
+
+/// Sends a signal to a program and all that it started.
+fn end(child: i32, signal: i32) {
+    // SAFETY: plain numbers; it leads a group of its own.
+    unsafe { libc::kill(-child, signal) };
+}
+
+/// Status and usage of a program that has ended.
+fn reap(child: i32) -> Option<(i32, libc::rusage)> {
+    let (mut status, mut usage) = (0, MaybeUninit::<libc::rusage>::zeroed());
+    // SAFETY: both pointers are to live memory; a zeroed rusage is a valid one.
+    let (pid, usage) = unsafe {
+        let pid = libc::wait4(child, &mut status, libc::WNOHANG, usage.as_mut_ptr());
+        (pid, usage.assume_init())
+    };
+    (pid == child).then_some((status, usage))
+}

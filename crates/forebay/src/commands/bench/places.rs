@@ -1,0 +1,68 @@
+//! The storages that are compared.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::commands::mount::emulate;
+use crate::exit::Stop;
+
+/// One storage: a directory, and what it is made to look like.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Place {
+    pub(super) name: String,
+    /// Runs get fresh directories in it.
+    pub(super) path: PathBuf,
+    /// As `forebay mount --emulate` takes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) emulated: Option<String>,
+}
+
+fn wrong(message: String) -> Stop {
+    Stop::new(2, message, "write --on local,NAME=DIR, and --emulate NAME=5ms,125MiB/s")
+}
+
+/// Reads `--on` and `--emulate`.
+pub(super) fn all(on: &[String], emulate: &[String]) -> Result<Vec<Place>, Stop> {
+    let here = std::env::current_dir()
+        .map_err(|error| Stop::new(1, format!("the current directory: {error}"), "go elsewhere"))?;
+    let mut slow = emulate.iter().map(|word| slowed(word)).collect::<Result<Vec<_>, _>>()?;
+    let mut places: Vec<Place> = Vec::new();
+    for word in on {
+        let (name, path) = match word.split_once('=') {
+            Some((name, path)) => (name, Some(PathBuf::from(path))),
+            None => (word.as_str(), None),
+        };
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if name.is_empty() || name.starts_with('.') || !name.chars().all(plain) {
+            return Err(wrong(format!("{name:?} is no name: letters, digits and -_. make one")));
+        }
+        if places.iter().any(|place| place.name == name) {
+            return Err(wrong(format!("{name} is named twice")));
+        }
+        let at = slow.iter().position(|(slow, _)| slow == name);
+        let emulated = at.map(|at| slow.swap_remove(at).1);
+        let path = match path {
+            Some(path) => path,
+            None if name == "local" || emulated.is_some() => here.clone(),
+            None => return Err(wrong(format!("where is {name}? Only `local` needs no directory"))),
+        };
+        let path = path.canonicalize().ok().filter(|path| path.is_dir()).ok_or_else(|| {
+            let message = format!("{name}: {} is no directory", path.display());
+            Stop::new(2, message, "name one that is there; nothing was run")
+        })?;
+        places.push(Place { name: name.to_owned(), path, emulated });
+    }
+    match slow.first() {
+        Some((name, _)) => Err(wrong(format!("--emulate {name}: --on does not name it"))),
+        None => Ok(places),
+    }
+}
+
+fn slowed(word: &str) -> Result<(String, String), Stop> {
+    let (name, how) = word
+        .split_once('=')
+        .ok_or_else(|| wrong(format!("--emulate {word}: which of the storages?")))?;
+    emulate::slowness(how).map_err(|why| wrong(format!("--emulate {word}: {why}")))?;
+    Ok((name.to_owned(), how.to_owned()))
+}

@@ -1,0 +1,182 @@
+//! A comparison of storages from the command line. If these fail, somebody waits a night for runs
+//! that nobody kept, or buys a storage for a failure that looked like speed.
+
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::place::{Done, PATIENCE, Place, done, finish};
+
+/// A place with another directory beside the project, which stands for another storage.
+struct Two {
+    place: Place,
+    other: PathBuf,
+}
+
+impl Two {
+    fn of(place: Place) -> Two {
+        let other = place.all.join("other");
+        std::fs::create_dir(&other).expect("a directory");
+        Two { place, other }
+    }
+
+    /// `forebay bench` on both, with these options, of this shell script.
+    fn bench(&self, options: &[&str], script: &str) -> Command {
+        let on = format!("local,other={}", self.other.display());
+        let words = ["bench", "--on", &on].into_iter().chain(options.iter().copied());
+        let words: Vec<&str> = words.chain(["--", "sh", "-c", script]).collect();
+        self.place.forebay(&words)
+    }
+
+    fn results(&self) -> PathBuf {
+        self.place.project.join("bench/results.jsonl")
+    }
+
+    fn lines(&self) -> usize {
+        std::fs::read_to_string(self.results()).expect("results").lines().count()
+    }
+
+    /// No directory of a run is left.
+    #[track_caller]
+    fn nothing_left(&self) {
+        let in_project = std::fs::read_dir(&self.place.project).expect("there").count();
+        let in_other = std::fs::read_dir(&self.other).expect("there").count();
+        assert_eq!((in_project, in_other), (1, 0), "only the results are left");
+    }
+}
+
+#[track_caller]
+fn told(end: &Done, words: &[&str]) {
+    let text = end.text();
+    for word in words {
+        assert!(text.contains(word), "{word:?} is not in:\n{text}");
+    }
+}
+
+#[test]
+fn a_command_is_compared_round_by_round() {
+    let two = Two::of(Place::new());
+    let script = "test -d \"$FOREBAY_BENCH_FROM\"/bench && echo here > file && pwd";
+    let end = done(&mut two.bench(&["--repeat", "3"], script));
+    end.code(0);
+    told(
+        &end,
+        &["3 rounds", "median, s", "baseline", "other", "fewer than 6 runs", "as they were"],
+    );
+    assert_eq!(two.lines(), 7, "what is compared, and six runs");
+    let log = std::fs::read_to_string(two.place.project.join("bench/2-other.log")).expect("a log");
+    assert!(log.starts_with(two.other.to_str().expect("a plain name")), "{log}");
+    two.nothing_left();
+    // Everything is there: nothing is run again, and it is told in other forms.
+    let again = done(&mut two.bench(&["--repeat", "3", "--csv"], script));
+    again.code(0).says("6 runs are in").says("results.jsonl already");
+    assert_eq!(again.text().lines().count(), 7, "{}", again.text());
+    told(&again, &["round,on,emulated,seconds", "2,other,false,"]);
+    told(
+        &done(&mut two.bench(&["--repeat", "3", "--markdown"], script)),
+        &["| on ", "|---", "| other "],
+    );
+    let data = done(&mut two.bench(&["--repeat", "3", "--json"], script)).text();
+    let keys = ["\"verdict\": ", "\"range\": true", "\"seed\": 1", "\"user_seconds\": "];
+    assert!(keys.iter().all(|key| data.contains(key)), "{data}");
+}
+
+#[test]
+fn what_was_cut_short_goes_on() {
+    let two = Two::of(Place::new());
+    let script = "echo run >> \"$FOREBAY_BENCH_FROM\"/../runs";
+    done(&mut two.bench(&["--repeat", "3"], script)).code(0);
+    let whole = std::fs::read_to_string(two.results()).expect("results");
+    // The machine went down while the fourth run was written.
+    let end: usize = whole.lines().take(4).map(|line| line.len() + 1).sum();
+    std::fs::write(two.results(), &whole[..end + 10]).expect("written");
+    done(&mut two.bench(&["--repeat", "3"], script)).code(0).says("3 runs are in");
+    assert_eq!(two.lines(), 7);
+    let runs = std::fs::read_to_string(two.place.all.join("runs")).expect("runs");
+    assert_eq!(runs.lines().count(), 9, "six, and the three that were lost");
+    let order = |text: &str| -> Vec<String> {
+        let lines = text.lines().skip(1);
+        lines.map(|line| line.split(",\"seconds").next().expect("a part").to_owned()).collect()
+    };
+    let now = std::fs::read_to_string(two.results()).expect("results");
+    assert_eq!(order(&now), order(&whole), "in the order in which they would have been run");
+    // Another command is another comparison.
+    done(&mut two.bench(&[], "true")).code(1).says("of another comparison").says("-o");
+    assert_eq!(two.lines(), 7, "and takes nothing away");
+}
+
+#[test]
+fn a_run_that_fails_is_an_outcome() {
+    let two = Two::of(Place::new());
+    let script = "case $PWD in */other/*) exit 3;; esac";
+    let end = done(&mut two.bench(&["--repeat", "2"], script));
+    end.code(1).says("round 0 on other failed with exit code 3").says("0-other.log");
+    told(&end, &["100 % of runs failed"]);
+    two.nothing_left();
+    let two = Two::of(Place::new());
+    // A program that would rather stay, with one that it leaves behind.
+    let began = Instant::now();
+    let slow = "trap '' TERM; case $PWD in */other/*) sleep 100 & sleep 100;; esac";
+    let end = done(&mut two.bench(&["--repeat", "1", "--timeout", "200ms"], slow));
+    end.code(1).says("round 0 on other was ended after");
+    assert!(began.elapsed() < Duration::from_secs(60));
+    assert_eq!(two.lines(), 3);
+    two.nothing_left();
+}
+
+#[test]
+fn who_interrupts_loses_the_run_that_was_under_way_alone() {
+    let two = Two::of(Place::new());
+    let script = "if mkdir \"$FOREBAY_BENCH_FROM\"/../once; then exit 0; fi; echo > \
+                  \"$FOREBAY_BENCH_FROM\"/../go; sleep 100";
+    let mut command = two.bench(&[], script);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let heeds_signals = || {
+        // SAFETY: a plain number and a default action.
+        unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+        Ok(())
+    };
+    // SAFETY: what runs between fork and exec calls `signal` alone, which may be called there.
+    unsafe { command.pre_exec(heeds_signals) };
+    let child = command.spawn().expect("started");
+    two.place.wait_for("go");
+    // SAFETY: plain numbers.
+    unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
+    let end = finish(child, PATIENCE);
+    end.code(130).says("interrupted; 1 runs are in").says("goes on from there");
+    assert_eq!(two.lines(), 2);
+    two.nothing_left();
+}
+
+#[test]
+fn an_emulated_storage_is_slower_and_says_so() {
+    let Some(place) = Place::with_fuse() else { return };
+    let two = Two::of(place);
+    let script = "for i in 1 2 3 4 5 6 7 8 9; do : > file$i; done";
+    let end = done(&mut two.bench(&["--repeat", "2", "--emulate", "other=50ms"], script));
+    end.code(0);
+    told(&end, &["other (emulated)", "other: emulated, 50ms on top of", "slower"]);
+    two.nothing_left();
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_before_anything_runs() {
+    let place = Place::new();
+    let wrong = |words: &[&str], code: i32, says: &str| {
+        let words = ["bench"].iter().chain(words).chain(&["--", "touch", "ran"]);
+        let words: Vec<&str> = words.copied().collect();
+        done(&mut place.forebay(&words)).code(code).says(says);
+    };
+    wrong(&["--on", "local,local"], 2, "local is named twice");
+    wrong(&["--on", "local", "--repeat", "0"], 2, "0 is not in");
+    wrong(&["--on", "local,nfs"], 2, "where is nfs?");
+    wrong(&["--on", "local,a=/nowhere"], 2, "a: /nowhere is no directory");
+    wrong(&["--on", "local,a/b=/tmp"], 2, "is no name");
+    wrong(&["--on", "local", "--emulate", "slow=5ms"], 2, "--on does not name it");
+    wrong(&["--on", "local", "--emulate", "local=5"], 2, "a latency is written like 5ms");
+    wrong(&["--on", "local", "--within=-1"], 2, "per cent, from 0 to 100");
+    assert_eq!(std::fs::read_dir(&place.project).expect("there").count(), 0, "nothing was made");
+    let words = ["bench", "--on", "local", "--", "/no/such/program"];
+    done(&mut place.forebay(&words)).code(125).says("/no/such/program: No such file");
+}

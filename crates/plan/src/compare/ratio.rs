@@ -1,0 +1,92 @@
+//! How many times as long as on the first storage, and what may be said of it.
+
+use super::{RUNS_FOR_INTERVAL, Span};
+use crate::dice::Dice;
+
+/// One storage beside another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ratio {
+    /// The sum of its times over the sum of the other's, of the rounds that have both.
+    pub ratio: f64,
+    /// Where the ratio of all runs that could be is.
+    pub span: Span,
+    /// Rounds that have both.
+    pub rounds: usize,
+}
+
+/// What a ratio comes to, if differences below a bound do not matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Less time, whatever in its span is true.
+    Faster,
+    /// More time, whatever in its span is true.
+    Slower,
+    /// Its whole span is within the bound: proven to be as good as equal.
+    Equivalent,
+    /// More runs would tell.
+    Undecided,
+}
+
+impl Verdict {
+    /// In a word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Faster => "faster",
+            Self::Slower => "slower",
+            Self::Equivalent => "equivalent",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
+/// Compares times round by round; a round without one of them says nothing. With fewer than six
+/// rounds the span is the range of the rounds' ratios; with more it is the bootstrap's, by
+/// percentiles of rounds drawn again (Efron, 1979). `None`: no round has both.
+pub fn ratio(other: &[Option<f64>], base: &[Option<f64>], seed: u64) -> Option<Ratio> {
+    let pairs: Vec<(f64, f64)> =
+        other.iter().zip(base).filter_map(|(other, base)| (*other).zip(*base)).collect();
+    let rounds = pairs.len();
+    let each: Vec<f64> = pairs.iter().map(|(other, base)| other / base).collect();
+    let span = match rounds {
+        0 => return None,
+        few if few < RUNS_FOR_INTERVAL => Span::range(&each)?,
+        _ => drawn_again(&pairs, seed),
+    };
+    Some(Ratio { ratio: sums(pairs.iter()), span, rounds })
+}
+
+fn sums<'a>(pairs: impl Iterator<Item = &'a (f64, f64)>) -> f64 {
+    let (other, base) = pairs.fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+    other / base
+}
+
+fn drawn_again(pairs: &[(f64, f64)], seed: u64) -> Span {
+    const DRAWS: usize = 4000;
+    let mut dice = Dice::new(seed);
+    let mut draw = || {
+        let drawn: Vec<usize> = pairs.iter().map(|_| dice.below(pairs.len())).collect();
+        sums(drawn.iter().map(|at| &pairs[*at]))
+    };
+    let mut ratios: Vec<f64> = (0..DRAWS).map(|_| draw()).collect();
+    ratios.sort_by(f64::total_cmp);
+    Span { low: ratios[DRAWS / 40], high: ratios[DRAWS - 1 - DRAWS / 40], range: false }
+}
+
+impl Ratio {
+    /// What may be said, where differences below `within` (0.02: 2 %) do not matter.
+    pub fn verdict(&self, within: f64) -> Verdict {
+        let Span { low, high, .. } = self.span;
+        if low >= 1.0 - within && high <= 1.0 + within {
+            Verdict::Equivalent
+        } else if self.rounds < 2 {
+            // One run each says what happened, and not whether it would again.
+            Verdict::Undecided
+        } else if high < 1.0 {
+            Verdict::Faster
+        } else if low > 1.0 {
+            Verdict::Slower
+        } else {
+            Verdict::Undecided
+        }
+    }
+}
