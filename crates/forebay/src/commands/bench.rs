@@ -45,10 +45,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME=LATENCY,BANDWIDTH")]
     emulate: Vec<String>,
     /// Rounds: in each, the command runs once on each storage, in an order drawn by lot
-    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=i64::from(keep::ROUNDS_MAX)))]
     repeat: u32,
     /// Go on while a verdict is undecided, up to so many rounds
-    #[arg(long, value_name = "N", default_value = "0")]
+    #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u32).range(0..=i64::from(keep::ROUNDS_MAX)))]
     up_to: u32,
     /// Differences below so many per cent do not matter
     #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = percent)]
@@ -103,7 +103,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let held = Held::signals();
     if !kept.runs.is_empty() {
         let (runs, file) = (kept.runs.len(), kept.file.display());
-        say::note(&format!("{runs} runs are in {file} already; the others follow"));
+        say::note(&format!("{runs} runs are in {file} already"));
     }
     let mut warm = vec![args.cache != Cache::Warm; places.len()];
     let mut rounds = 0;

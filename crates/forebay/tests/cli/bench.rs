@@ -104,6 +104,9 @@ fn what_was_cut_short_goes_on() {
     // Another command is another comparison.
     done(&mut two.bench(&[], "true")).code(1).says("of another comparison").says("-o");
     assert_eq!(two.lines(), 7, "and takes nothing away");
+    std::fs::write(two.results(), now.replace("\"round\":2", "\"round\":4294967295"))
+        .expect("written");
+    done(&mut two.bench(&["--repeat", "3"], script)).code(1).says("results.jsonl:").says("beyond");
 }
 
 #[test]
@@ -154,7 +157,7 @@ fn an_emulated_storage_is_slower_and_says_so() {
     let Some(place) = Place::with_fuse() else { return };
     let two = Two::of(place);
     let script = "for i in 1 2 3 4 5 6 7 8 9; do : > file$i; done";
-    let end = done(&mut two.bench(&["--repeat", "2", "--emulate", "other=50ms"], script));
+    let end = done(&mut two.bench(&["--repeat", "3", "--emulate", "other=50ms"], script));
     end.code(0);
     told(&end, &["other (emulated)", "other: emulated, 50ms on top of", "slower"]);
     two.nothing_left();
@@ -179,4 +182,12 @@ fn what_cannot_be_compared_is_refused_before_anything_runs() {
     assert_eq!(std::fs::read_dir(&place.project).expect("there").count(), 0, "nothing was made");
     let words = ["bench", "--on", "local", "--", "/no/such/program"];
     done(&mut place.forebay(&words)).code(125).says("/no/such/program: No such file");
+    let left = std::fs::read_dir(&place.project).expect("there").flatten();
+    let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+    assert_eq!(left, ["bench"], "no directory of a run is left");
+    // More than a clock can tell is no limit.
+    const LONG: &str = "99999999999999999999999999999 h";
+    let words = ["bench", "--on", "local", "-o", "b2", "--repeat", "1", "--timeout", LONG];
+    let words: Vec<&str> = words.into_iter().chain(["--", "true"]).collect();
+    done(&mut place.forebay(&words)).code(0);
 }

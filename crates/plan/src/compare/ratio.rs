@@ -39,6 +39,9 @@ impl Verdict {
     }
 }
 
+/// Two rounds agree by chance in every second case.
+const ROUNDS_FOR_VERDICT: usize = 3;
+
 /// Compares times round by round; a round without one of them says nothing. With fewer than six
 /// rounds the span is the range of the rounds' ratios; with more it is the bootstrap's, by
 /// percentiles of rounds drawn again (Efron, 1979). `None`: no round has both.
@@ -76,11 +79,11 @@ impl Ratio {
     /// What may be said, where differences below `within` (0.02: 2 %) do not matter.
     pub fn verdict(&self, within: f64) -> Verdict {
         let Span { low, high, .. } = self.span;
-        if low >= 1.0 - within && high <= 1.0 + within {
-            Verdict::Equivalent
-        } else if self.rounds < 2 {
-            // One run each says what happened, and not whether it would again.
+        if self.rounds < ROUNDS_FOR_VERDICT {
+            // It says what happened, and not whether it would again.
             Verdict::Undecided
+        } else if low >= 1.0 - within && high <= 1.0 + within {
+            Verdict::Equivalent
         } else if high < 1.0 {
             Verdict::Faster
         } else if low > 1.0 {

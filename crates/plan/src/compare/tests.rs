@@ -52,6 +52,9 @@ fn a_ratio_counts_rounds_that_have_both() {
     assert_eq!(ratio(&[None], &[Some(1.0)], 1), None);
     let once = beside(&[3.0], &[1.0]);
     assert_eq!(once.verdict(0.02), Verdict::Undecided, "it happened once");
+    assert_eq!(beside(&[1.0], &[1.0]).verdict(0.02), Verdict::Undecided, "and so did this");
+    assert_eq!(beside(&[3.0; 2], &[1.0; 2]).verdict(0.02), Verdict::Undecided);
+    assert_eq!(beside(&[3.0; 3], &[1.0; 3]).verdict(0.02), Verdict::Slower);
 }
 
 #[test]

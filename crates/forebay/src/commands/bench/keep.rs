@@ -12,6 +12,8 @@ use crate::exit::Stop;
 
 /// The version of the lines.
 pub(super) const SCHEMA: u32 = 1;
+/// Nobody waits for more.
+pub(super) const ROUNDS_MAX: u32 = 10_000;
 
 /// What is compared. Runs of another command or on other storages are another comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -96,8 +98,13 @@ impl Kept {
                 ));
             }
             for (line, number) in lines.zip(2..) {
-                runs.push(serde_json::from_str(line).map_err(|error| {
-                    let message = format!("{}:{number}: {error}", file.display());
+                let run = serde_json::from_str::<Run>(line).map_err(|error| error.to_string());
+                let run = run.and_then(|run| match run.round < ROUNDS_MAX {
+                    true => Ok(run),
+                    false => Err(format!("round {} is beyond {ROUNDS_MAX}", run.round)),
+                });
+                runs.push(run.map_err(|why| {
+                    let message = format!("{}:{number}: {why}", file.display());
                     Stop::new(1, message, "name another directory with -o; nothing was run")
                 })?);
             }

@@ -37,15 +37,16 @@ pub(super) fn run(
     log: &Path,
     held: &Held,
 ) -> Result<Outcome, Stop> {
-    let fresh = Fresh::make(place, round, held)?;
     let failed = |error: io::Error| {
         let next = "results need a directory that is yours, with room: name one with -o";
         Stop::new(1, format!("{}: {error}", log.display()), next)
     };
     let output = File::create(log).map_err(failed)?;
+    let errors = output.try_clone().map_err(failed)?;
+    let fresh = Fresh::make(place, round, held)?;
     let mut command = Command::new(&args.command[0]);
     command.args(&args.command[1..]).current_dir(&fresh.path).process_group(0);
-    command.stdin(Stdio::null()).stdout(output.try_clone().map_err(failed)?).stderr(output);
+    command.stdin(Stdio::null()).stdout(output).stderr(errors);
     if let Ok(here) = std::env::current_dir() {
         command.env("FOREBAY_BENCH_FROM", here);
     }
@@ -53,11 +54,14 @@ pub(super) fn run(
     let child = match held.spawn(&mut command) {
         Ok(child) => child.id() as i32,
         Err(error) => {
+            fresh.remove()?;
             let program = args.command[0].to_string_lossy();
             return Ok(Outcome::NotStarted(format!("{program}: {error}")));
         }
     };
-    let mut limit = args.timeout.map(|time| began + Duration::from_secs_f64(time.get().max(0.0)));
+    // More than the clock can tell is no limit.
+    let limit = args.timeout.and_then(|time| Duration::try_from_secs_f64(time.get().max(0.0)).ok());
+    let mut limit = limit.and_then(|time| began.checked_add(time));
     let (mut timed_out, mut interrupted) = (false, None);
     let (status, usage) = loop {
         if let Some(ended) = reap(child) {
