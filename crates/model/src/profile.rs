@@ -6,9 +6,14 @@
 //! of the published pipelines, volume over bandwidth explains a fifteenth to a thirtieth of the
 //! time (the figures of Genomon on Fugaku, `studies/`). What it is not: a clock, or a queue.
 
+mod described;
 mod read;
+mod shipped;
 
-use crate::event::{Op, OpKey};
+pub use described::Described;
+pub use shipped::SHIPPED;
+
+use crate::event::{Op, OpKey, Pattern};
 use crate::units::{ByteCount, Rate, Seconds};
 
 /// The numbers of one storage.
@@ -28,6 +33,17 @@ pub struct Profile {
     pub names_per_second: Option<f64>,
     /// Reads and writes a second that the whole storage answers; `None`: no limit is known.
     pub data_per_second: Option<f64>,
+    /// How far reads and writes may go above that for a while.
+    pub data_burst: Option<Burst>,
+    /// Operations that the whole storage works on at a time, each for as long as its price;
+    /// `None`: as many as there are.
+    pub at_once: Option<u32>,
+    /// Reads and writes that go on where the last one ended are one operation up to so many bytes:
+    /// local file systems read ahead and write later. `None`: each is one.
+    pub merges: Option<ByteCount>,
+    /// How long a client believes names and attributes that it was told, for emulations: counts of
+    /// operations in a workload are those of the client that was watched. `None`: as it does here.
+    pub attributes_for: Option<Seconds>,
     /// The disks or servers that hold it, and how files are spread over them.
     pub stripes: Stripes,
     /// How the limits shrink under use.
@@ -46,6 +62,18 @@ pub struct Lane {
     pub node: Option<Rate>,
     /// All streams together, everywhere.
     pub total: Option<Rate>,
+    /// How far `total`, or `node` where there is none, may be passed for a while.
+    pub burst: Option<Burst>,
+}
+
+/// A bucket of credits: they come at the rate that a limit names, up to a full account, and while
+/// there are some, this rate is the limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Burst {
+    /// Bytes or operations a second.
+    pub per_second: f64,
+    /// Bytes or operations that a full account pays for.
+    pub credits: f64,
 }
 
 /// Where the parts of a storage are.
@@ -105,6 +133,10 @@ impl Profile {
             write: Lane::default(),
             names_per_second: None,
             data_per_second: None,
+            data_burst: None,
+            at_once: None,
+            merges: None,
+            attributes_for: None,
             stripes: Stripes::default(),
             contention: Contention::default(),
             keeps_written: true,
@@ -114,6 +146,16 @@ impl Profile {
     /// How long one such operation takes, without its bytes.
     pub fn price(&self, key: OpKey) -> Seconds {
         self.prices[key.index()]
+    }
+
+    /// As which part of an operation one read or write of so many bytes counts.
+    pub fn share_of_one(&self, key: OpKey, bytes: f64) -> f64 {
+        match self.merges {
+            Some(whole) if key.pattern() == Some(Pattern::Sequential) => {
+                (bytes / whole.get().max(1) as f64).min(1.0)
+            }
+            _ => 1.0,
+        }
     }
 
     /// Sets the price of one kind, size and pattern.

@@ -5,6 +5,7 @@
 
 mod nodes;
 mod path;
+mod shipped;
 mod with;
 
 use crate::toml::{Document, Entry, Flaw};
@@ -18,7 +19,7 @@ pub use nodes::Nodes;
 /// What a rule says for "in place": no tier may be called so.
 pub(crate) const HERE: &str = "here";
 
-const REACHES: [(&str, Reach); 3] =
+pub(crate) const REACHES: [(&str, Reach); 3] =
     [("node", Reach::Node), ("shared", Reach::Shared), ("world", Reach::World)];
 
 /// Where a variable of the environment comes from: this floor does not look it up.
@@ -133,8 +134,12 @@ impl Site {
         let id = TierId(name(entry)?.to_owned());
         let table = entry.table()?;
         table.only(&["path", "reach", "capacity", "pools", "profile", "price"])?;
-        let profile =
-            table.get("profile").map(|entry| Profile::read(entry.table()?)).transpose()?;
+        let profile = table.get("profile");
+        let shipped = profile.and_then(shipped::named).transpose()?;
+        let profile = match &shipped {
+            Some(shipped) => Some(shipped.profile.clone()),
+            None => profile.map(|entry| Profile::read(entry.table()?)).transpose()?,
+        };
         let path = match table.get("path") {
             Some(path) => Some(path::directory(path, variable)?),
             None if profile.is_some() => None,
@@ -143,11 +148,17 @@ impl Site {
         let mut tier = Tier {
             id,
             path,
-            reach: table.need("reach")?.word(&REACHES)?,
+            reach: match (table.get("reach"), &shipped) {
+                (None, Some(shipped)) => shipped.reach,
+                _ => table.need("reach")?.word(&REACHES)?,
+            },
             capacity: table.get("capacity").map(Entry::bytes).transpose()?,
             pool_of: None,
             profile,
-            price: table.get("price").map(|entry| entry.text().map(str::to_owned)).transpose()?,
+            price: match table.get("price") {
+                Some(entry) => Some(entry.text()?.to_owned()),
+                None => shipped.and_then(|shipped| shipped.price),
+            },
         };
         if let Some(pools) = table.get("pools") {
             self.split(&mut tier, pools)?;

@@ -12,7 +12,7 @@ mod tiers;
 pub(crate) use check::{ClassHome, Homes};
 pub(crate) use lists::Lists;
 pub(crate) use priced::{Cost, Lanes, remembered};
-pub(crate) use tiers::{LANES, Limit, NAMES, READ, Storage, TierRow, WRITE};
+pub(crate) use tiers::{Credits, LANES, Limit, NAMES, READ, Storage, TierRow, WRITE};
 
 use forebay_model::workload::Until;
 use forebay_model::{Nodes, Site, TierId, Workload};

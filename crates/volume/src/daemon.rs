@@ -12,12 +12,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use forebay_model::{Ended, Exit, Fact, Header, Micros, Tree, TreeId};
+use forebay_model::{Ended, Exit, Fact, Header, Micros, Profile, Tree, TreeId};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::clock::{Clock, SystemClock};
 use crate::cover::{Access, Handover, Plan, Target, receive_mount};
-use crate::fuse::{self, Device, Session, Slowness};
+use crate::fuse::{self, Device, Session};
 use crate::launch::{Channel, HomecomingTold, ToDaemon, ToFront};
 use crate::native::{Native, Settings};
 use crate::processes::Processes;
@@ -41,7 +41,7 @@ pub(crate) struct Parts {
     pub(crate) record: Option<Record>,
     pub(crate) role: Role,
     /// The storage to emulate.
-    pub(crate) slowness: Option<Slowness>,
+    pub(crate) emulated: Option<Profile>,
     pub(crate) mounts: OwnedFd,
     pub(crate) control: Channel,
     pub(crate) foreign: Vec<(u64, u64)>,
@@ -104,7 +104,7 @@ fn detach() {
 }
 
 fn serve(parts: Parts) -> io::Result<()> {
-    let Parts { plan, tiers, every_read, record, role, slowness, mounts, control, foreign } = parts;
+    let Parts { plan, tiers, every_read, record, role, emulated, mounts, control, foreign } = parts;
     let give_up = |why: String| {
         control.say(&ToFront::Failed { why: why.clone() });
         Err(io::Error::other(why))
@@ -145,7 +145,7 @@ fn serve(parts: Parts) -> io::Result<()> {
         Role::Lasting { access: Access::Root } => Some(rustix::process::geteuid().as_raw()),
         _ => None,
     };
-    let house = House { settings, only_for, slowness, volumes, recorder, processes };
+    let house = House { settings, only_for, emulated, volumes, recorder, processes };
     if matches!(role, Role::Lasting { .. }) {
         // From here on nothing of ours is reached by a path: the mounts may be made.
         let _ = rustix::io::write(&mounts, &[0]);
@@ -204,7 +204,7 @@ type Volume = (PathBuf, Option<Arc<Tiers>>);
 struct House {
     settings: Settings,
     only_for: Option<u32>,
-    slowness: Option<Slowness>,
+    emulated: Option<Profile>,
     /// In the order of the targets.
     volumes: Vec<Volume>,
     recorder: Arc<Recorder>,
@@ -265,15 +265,15 @@ impl House {
         };
         let passthrough = tree.passthrough;
         let (recorder, processes) = (&self.recorder, &self.processes);
-        let device = match self.slowness {
-            Some(slowness) => Device::slowed(fd, slowness, recorder.own_clock())?,
+        let device = match &self.emulated {
+            Some(profile) => Device::emulating(fd, profile, recorder.own_clock())?,
             None => Device::new(fd),
         };
         let session = Session::begin(tree, device, Arc::clone(recorder), Arc::clone(processes))?;
         recorder.tell(Fact::Tree(Tree {
             id,
             path,
-            fs_type: match self.slowness {
+            fs_type: match &self.emulated {
                 Some(_) => format!("{}, emulated", target.fs.name),
                 None => target.fs.name,
             },

@@ -16,5 +16,4 @@ mod session;
 
 pub(crate) use device::Backing;
 pub use device::{Device, open_device};
-pub use late::Slowness;
 pub use session::{Session, Tree};

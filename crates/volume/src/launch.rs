@@ -124,7 +124,7 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
                     output: launch.output,
                 }),
                 role: daemon::Role::Run { front: front.as_raw_nonzero().get() as u32 },
-                slowness: None,
+                emulated: None,
                 mounts: mounts_in,
                 control: Channel::new(daemon_side),
                 foreign: front::files_held(),

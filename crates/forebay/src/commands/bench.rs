@@ -28,6 +28,7 @@ use places::Place;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     forebay bench --on local,nfs=/mnt/nfs/me -- bowtie2 -x /ref/hg38 -U /data/a.fq -S a.sam\n  \
+    forebay bench --on local,ebs-gp3,efs-elastic -- ./pipeline.sh\n  \
     forebay bench --on local,slow --emulate slow=5ms,125MiB/s -- ./pipeline.sh\n\n\
     COMMAND is run in a fresh directory each time, which is removed afterwards: name inputs by \
     absolute paths, or by $FOREBAY_BENCH_FROM, the directory where the bench was started. Its \
@@ -36,13 +37,13 @@ use places::Place;
     Exit codes: 0; 1 if a run failed (all is told) or results can't be kept; 2 wrong usage; 125 \
     nothing was run; 130 or 143 if SIGINT or SIGTERM ended it.")]
 pub(crate) struct Args {
-    /// Where: NAME=DIR, or `local` for the current directory's file system; the first is what the
-    /// others are compared with
+    /// Where: NAME=DIR, `local` for the current directory's file system, or a profile's name, such
+    /// as ebs-gp3, which is emulated there; the first is what the others are compared with
     #[arg(long, value_name = "NAME[=DIR],...", value_delimiter = ',', required = true)]
     on: Vec<String>,
-    /// Make one of them as slow as another storage: what each operation on names takes longer,
-    /// and what all reads and writes get, such as slow=5ms,125MiB/s
-    #[arg(long, value_name = "NAME=LATENCY,BANDWIDTH")]
+    /// Make one of them as slow as another storage: a profile's name or FILE.toml, SITE.toml#TIER,
+    /// or what an operation on names takes and what reads, and writes, get: slow=5ms,125MiB/s
+    #[arg(long, value_name = "NAME=PROFILE")]
     emulate: Vec<String>,
     /// Rounds: in each, the command runs once on each storage, in an order drawn by lot
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=i64::from(keep::ROUNDS_MAX)))]

@@ -5,9 +5,8 @@ pub(super) mod emulate;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use forebay_model::Privacy;
+use forebay_model::{Privacy, Profile};
 use forebay_volume::cover::{ALONE, Access};
-use forebay_volume::fuse::Slowness;
 use forebay_volume::launch::{self, Failure, Mount, Record, Unmounting, lasting_mounts, place_of};
 
 use super::run::{Trace, check_output, explain, header, run_name, state_file};
@@ -42,10 +41,10 @@ pub(crate) struct Args {
     /// How much to trace
     #[arg(long, value_enum, default_value = "files", requires = "output")]
     trace: Trace,
-    /// Be as slow as another storage: what each operation on names takes longer, and what all
-    /// reads and writes get, such as 5ms,125MiB/s
-    #[arg(long, value_name = "LATENCY,BANDWIDTH", value_parser = emulate::slowness)]
-    emulate: Option<Slowness>,
+    /// Be as slow as another storage: a profile's name (ebs-gp3) or FILE.toml; or what each
+    /// operation on names takes, and what all reads, and all writes, get, such as 5ms,125MiB/s
+    #[arg(long, value_name = "PROFILE", value_parser = emulate::profile)]
+    emulate: Option<Profile>,
     /// Do not return: stay until it is unmounted, or unmount at SIGINT or SIGTERM
     #[arg(short, long)]
     foreground: bool,
@@ -81,7 +80,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         every_read: args.trace == Trace::EveryRead,
         placement,
         warmed: placement::warmed,
-        slowness: args.emulate,
+        emulated: args.emulate,
         record,
     })
     .map_err(explain_mount)?;

@@ -1,16 +1,21 @@
 //! A profile as people write it in a site file (FORMATS.md).
 
-use super::{Contention, Lane, Profile, Stripes};
+use super::{Burst, Contention, Lane, Profile, Stripes};
 use crate::event::{Op, OpGroup, OpKey, Pattern};
 use crate::toml::{Entry, Flaw, Table};
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 16] = [
     "source",
     "latency",
     "read",
     "write",
     "names_per_second",
     "data_per_second",
+    "data_burst_per_second",
+    "data_credits",
+    "at_once",
+    "merges",
+    "attributes_for",
     "servers",
     "stripe_count",
     "stripe_size",
@@ -32,6 +37,12 @@ impl Profile {
         profile.write = table.get("write").map(lane).transpose()?.unwrap_or_default();
         profile.names_per_second = per_second(table, "names_per_second")?;
         profile.data_per_second = per_second(table, "data_per_second")?;
+        let (base, burst) = (table.get("data_per_second"), table.get("data_burst_per_second"));
+        profile.data_burst =
+            bursts(table, base, burst, "data_credits", |entry| entry.number(1e-3, 1e12))?;
+        profile.at_once = table.get("at_once").map(|entry| entry.whole(1, 1 << 20)).transpose()?;
+        profile.merges = table.get("merges").map(Entry::bytes).transpose()?;
+        profile.attributes_for = table.get("attributes_for").map(Entry::seconds).transpose()?;
         profile.stripes = stripes(table)?;
         profile.contention =
             table.get("contention").map(contention).transpose()?.unwrap_or_default();
@@ -42,13 +53,49 @@ impl Profile {
     }
 }
 
+/// Credits, which only mean something beside the limit that they let pass.
+fn bursts(
+    table: Table<'_>,
+    base: Option<Entry<'_>>,
+    burst: Option<Entry<'_>>,
+    credits: &str,
+    amount: impl Fn(Entry<'_>) -> Result<f64, Flaw>,
+) -> Result<Option<Burst>, Flaw> {
+    let Some(entry) = burst else {
+        return match table.get(credits) {
+            Some(entry) => Err(entry.flaw(format!("{credits} need a burst that they pay for"))),
+            None => Ok(None),
+        };
+    };
+    let base = base
+        .ok_or_else(|| entry.flaw(format!("{} needs the limit that it goes above", entry.key)))?;
+    let (per_second, least) = (amount(entry)?, amount(base)?);
+    if per_second <= least {
+        return Err(entry.flaw(format!("{} must be above {}", entry.key, base.key)));
+    }
+    let credits = amount_of(table.need(credits)?)?;
+    Ok(Some(Burst { per_second, credits }))
+}
+
+/// Bytes in quotes, or a plain number.
+fn amount_of(entry: Entry<'_>) -> Result<f64, Flaw> {
+    if entry.text().is_ok() {
+        return Ok(entry.bytes()?.get() as f64);
+    }
+    entry.number(0.0, 1e18)
+}
+
+/// Is it an operation on names that a server is asked? A close is one operation, however many
+/// processes close; and whether a file is a terminal, a client knows by itself.
+fn asked(op: Op) -> bool {
+    op.group() == OpGroup::Metadata && !matches!(op, Op::Flush | Op::Ioctl)
+}
+
 /// One time for everything, or a table of kinds, with `.random` for what is not sequential.
 fn prices(profile: &mut Profile, entry: Entry<'_>) -> Result<(), Flaw> {
     let Ok(table) = entry.table() else {
         let price = entry.seconds()?;
-        for &op in Op::ALL.iter().filter(|op| op.group() == OpGroup::Metadata) {
-            profile.set_prices(op, price);
-        }
+        Op::ALL.iter().filter(|op| asked(**op)).for_each(|&op| profile.set_prices(op, price));
         profile.set_prices(Op::Fsync, price);
         profile.set_prices(Op::Fsyncdir, price);
         return Ok(());
@@ -67,9 +114,8 @@ fn prices(profile: &mut Profile, entry: Entry<'_>) -> Result<(), Flaw> {
     for (word, group) in GROUPS {
         if let Some(entry) = table.get(word) {
             let price = entry.seconds()?;
-            Op::ALL
-                .iter()
-                .filter(|op| op.group() == group)
+            let ops = Op::ALL.iter().filter(|op| op.group() == group);
+            ops.filter(|op| group != OpGroup::Metadata || asked(**op))
                 .for_each(|&op| profile.set_prices(op, price));
         }
     }
@@ -89,9 +135,12 @@ fn prices(profile: &mut Profile, entry: Entry<'_>) -> Result<(), Flaw> {
 
 fn lane(entry: Entry<'_>) -> Result<Lane, Flaw> {
     let table = entry.table()?;
-    table.only(&["stream", "node", "total"])?;
+    table.only(&["stream", "node", "total", "burst", "credits"])?;
     let rate = |key| table.get(key).map(Entry::rate).transpose();
-    Ok(Lane { stream: rate("stream")?, node: rate("node")?, total: rate("total")? })
+    let base = table.get("total").or_else(|| table.get("node"));
+    let per_second = |entry: Entry<'_>| Ok(entry.rate()?.get());
+    let burst = bursts(table, base, table.get("burst"), "credits", per_second)?;
+    Ok(Lane { stream: rate("stream")?, node: rate("node")?, total: rate("total")?, burst })
 }
 
 fn stripes(table: Table<'_>) -> Result<Stripes, Flaw> {

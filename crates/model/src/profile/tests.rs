@@ -53,3 +53,43 @@ fn absurd_numbers_are_refused_with_their_place() {
         assert!(flaw.contains(words), "{text}: {flaw}");
     }
 }
+
+#[test]
+fn credits_pay_for_a_burst_above_a_limit() {
+    let p = profile(
+        "data_per_second = 300\ndata_burst_per_second = 3000\ndata_credits = 5400000\n\
+         read = { node = \"1 GB/s\", total = \"100 MB/s\", burst = \"300 MB/s\", credits = \"2 TB\" }",
+    )
+    .expect("a profile");
+    assert_eq!(p.data_burst, Some(Burst { per_second: 3000.0, credits: 5.4e6 }));
+    assert_eq!(p.read.burst, Some(Burst { per_second: 3e8, credits: 2e12 }));
+    for (text, words) in [
+        ("read = { burst = \"1 GB/s\", credits = \"1 GB\" }", "needs the limit"),
+        ("read = { total = \"2 GB/s\", burst = \"1 GB/s\", credits = \"1 GB\" }", "above total"),
+        ("read = { total = \"1 GB/s\", burst = \"2 GB/s\" }", "credits"),
+        ("data_credits = 5", "need a burst"),
+    ] {
+        let flaw = profile(text).expect_err(text);
+        assert!(flaw.contains(words), "{text}: {flaw}");
+    }
+}
+
+#[test]
+fn a_close_is_one_operation_and_short_ones_merge() {
+    let p = profile("latency = { names = \"5 ms\" }\nmerges = \"256 KiB\"").expect("a profile");
+    assert_eq!(p.price(OpKey::plain(Op::Close)), Seconds(5e-3));
+    assert_eq!(p.price(OpKey::plain(Op::Flush)), Seconds::ZERO);
+    let share = |pattern| p.share_of_one(OpKey::data(Op::Write, 65_536, pattern), 65_536.0);
+    assert_eq!((share(Pattern::Sequential), share(Pattern::Random)), (0.25, 1.0));
+}
+
+#[test]
+fn a_site_names_a_profile_that_comes_with_forebay() {
+    let read = |text: &str| Site::parse(text, "site.toml", &|_| None);
+    let site = read("[tier.t]\nprofile = \"ebs-gp3\"\n").expect("a site");
+    let tier = site.tier(&TierId("t".to_owned())).expect("the tier");
+    assert_eq!(tier.profile.as_ref().expect("its profile").data_per_second, Some(3000.0));
+    assert_eq!(tier.reach, crate::Reach::Node, "as the profile says");
+    let flaw = read("[tier.t]\nprofile = \"ebs-gp4\"\n").expect_err("unknown").to_string();
+    assert!(flaw.contains("ebs-gp3"), "{flaw}");
+}

@@ -1,7 +1,7 @@
 //! What one step costs on the tiers where its files are: seconds with nobody else there, and what
 //! it asks of limits that all share.
 
-use super::tiers::{DATA, LANES, NAMES, READ, WRITE};
+use super::tiers::{DATA, LANES, NAMES, READ, WORK, WRITE};
 use super::{ClassHome, Scene};
 use forebay_model::event::Op;
 use forebay_model::workload::Access;
@@ -91,6 +91,20 @@ pub(crate) fn remembered(read: u64, written: u64, bytes: u64) -> f64 {
     if read == 0 { 0.0 } else { 1.0 - fetched as f64 / read as f64 }
 }
 
+/// As which part of an operation one of these counts, where short ones merge.
+fn merged(scene: &Scene<'_>, storage: usize, access: &Access, key: OpKey) -> f64 {
+    let profile = scene.storages[storage].profile.filter(|profile| profile.merges.is_some());
+    let Some(profile) = profile else { return 1.0 };
+    let bytes = match key.op() {
+        Op::Read => access.read,
+        Op::Write => access.written,
+        _ => return 1.0,
+    };
+    let alike = access.ops.iter().filter(|(other, _)| other.op() == key.op());
+    let count: f64 = alike.map(|(_, count)| count).sum();
+    profile.share_of_one(key, bytes.get() as f64 / count)
+}
+
 impl Cost {
     pub(crate) fn new(scene: &Scene<'_>) -> Self {
         Self { alone: 0.0, compute: 0.0, asks: vec![0.0; scene.storages.len() * LANES] }
@@ -132,7 +146,7 @@ impl Cost {
             if share <= 0.0 || (!home.durable && matches!(key.op(), Op::Fsync | Op::Fsyncdir)) {
                 continue;
             }
-            let count = count * share;
+            let count = count * share * merged(scene, storage, access, *key);
             let named = if names.is_some() { named(key.op(), home.packed) } else { Named::File };
             // Packed files are names in a log of the volume, not files of the tier.
             let logged = home.packed && group == OpGroup::Metadata;
@@ -149,7 +163,9 @@ impl Cost {
     /// Adds operations on a storage.
     fn operate(&mut self, scene: &Scene<'_>, storage: usize, lane: usize, key: OpKey, count: f64) {
         let Some(profile) = scene.storages[storage].profile else { return };
-        self.alone += count * profile.price(key).get();
+        let seconds = count * profile.price(key).get();
+        self.alone += seconds;
         self.asks[storage * LANES + lane] += count;
+        self.asks[storage * LANES + WORK] += seconds;
     }
 }

@@ -1,6 +1,6 @@
 //! Tiers and pools as rows, and the storages behind them: pools of one tier share its limits.
 
-use forebay_model::profile::Lane;
+use forebay_model::profile::{Burst, Lane};
 use forebay_model::{Profile, Reach, Site, TierId};
 
 /// A tier or a pool.
@@ -23,12 +23,25 @@ pub(crate) struct Storage<'s> {
     pub(crate) capacity: Option<u64>,
 }
 
-/// A limit that streams share: reads, writes, operations on names, operations on bytes.
-pub(crate) const LANES: usize = 4;
+/// A limit that streams share: reads, writes, operations on names, operations on bytes, and the
+/// seconds of those who work on operations.
+pub(crate) const LANES: usize = 5;
 pub(crate) const READ: usize = 0;
 pub(crate) const WRITE: usize = 1;
 pub(crate) const NAMES: usize = 2;
 pub(crate) const DATA: usize = 3;
+pub(crate) const WORK: usize = 4;
+
+/// Credits of a lane: while there are some, its limit is what it says; then it is a part of that.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Credits {
+    /// The part of the limit at which they come, and which is left without them: 0 to 1.
+    pub(crate) share: f64,
+    /// What a full account pays for above that, in bytes or operations.
+    pub(crate) full: f64,
+    /// Each node has an account of its own.
+    pub(crate) of_node: bool,
+}
 
 /// How much of one lane there is, in bytes or operations a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,29 +53,54 @@ pub(crate) struct Limit {
     /// Over how many disks or servers the total is spread, and over how many of them one file.
     pub(crate) servers: u32,
     pub(crate) spread: u32,
+    pub(crate) credits: Option<Credits>,
+}
+
+impl Limit {
+    /// The same with what credits pay for above it.
+    fn bursting(self, burst: Option<Burst>) -> Limit {
+        let Some(burst) = burst else { return self };
+        let of_node = self.total == f64::INFINITY;
+        let base = if of_node { self.node } else { self.total };
+        let credits =
+            Some(Credits { share: base / burst.per_second, full: burst.credits, of_node });
+        match of_node {
+            true => Limit { node: burst.per_second, credits, ..self },
+            false => Limit { total: burst.per_second, credits, ..self },
+        }
+    }
 }
 
 impl Storage<'_> {
     /// The limits of its lanes; without a profile there are none.
     pub(crate) fn limits(&self) -> [Limit; LANES] {
-        let none = Limit { total: f64::INFINITY, node: f64::INFINITY, servers: 1, spread: 1 };
+        let (total, node) = (f64::INFINITY, f64::INFINITY);
+        let none = Limit { total, node, servers: 1, spread: 1, credits: None };
         let Some(profile) = self.profile else { return [none; LANES] };
         let open = |rate: Option<f64>| rate.unwrap_or(f64::INFINITY);
-        let lane = |lane: Lane| Limit {
-            total: open(lane.total.map(|rate| rate.get())),
-            node: open(lane.node.map(|rate| rate.get())),
-            servers: profile.stripes.servers,
-            spread: profile.stripes.count,
+        let lane = |lane: Lane| {
+            let limit = Limit {
+                total: open(lane.total.map(|rate| rate.get())),
+                node: open(lane.node.map(|rate| rate.get())),
+                servers: profile.stripes.servers,
+                spread: profile.stripes.count,
+                credits: None,
+            };
+            limit.bursting(lane.burst)
         };
         let count = |rate| Limit { total: open(rate), ..none };
         let limits = [
             lane(profile.read),
             lane(profile.write),
             count(profile.names_per_second),
-            count(profile.data_per_second),
+            count(profile.data_per_second).bursting(profile.data_burst),
+            count(profile.at_once.map(f64::from)),
         ];
         // Each node has a storage of its own: what is "all together" there is the node.
-        let own = |limit: Limit| Limit { node: limit.node.min(limit.total), ..none };
+        let own = |limit: Limit| {
+            let credits = limit.credits.map(|credits| Credits { of_node: true, ..credits });
+            Limit { node: limit.node.min(limit.total), credits, ..none }
+        };
         if self.reach == Reach::Node { limits.map(own) } else { limits }
     }
 }

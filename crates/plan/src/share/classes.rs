@@ -5,6 +5,7 @@
 //! lane adds to a byte or an operation; a lane that is not full adds none. Links of nodes are not
 //! told apart: those that are in use count as one, as if flows were spread evenly over them.
 
+mod account;
 mod class;
 mod lane;
 mod queue;
@@ -37,13 +38,19 @@ pub(crate) struct Classes {
     flows: Vec<Place>,
     /// Something started, stopped or filled since rates were worked out.
     changed: bool,
+    /// Lanes with credits, and when the first of these will be gone.
+    accounts: Vec<usize>,
+    empties: f64,
 }
 
 impl Classes {
     /// An engine for lanes of these storages.
     pub(super) fn over(limits: Vec<Limit>, storage: Vec<usize>, nodes: u32) -> Self {
         let storages = storage.last().map_or(0, |last| last + 1);
+        let accounts = limits.iter().enumerate().filter(|(_, limit)| limit.credits.is_some());
         Self {
+            accounts: accounts.map(|(lane, _)| lane).collect(),
+            empties: f64::INFINITY,
             lanes: limits.into_iter().map(|limit| Lane::new(limit, nodes)).collect(),
             storage,
             streams: vec![0; storages],
@@ -143,11 +150,13 @@ impl Flows for Classes {
     }
 
     fn next(&mut self, now: f64, _: &Shapes) -> f64 {
-        if self.changed {
+        if self.changed || now >= self.empties {
             self.settle(now);
         }
         let next = self.active.iter().map(|shape| self.classes[*shape as usize].next);
-        next.fold(f64::INFINITY, f64::min)
+        let next = next.fold(f64::INFINITY, f64::min);
+        // Nobody waits for an account to be empty.
+        if next == f64::INFINITY { next } else { next.min(self.empties) }
     }
 
     fn done(&mut self, now: f64, flows: &mut Vec<u32>, shapes: &Shapes) {

@@ -6,7 +6,7 @@
 
 use super::classes::Classes;
 use super::{Flows, ShapeId, Shapes};
-use crate::scene::{LANES, Limit};
+use crate::scene::{Credits, LANES, Limit};
 
 /// Where the parts of a lane are among all.
 #[derive(Clone, Copy, Debug)]
@@ -35,16 +35,22 @@ impl Flows for Whole {
     fn new(limits: Vec<Limit>, nodes: u32) -> Self {
         let (mut parts, mut lanes, mut storage) = (Vec::new(), Vec::new(), Vec::new());
         for (number, limit) in limits.into_iter().enumerate() {
-            let part = |total| Limit { total, node: f64::INFINITY, servers: 1, spread: 1 };
-            let mut add = |count: u32, each: f64| {
+            let mut add = |count: u32, each: f64, credits: Option<Credits>| {
                 let first = lanes.len();
-                lanes.extend((0..count).map(|_| part(each)));
+                let node = f64::INFINITY;
+                let part = Limit { total: each, node, servers: 1, spread: 1, credits };
+                lanes.extend((0..count).map(|_| part));
                 storage.extend((0..count).map(|_| number / LANES));
                 each.is_finite().then_some(first)
             };
-            let links = add(if limit.node.is_finite() { nodes } else { 0 }, limit.node);
+            let of_node = limit.credits.filter(|credits| credits.of_node);
+            let of_all = limit.credits.filter(|credits| !credits.of_node);
+            let of_node = of_node.map(|credits| Credits { of_node: false, ..credits });
+            let servers = f64::from(limit.servers);
+            let of_one = of_all.map(|credits| Credits { full: credits.full / servers, ..credits });
+            let links = add(if limit.node.is_finite() { nodes } else { 0 }, limit.node, of_node);
             // One lane at least, so that each storage has its place.
-            let servers = add(limit.servers, limit.total / f64::from(limit.servers));
+            let servers = add(limit.servers, limit.total / servers, of_one);
             parts.push(Parts { links, servers, limit });
         }
         Self {

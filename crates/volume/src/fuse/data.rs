@@ -46,7 +46,7 @@ impl Session {
         match self.tree.native.open(request.node(), ask.flags) {
             Ok((opened, node)) => {
                 self.record_open(request.process, &node, &opened, ask.flags, false);
-                request.reply(&[open_out(&opened).as_bytes()]);
+                request.reply(&[open_out(&opened, self.device.closes_quietly()).as_bytes()]);
                 self.count_file(request, Op::Open, &node, &opened);
                 Ok(())
             }
@@ -70,7 +70,10 @@ impl Session {
             Ok((created, node)) => {
                 self.record_open(request.process, &node, &created.opened, ask.flags, true);
                 let entry = self.entry_out(&created.entry);
-                request.reply(&[entry.as_bytes(), open_out(&created.opened).as_bytes()]);
+                request.reply(&[
+                    entry.as_bytes(),
+                    open_out(&created.opened, self.device.closes_quietly()).as_bytes(),
+                ]);
                 self.count_file(request, Op::Create, &node, &created.opened);
                 Ok(())
             }

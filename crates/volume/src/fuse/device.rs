@@ -7,12 +7,14 @@ use std::io::{self, IoSlice, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
+use std::time::Duration;
 
+use forebay_model::Profile;
 use rustix::io::Errno;
 use zerocopy::IntoBytes;
 
-use super::abi;
-use super::late::{Late, Slowness};
+use super::abi::{self, InHeader};
+use super::late::Late;
 use crate::clock::Clock;
 
 /// One connection to the kernel's FUSE driver; clones share it.
@@ -31,12 +33,12 @@ impl Device {
         Device { file: Arc::new(File::from(fd)), late: None, expires: false }
     }
 
-    /// The same, with replies as late as those of a slower storage.
+    /// The same, with replies as late as those of a storage with these numbers.
     ///
     /// # Errors
     /// When no thread can be made.
-    pub fn slowed(fd: OwnedFd, slowness: Slowness, clock: Arc<dyn Clock>) -> io::Result<Device> {
-        Ok(Device { late: Some(Late::start(slowness, clock)?), ..Device::new(fd) })
+    pub fn emulating(fd: OwnedFd, profile: &Profile, clock: Arc<dyn Clock>) -> io::Result<Device> {
+        Ok(Device { late: Some(Late::start(profile, clock)?), ..Device::new(fd) })
     }
 
     /// The same, where the kernel can let a name expire.
@@ -45,16 +47,26 @@ impl Device {
         Device { expires, ..self }
     }
 
-    /// A request begins that carries `bytes` of a file; the reply to it is this thread's next.
-    pub(super) fn begin(&self, opcode: u32, bytes: usize) {
+    /// A request begins; the reply to it is this thread's next.
+    pub(super) fn begin(&self, header: &InHeader, body: &[u8]) {
         if let Some(late) = &self.late {
-            late.begin(opcode, bytes);
+            late.begin(header, body);
         }
     }
 
-    /// Whether it emulates a slower storage.
+    /// Whether it emulates another storage.
     pub(super) fn is_slowed(&self) -> bool {
         self.late.is_some()
+    }
+
+    /// How long the kernel may believe what it is told for so long here.
+    pub(super) fn trust(&self, here: Duration) -> Duration {
+        self.late.as_ref().and_then(|late| late.most_trust).map_or(here, |most| here.min(most))
+    }
+
+    /// The kernel need not ask when a file is closed that has nothing to tell.
+    pub(super) fn closes_quietly(&self) -> bool {
+        self.late.as_ref().is_none_or(|late| !late.closes)
     }
 
     /// A second descriptor of the same connection, with a request queue of its own.

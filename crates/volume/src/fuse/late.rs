@@ -1,8 +1,14 @@
-//! Replies that come later than they could: a directory of this machine behaves as one on a slower
+//! Replies that come later than they could: a directory of this machine behaves as one on another
 //! storage would, before anybody has paid for it. The work itself is done at once.
 //!
 //! Only the reply waits, in a queue of its own, so that a slow answer holds no worker back: as many
-//! operations are under way at a time as programs have started, as with a real server.
+//! operations are under way at a time as programs have started, as with a real server. When it is
+//! due is for [`shape`] to say, from the numbers that a simulation prices with, too.
+
+mod asked;
+mod limit;
+mod shape;
+mod written;
 
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -10,35 +16,21 @@ use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::Write;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use forebay_model::ByteCount;
+use forebay_model::{OpGroup, Profile};
 use parking_lot::{Condvar, Mutex};
 
-use super::abi::op;
+use super::abi::InHeader;
 use crate::clock::Clock;
+use asked::{Asked, answered};
+use shape::Shape;
 
-/// What a storage takes longer than this one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Slowness {
-    /// Of each operation on names and attributes, and of each fsync.
-    pub latency: Duration,
-    /// What all reads and writes together get in a second; `None`: as fast as it goes.
-    pub bandwidth: Option<ByteCount>,
+thread_local! {
+    /// What the request that this thread serves asks for.
+    static ASKED: Cell<Option<Asked>> = const { Cell::new(None) };
 }
-
-/// When the reply to the request that this thread serves may go.
-#[derive(Debug, Clone, Copy, Default)]
-enum Due {
-    #[default]
-    AtOnce,
-    /// Nanoseconds of the clock.
-    At(u64),
-    /// When the bytes it carries have had their turn.
-    AfterItsBytes,
-}
-
-thread_local!(static DUE: Cell<Due> = const { Cell::new(Due::AtOnce) });
 
 /// A reply, and the queue of the kernel's that waits for it.
 type Reply = (Vec<u8>, Arc<File>);
@@ -47,6 +39,30 @@ type Reply = (Vec<u8>, Arc<File>);
 struct Queue {
     waiting: Mutex<Waiting>,
     changed: Condvar,
+    /// Nanoseconds that a thread takes to wake up here, lately.
+    waking: AtomicU64,
+}
+
+/// Bytes may be so much too early, since those after them wait for it: a sleep for each piece of
+/// a fast stream would cost more than the piece.
+const DEBT: u64 = 300_000;
+
+/// No machine takes longer to wake a thread unless it is busy with other things, whose time is not
+/// the storage's to give back.
+const WAKING_MOST: u64 = 200_000;
+
+impl Queue {
+    /// Three threads wake between a program's call and its return: the one that takes the request,
+    /// the one that sends the reply, and the program. The second one is watched; the others, which
+    /// no timer wakes, are believed to take half as long each.
+    fn waking(&self) -> u64 {
+        self.waking.load(Relaxed)
+    }
+
+    fn woke(&self, late: u64) {
+        let late = late.min(WAKING_MOST);
+        self.waking.store((self.waking() * 15 + late) / 16, Relaxed);
+    }
 }
 
 #[derive(Debug, Default)]
@@ -61,57 +77,56 @@ struct Waiting {
 /// Holds replies back.
 #[derive(Debug)]
 pub(super) struct Late {
-    slowness: Slowness,
     clock: Arc<dyn Clock>,
-    /// When the bytes promised so far will have passed.
-    busy_until: Mutex<u64>,
+    shape: Mutex<Shape>,
+    /// The longest that names and attributes are believed.
+    pub(super) most_trust: Option<Duration>,
+    /// Closing a file takes time.
+    pub(super) closes: bool,
     queue: Arc<Queue>,
 }
 
 impl Late {
     /// Starts the thread that sends replies when they are due.
-    pub(super) fn start(slowness: Slowness, clock: Arc<dyn Clock>) -> std::io::Result<Arc<Late>> {
-        let queue = Arc::new(Queue::default());
-        std::thread::Builder::new().name("forebay-late".into()).spawn({
-            let (queue, clock) = (Arc::clone(&queue), Arc::clone(&clock));
-            move || send_when_due(&queue, &*clock)
+    pub(super) fn start(profile: &Profile, clock: Arc<dyn Clock>) -> std::io::Result<Arc<Late>> {
+        let late = Late::new(profile, clock);
+        let (queue, clock) = (Arc::clone(&late.queue), Arc::clone(&late.clock));
+        std::thread::Builder::new().name("forebay-late".into()).spawn(move || {
+            // Timers of ordinary threads are 50 us late, which is a twentieth of a millisecond.
+            // SAFETY: a number for this thread alone.
+            unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+            send_when_due(&queue, &*clock);
         })?;
-        Ok(Arc::new(Late { slowness, clock, busy_until: Mutex::new(0), queue }))
+        Ok(Arc::new(late))
     }
 
-    /// A request begins that carries `bytes` of a file.
-    pub(super) fn begin(&self, opcode: u32, bytes: usize) {
-        let now = self.clock.nanos();
-        DUE.set(match opcode {
-            op::READ => Due::AfterItsBytes,
-            op::WRITE => Due::At(self.turn(now, bytes)),
-            op::RELEASE | op::RELEASEDIR | op::FLUSH | op::STATFS => Due::AtOnce,
-            // Whether a file is a terminal, which Python asks of each that it opens, no client asks
-            // a server.
-            op::IOCTL => Due::AtOnce,
-            _ => Due::At(now + self.slowness.latency.as_nanos() as u64),
-        });
+    fn new(profile: &Profile, clock: Arc<dyn Clock>) -> Late {
+        let seconds = |time: forebay_model::Seconds| Duration::try_from_secs_f64(time.get()).ok();
+        Late {
+            clock,
+            most_trust: profile.attributes_for.and_then(seconds),
+            closes: shape::closing(profile) > 0.0,
+            shape: Mutex::new(Shape::new(profile, written::room())),
+            queue: Arc::default(),
+        }
     }
 
-    /// When `bytes` more will have passed.
-    fn turn(&self, now: u64, bytes: usize) -> u64 {
-        let Some(rate) = self.slowness.bandwidth else { return now };
-        let takes = bytes as u128 * 1_000_000_000 / u128::from(rate.get().max(1));
-        let mut busy_until = self.busy_until.lock();
-        *busy_until = now.max(*busy_until) + takes as u64;
-        *busy_until
+    /// A request begins; the reply to it is this thread's next.
+    pub(super) fn begin(&self, header: &InHeader, body: &[u8]) {
+        let called = self.clock.nanos().saturating_sub(self.queue.waking() / 2);
+        ASKED.set(Asked::of(header, body, called));
     }
 
     /// Keeps a reply until it is due; false when it may go at once.
     pub(super) fn keep(&self, file: &Arc<File>, parts: &[std::io::IoSlice<'_>]) -> bool {
-        let due = match DUE.take() {
-            Due::AtOnce => return false,
-            Due::At(due) => due,
-            Due::AfterItsBytes => {
-                let bytes = parts.iter().skip(1).map(|part| part.len()).sum();
-                self.turn(self.clock.nanos(), bytes)
-            }
-        };
+        let Some(asked) = ASKED.take() else { return false };
+        let due = self.shape.lock().due(&asked, &answered(asked.opcode, parts));
+        let early =
+            if asked.kind.group() == OpGroup::Data { DEBT } else { self.queue.waking() / 2 };
+        if due <= self.clock.nanos() + early {
+            return false;
+        }
+        let due = due - self.queue.waking() / 2;
         let reply = parts.iter().flat_map(|part| part.iter().copied()).collect();
         let mut waiting = self.queue.waiting.lock();
         let number = waiting.next;
@@ -142,8 +157,12 @@ fn send_when_due(queue: &Queue, clock: &dyn Clock) {
             continue;
         };
         let now = clock.nanos();
-        if due > now {
-            queue.changed.wait_for(&mut waiting, Duration::from_nanos(due - now));
+        let sleep = due.saturating_sub(now).saturating_sub(queue.waking());
+        if sleep > 0 {
+            let waited = queue.changed.wait_for(&mut waiting, Duration::from_nanos(sleep));
+            if waited.timed_out() {
+                queue.woke(clock.nanos().saturating_sub(now + sleep));
+            }
             continue;
         }
         waiting.order.pop();
@@ -158,53 +177,4 @@ fn send_when_due(queue: &Queue, clock: &dyn Clock) {
 }
 
 #[cfg(test)]
-mod tests {
-    //! An emulated storage that is faster or slower than asked would mislead who chooses by it.
-    use super::*;
-    use crate::clock::ManualClock;
-
-    fn late(bandwidth: Option<u64>) -> Late {
-        Late {
-            slowness: Slowness {
-                latency: Duration::from_millis(5),
-                bandwidth: bandwidth.map(ByteCount),
-            },
-            clock: Arc::new(ManualClock::default()),
-            busy_until: Mutex::new(0),
-            queue: Arc::default(),
-        }
-    }
-
-    #[test]
-    fn bytes_wait_for_their_turn() {
-        let late = late(Some(1_000_000));
-        assert_eq!(late.turn(0, 500_000), 500_000_000);
-        assert_eq!(late.turn(0, 500_000), 1_000_000_000, "after those before them");
-        assert_eq!(late.turn(5_000_000_000, 1), 5_000_001_000, "a pause is not saved up");
-        assert_eq!(self::late(None).turn(7, 1 << 30), 7);
-    }
-
-    #[test]
-    fn replies_go_in_the_order_of_their_time() {
-        let late = late(Some(1_000_000));
-        let (mut reader, writer) = std::io::pipe().expect("pipe");
-        let file = Arc::new(File::from(std::os::fd::OwnedFd::from(writer)));
-        for (opcode, bytes, text) in [(op::WRITE, 1_000_000, "slow"), (op::LOOKUP, 0, "fast ")] {
-            late.begin(opcode, bytes);
-            assert!(late.keep(&file, &[std::io::IoSlice::new(text.as_bytes())]));
-        }
-        for opcode in [op::RELEASE, op::IOCTL] {
-            late.begin(opcode, 0);
-            assert!(!late.keep(&file, &[]), "nobody waits for it");
-        }
-        assert!(!late.keep(&file, &[]), "a notification");
-        drop(file);
-        let (queue, clock) = (Arc::clone(&late.queue), ManualClock::default());
-        clock.advance(2_000_000_000);
-        drop(late);
-        send_when_due(&queue, &clock);
-        let mut text = String::new();
-        std::io::Read::read_to_string(&mut reader, &mut text).expect("read");
-        assert_eq!(text, "fast slow");
-    }
-}
+mod tests;

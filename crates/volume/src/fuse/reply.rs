@@ -40,14 +40,16 @@ impl Session {
 
     pub(super) fn entry_out(&self, entry: &Entry) -> EntryOut {
         let node = self.tree.native.node(entry.node).ok();
+        let [names, attributes] =
+            [entry.name_trust, entry.attr_trust].map(|time| self.device.trust(time));
         EntryOut {
             nodeid: entry.node,
             // Numbers are never used again, so there is one generation.
             generation: 0,
-            entry_valid: entry.name_trust.as_secs(),
-            entry_valid_nsec: entry.name_trust.subsec_nanos(),
-            attr_valid: entry.attr_trust.as_secs(),
-            attr_valid_nsec: entry.attr_trust.subsec_nanos(),
+            entry_valid: names.as_secs(),
+            entry_valid_nsec: names.subsec_nanos(),
+            attr_valid: attributes.as_secs(),
+            attr_valid_nsec: attributes.subsec_nanos(),
             attr: if entry.node == 0 {
                 Attr::default()
             } else {
@@ -58,6 +60,7 @@ impl Session {
 
     pub(super) fn attr_out(&self, id: u64, stat: &Statx, trust: Duration) -> AttrOut {
         let node = self.tree.native.node(id).ok();
+        let trust = self.device.trust(trust);
         AttrOut {
             attr_valid: trust.as_secs(),
             attr_valid_nsec: trust.subsec_nanos(),
@@ -93,7 +96,8 @@ impl Session {
     }
 }
 
-pub(super) fn open_out(opened: &Opened) -> OpenOut {
+/// `quiet`: the kernel need not ask when it is closed, if there is nothing to tell.
+pub(super) fn open_out(opened: &Opened, quiet: bool) -> OpenOut {
     let mut flags = 0;
     match opened.state {
         IoState::Passthrough => flags |= fopen::PASSTHROUGH,
@@ -101,7 +105,7 @@ pub(super) fn open_out(opened: &Opened) -> OpenOut {
         IoState::Cached => {}
         IoState::Direct => flags |= fopen::DIRECT_IO | fopen::PARALLEL_DIRECT_WRITES,
     }
-    if opened.quiet_close {
+    if opened.quiet_close && quiet {
         flags |= fopen::NOFLUSH;
     }
     OpenOut { fh: opened.fh, open_flags: flags, backing_id: opened.backing_id.unwrap_or(0) }

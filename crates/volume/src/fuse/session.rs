@@ -232,7 +232,7 @@ impl Session {
         if self.tree.only_for.is_some_and(|owner| !is_welcome(header, owner)) {
             return device.refuse(header.unique, Errno::ACCESS);
         }
-        device.begin(header.opcode, body.len());
+        device.begin(header, body);
         let began = self.recorder.clock().nanos();
         // A caller may hold its own locks when it reads, writes or closes: don't look it up then.
         let through_handle =

@@ -6,13 +6,13 @@ mod show;
 use std::io;
 use std::path::PathBuf;
 
+use forebay_model::Profile;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::front::{self, reap};
 use super::{Channel, Failure, HomecomingTold, ToDaemon, ToFront, fork, open_tiers, pair, system};
 use crate::cover::{self, Access};
 use crate::daemon::{self, Record};
-use crate::fuse::Slowness;
 use crate::tiers::{Trouble, Underway, Wanted, Warmed};
 
 /// What to mount, and where.
@@ -31,7 +31,7 @@ pub struct Mount {
     /// Told what was copied to tiers before the volume is shown.
     pub warmed: fn(&Warmed),
     /// The storage to emulate.
-    pub slowness: Option<Slowness>,
+    pub emulated: Option<Profile>,
     /// The record, if one is wanted.
     pub record: Option<Record>,
 }
@@ -113,7 +113,7 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
                 every_read: wanted.every_read,
                 record: wanted.record,
                 role: daemon::Role::Lasting { access: wanted.access },
-                slowness: wanted.slowness,
+                emulated: wanted.emulated,
                 mounts: mounts_in,
                 control: Channel::new(daemon_side),
                 foreign: Vec::new(),

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use forebay_model::profile::{Described, SHIPPED};
 use serde::{Deserialize, Serialize};
 
 use crate::commands::mount::emulate;
@@ -19,7 +20,7 @@ pub(super) struct Place {
 }
 
 fn wrong(message: String) -> Stop {
-    Stop::new(2, message, "write --on local,NAME=DIR, and --emulate NAME=5ms,125MiB/s")
+    Stop::new(2, message, "write --on local,ebs-gp3,NAME=DIR, and --emulate NAME=5ms,125MiB/s")
 }
 
 /// Reads `--on` and `--emulate`.
@@ -41,11 +42,20 @@ pub(super) fn all(on: &[String], emulate: &[String]) -> Result<Vec<Place>, Stop>
             return Err(wrong(format!("{name} is named twice")));
         }
         let at = slow.iter().position(|(slow, _)| slow == name);
-        let emulated = at.map(|at| slow.swap_remove(at).1);
+        let shipped = path.is_none() && Described::shipped(name).is_some();
+        let emulated = match at {
+            Some(at) => Some(slow.swap_remove(at).1),
+            None => shipped.then(|| name.to_owned()),
+        };
         let path = match path {
             Some(path) => path,
             None if name == "local" || emulated.is_some() => here.clone(),
-            None => return Err(wrong(format!("where is {name}? Only `local` needs no directory"))),
+            None => {
+                let known: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
+                let message =
+                    format!("where is {name}? `local` and emulated ones need no directory");
+                return Err(wrong(format!("{message}: {}", known.join(", "))));
+            }
         };
         let path = path.canonicalize().ok().filter(|path| path.is_dir()).ok_or_else(|| {
             let message = format!("{name}: {} is no directory", path.display());
@@ -63,6 +73,6 @@ fn slowed(word: &str) -> Result<(String, String), Stop> {
     let (name, how) = word
         .split_once('=')
         .ok_or_else(|| wrong(format!("--emulate {word}: which of the storages?")))?;
-    emulate::slowness(how).map_err(|why| wrong(format!("--emulate {word}: {why}")))?;
+    emulate::profile(how).map_err(|why| wrong(format!("--emulate {word}: {why}")))?;
     Ok((name.to_owned(), how.to_owned()))
 }

@@ -1,46 +1,107 @@
-//! `--emulate`: a storage in two words.
+//! `--emulate`: a storage by its name, by its file, as a tier of a site, or in two words.
 
-use std::time::Duration;
+use std::path::Path;
 
-use forebay_model::ByteCount;
-use forebay_volume::fuse::Slowness;
+use forebay_model::profile::{Described, Lane, SHIPPED};
+use forebay_model::{Op, Profile, Rate, Seconds, Site, TierId};
 
-/// `5ms,125MiB/s`, or the first of the two alone.
-pub(in crate::commands) fn slowness(text: &str) -> Result<Slowness, String> {
-    let (latency, bandwidth) = match text.split_once(',') {
-        Some((latency, bandwidth)) => (latency, Some(bandwidth)),
+/// `5ms,125MiB/s` or the first of the two alone; the name of a profile that comes with Forebay; the
+/// file of one; or `SITE.toml#TIER`.
+pub(in crate::commands) fn profile(text: &str) -> Result<Profile, String> {
+    Ok(described(text)?.profile)
+}
+
+/// The same, with what is known beside the numbers.
+pub(in crate::commands) fn described(text: &str) -> Result<Described, String> {
+    if let Some(shipped) = Described::shipped(text) {
+        return Ok(shipped);
+    }
+    let (file, tier) = text.split_once('#').map_or((text, None), |(file, tier)| (file, Some(tier)));
+    if Path::new(file).extension().is_some_and(|end| end == "toml") {
+        let read = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
+        return match tier {
+            Some(tier) => of_site(&read, file, tier),
+            None => Described::parse(&read, file).map_err(|flaw| flaw.to_string()),
+        };
+    }
+    two_words(text).map_err(|why| {
+        let known: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
+        format!("{why}; or name a profile ({}), its FILE.toml, or SITE.toml#TIER", known.join(", "))
+    })
+}
+
+fn of_site(text: &str, file: &str, name: &str) -> Result<Described, String> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let site = Site::parse(text, file, &variable).map_err(|flaw| flaw.to_string())?;
+    let tier = site.tier(&TierId(name.to_owned())).ok_or(format!("{file} has no tier {name}"))?;
+    let profile =
+        tier.profile.clone().ok_or(format!("{file}: nobody says what tier {name} can do"))?;
+    let about = format!("{name} of {file}");
+    Ok(Described { about, reach: tier.reach, price: tier.price.clone(), profile })
+}
+
+fn two_words(text: &str) -> Result<Described, String> {
+    let (latency, rate) = match text.split_once(',') {
+        Some((latency, rate)) => (latency, Some(rate)),
         None => (text, None),
     };
-    let units = [("ms", 1e-3), ("us", 1e-6), ("µs", 1e-6), ("s", 1.0)];
-    let latency = units.iter().find_map(|(unit, factor)| {
-        let number: f64 = latency.trim().strip_suffix(unit)?.trim().parse().ok()?;
-        Duration::try_from_secs_f64(number * factor).ok()
+    let latency: Seconds = spaced(latency)
+        .parse()
+        .ok()
+        .filter(|time: &Seconds| time.get() >= 0.0)
+        .ok_or("a latency is written like 5ms, 300us or 0.1s")?;
+    let rate = rate.map(|text| {
+        let wrong = |_| "a bandwidth is written like 125MiB/s".to_owned();
+        spaced(text).parse::<Rate>().map_err(wrong)
     });
-    let latency = latency.ok_or("a latency is written like 5ms, 300us or 0.1s")?;
-    let bandwidth = bandwidth.map(|text| {
-        let amount =
-            text.trim().strip_suffix("/s").ok_or("a bandwidth is written like 125MiB/s")?;
-        amount.parse::<ByteCount>().map_err(|error| error.to_string())
-    });
-    Ok(Slowness { latency, bandwidth: bandwidth.transpose()? })
+    let mut profile = Profile::free("asked for with --emulate");
+    let free = [Op::Flush, Op::Close, Op::Statfs, Op::Ioctl, Op::Read, Op::Write, Op::CopyRange];
+    for &op in Op::ALL.iter().filter(|op| !free.contains(op)) {
+        profile.set_prices(op, latency);
+    }
+    let lane = Lane { total: rate.transpose()?, ..Lane::default() };
+    (profile.read, profile.write) = (lane, lane);
+    // Each file is asked for again, as by clients that let go of what they wrote.
+    profile.keeps_written = false;
+    let about = format!("{text}, as asked for");
+    Ok(Described { about, reach: forebay_model::Reach::Shared, price: None, profile })
+}
+
+/// `5ms` as `5 ms`.
+fn spaced(text: &str) -> String {
+    let text = text.trim();
+    let unit = text.find(|c: char| !c.is_ascii_digit() && !".-+".contains(c)).unwrap_or(text.len());
+    format!("{} {}", text[..unit].trim(), text[unit..].trim())
 }
 
 #[cfg(test)]
 mod tests {
     //! A misread unit would emulate another storage.
     use super::*;
+    use forebay_model::OpKey;
 
     #[test]
     fn amounts_are_understood() {
-        let slow = |us, bytes: Option<u64>| Slowness {
-            latency: Duration::from_micros(us),
-            bandwidth: bytes.map(ByteCount),
+        let told = |text: &str| {
+            let profile = profile(text).expect(text);
+            let price = |op| profile.price(OpKey::plain(op));
+            assert_eq!(price(Op::Lookup), price(Op::Fsync));
+            assert_eq!(price(Op::Flush), Seconds::ZERO);
+            assert_eq!(profile.read, profile.write);
+            (price(Op::Lookup).get(), profile.read.total.map(Rate::get))
         };
-        assert_eq!(slowness("5ms,125MiB/s"), Ok(slow(5000, Some(125 << 20))));
-        assert_eq!(slowness("300us"), Ok(slow(300, None)));
-        assert_eq!(slowness(" 0.1 s , 1 GB/s"), Ok(slow(100_000, Some(1_000_000_000))));
-        for wrong in ["5", "-5ms", "5ms,", "5ms,125MiB", "5ms,fast/s", "ms"] {
-            assert!(slowness(wrong).is_err(), "{wrong}");
+        assert_eq!(told("5ms,125MiB/s"), (5e-3, Some(131_072_000.0)));
+        assert_eq!(told("300us"), (3e-4, None));
+        assert_eq!(told(" 0.1 s , 1 GB/s"), (0.1, Some(1e9)));
+        for wrong in ["5", "-5ms", "5ms,", "5ms,125MiB", "5ms,fast/s", "ms", "ebs-gp4", "no.toml"] {
+            assert!(profile(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_profile_is_named() {
+        assert_eq!(profile("ebs-gp3").expect("shipped").data_per_second, Some(3000.0));
+        let why = profile("ebs-gp4").expect_err("unknown");
+        assert!(why.contains("ebs-gp3"), "{why}");
     }
 }

@@ -1,6 +1,7 @@
 //! One lane: what it has, who is at it, and what it adds to a byte or an operation.
 
 use super::Class;
+use super::account::Account;
 use crate::scene::Limit;
 use crate::share::ShapeId;
 
@@ -19,10 +20,13 @@ pub(super) struct Lane {
     /// Flows here on each node, if nodes have a limit, and how many nodes have some.
     on: Vec<u32>,
     busy: u32,
+    /// Credits, where there are any.
+    pub(super) account: Option<Account>,
 }
 
 impl Lane {
     pub(super) fn new(limit: Limit, nodes: u32) -> Self {
+        let account = limit.credits.map(|credits| Account::new(credits, &limit, nodes));
         let nodes = if limit.node.is_finite() { nodes as usize } else { 0 };
         Self {
             limit,
@@ -32,6 +36,7 @@ impl Lane {
             asked: 0.0,
             on: vec![0; nodes],
             busy: 0,
+            account,
         }
     }
 
@@ -65,7 +70,20 @@ impl Lane {
     fn has(&self) -> f64 {
         let nodes =
             if self.on.is_empty() { f64::INFINITY } else { self.limit.node * f64::from(self.busy) };
-        self.limit.total.min(nodes) * self.left
+        let share = self.account.as_ref().map_or(1.0, Account::share);
+        match self.limit.credits.is_some_and(|credits| credits.of_node) {
+            true => self.limit.total.min(nodes * share) * self.left,
+            false => (self.limit.total * share).min(nodes) * self.left,
+        }
+    }
+
+    /// Bytes or operations a second that go through it now.
+    pub(super) fn through(&self, classes: &[Class]) -> f64 {
+        let each = self.members.iter().map(|(shape, amount)| {
+            let class = &classes[*shape as usize];
+            class.queue.len() as f64 * amount / class.stretch
+        });
+        each.sum()
     }
 
     /// It adds nothing, and has no reason to.

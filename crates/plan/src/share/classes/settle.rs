@@ -5,6 +5,20 @@ use super::Classes;
 impl Classes {
     /// Works out what each lane adds, until no lane is asked for more than it has.
     pub(super) fn settle(&mut self, now: f64) {
+        for lane in &self.accounts {
+            self.lanes[*lane].account.iter_mut().for_each(|account| account.pass(now));
+        }
+        self.share(now);
+        self.empties = f64::INFINITY;
+        for lane in &self.accounts {
+            let lane = &mut self.lanes[*lane];
+            let through = lane.through(&self.classes);
+            let empties = lane.account.as_mut().map(|account| account.spend(through));
+            self.empties = self.empties.min(empties.unwrap_or(f64::INFINITY));
+        }
+    }
+
+    fn share(&mut self, now: f64) {
         self.changed = false;
         for (number, lane) in self.lanes.iter_mut().enumerate() {
             let (fill, streams) = self.growth[self.storage[number]];

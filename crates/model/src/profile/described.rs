@@ -1,0 +1,37 @@
+//! A storage in a file of its own: what it can do, who reaches it, what it costs.
+
+use super::Profile;
+use crate::site::{REACHES, Reach};
+use crate::toml::{Document, Entry, Flaw};
+
+/// A tier without a place: shipped with Forebay, written by hand, or by a probe.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Described {
+    /// One line for a list.
+    pub about: String,
+    /// Who can read it directly.
+    pub reach: Reach,
+    /// What it is called in a price sheet.
+    pub price: Option<String>,
+    /// What it can do.
+    pub profile: Profile,
+}
+
+impl Described {
+    /// Reads such a file (FORMATS.md); `source` is its name in flaws.
+    ///
+    /// # Errors
+    /// What is wrong, with line and column.
+    pub fn parse(text: &str, source: &str) -> Result<Self, Flaw> {
+        let document = Document { source, text };
+        let entries = document.parse()?;
+        let root = document.root(&entries);
+        root.only(&["about", "reach", "price", "profile"])?;
+        Ok(Self {
+            about: root.need("about")?.text()?.to_owned(),
+            reach: root.need("reach")?.word(&REACHES)?,
+            price: root.get("price").map(Entry::text).transpose()?.map(str::to_owned),
+            profile: Profile::read(root.need("profile")?.table()?)?,
+        })
+    }
+}

@@ -1,0 +1,100 @@
+//! What a storage has of one thing in a second, for all who ask.
+
+use forebay_model::profile::Burst;
+
+/// Nanoseconds of a second.
+const SECOND: f64 = 1e9;
+
+/// Nanoseconds of a pause that is none: a program that goes on at once is so late on this machine.
+const PAUSE: f64 = 600_000.0;
+
+/// When what comes now begins, after what was done then.
+pub(super) fn after(done: f64, now: f64) -> f64 {
+    if now - done < PAUSE { done } else { now }
+}
+
+/// A queue in which each takes as long as its amount over the rate: a leaky bucket, told by the
+/// time at which it will be empty (the generic cell rate algorithm of ITU-T I.371). With credits
+/// there are two: the one that fills at the burst's rate, and that of the rate itself, which may run
+/// ahead of the clock by what the account holds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limit {
+    /// Bytes or operations a second; infinity: no limit.
+    rate: f64,
+    burst: Option<Burst>,
+    /// Nanoseconds of the clock, at which all promised so far is done at each of the two rates.
+    done: f64,
+    fast: f64,
+}
+
+impl Limit {
+    pub(super) fn new(rate: Option<f64>, burst: Option<Burst>) -> Self {
+        let never = f64::NEG_INFINITY;
+        Self { rate: rate.unwrap_or(f64::INFINITY), burst, done: never, fast: never }
+    }
+
+    /// What goes through at most, while credits last.
+    pub(super) fn most(&self) -> f64 {
+        self.burst.map_or(self.rate, |burst| burst.per_second)
+    }
+
+    /// When so much more that comes now will be through.
+    pub(super) fn turn(&mut self, now: f64, amount: f64) -> f64 {
+        if self.rate == f64::INFINITY {
+            return now;
+        }
+        let takes = |rate: f64| amount / rate * SECOND;
+        let Some(burst) = self.burst else {
+            self.done = after(self.done, now) + takes(self.rate);
+            return self.done;
+        };
+        let ahead = burst.credits / self.rate * SECOND;
+        self.done = self.done.max(now - ahead) + takes(self.rate);
+        self.fast = after(self.fast, now) + takes(burst.per_second);
+        self.done.max(self.fast)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! An emulated storage that is faster or slower than asked would mislead who chooses by it.
+    use super::*;
+
+    #[test]
+    fn bytes_wait_for_their_turn() {
+        let mut limit = Limit::new(Some(1e6), None);
+        assert_eq!(limit.turn(0.0, 5e5), 5e8);
+        assert_eq!(limit.turn(0.0, 5e5), 1e9, "after those before them");
+        assert_eq!(limit.turn(5e9, 1.0), 5e9 + 1e3, "a pause is not saved up");
+        assert_eq!(Limit::new(None, None).turn(7.0, 1e9), 7.0);
+    }
+
+    #[test]
+    fn credits_last_as_long_as_they_pay_for_what_is_above_the_limit() {
+        // 100 a second, 300 while 1000 credits last: 1000 / (300 - 100) = 5 s.
+        let mut limit = Limit::new(Some(100.0), Some(Burst { per_second: 300.0, credits: 1000.0 }));
+        let mut now = 0.0;
+        let mut through = |limit: &mut Limit, until: f64| {
+            let mut count = 0;
+            while now < until {
+                now = limit.turn(now, 1.0);
+                count += 1;
+            }
+            count
+        };
+        assert!((1490..=1510).contains(&through(&mut limit, 5e9)));
+        assert!((495..=505).contains(&through(&mut limit, 10e9)), "then the limit");
+        // Two seconds of nothing are 200 credits, which pay for one second of 300.
+        now = 12e9;
+        let mut again = |until: f64| {
+            let mut count = 0;
+            while now < until {
+                now = limit.turn(now, 1.0);
+                count += 1;
+            }
+            count
+        };
+        assert!((295..=305).contains(&again(13e9)));
+        assert!((98..=105).contains(&again(14e9)));
+    }
+}

@@ -1,0 +1,195 @@
+//! When the reply of a storage with these numbers would come.
+//!
+//! It says the same as the simulator (`plan::scene`, `plan::share`), operation by operation: alone
+//! each takes its price and its bytes at the rate of one stream; what goes on where the last one of
+//! the same open file ended waits for that one, however far a client reads ahead; limits that all
+//! share let no more through than they have. A storage that is slower than that by itself stays so.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use forebay_model::{Op, OpGroup, OpKey, Pattern, Profile};
+use rustc_hash::FxHashMap;
+
+use super::asked::{Answered, Asked};
+use super::limit::{Limit, after};
+use super::written::Written;
+
+/// So many last ends are known of an open file: the kernel's requests may overtake each other.
+const ENDS: usize = 4;
+/// Requests of so many bytes are the kernel reading ahead, which goes so far.
+const PIECE: u64 = 64 << 10;
+const AHEAD: u64 = 4 << 20;
+/// Bytes a second that go through the kernel to us: of a few GiB/s, the less.
+const MEMORY: f64 = 4e9;
+
+/// One direction of one storage.
+#[derive(Debug)]
+struct Lane {
+    /// Seconds for a byte, of one stream that is alone.
+    byte: f64,
+    node: Limit,
+    total: Limit,
+}
+
+/// One direction of an open file.
+#[derive(Debug, Default, Clone, Copy)]
+struct Stream {
+    /// The latest first.
+    ends: [u64; ENDS],
+    /// Nanoseconds of the clock until which it is busy.
+    busy: f64,
+}
+
+/// A storage, as its replies show it.
+#[derive(Debug)]
+pub(super) struct Shape {
+    profile: Profile,
+    read: Lane,
+    write: Lane,
+    names: Limit,
+    data: Limit,
+    /// When each of those that work is done, if there are not as many as one likes.
+    workers: BinaryHeap<Reverse<u64>>,
+    streams: FxHashMap<(u64, bool), Stream>,
+    written: Option<Written>,
+}
+
+/// What a close takes: the kernel asks at each descriptor's, and waits for that answer alone.
+pub(super) fn closing(profile: &Profile) -> f64 {
+    let price = |op| profile.price(OpKey::plain(op)).get();
+    price(Op::Flush) + price(Op::Close)
+}
+
+impl Lane {
+    fn new(lane: forebay_model::profile::Lane, spread: f64) -> Self {
+        let rate = |rate: Option<forebay_model::Rate>| rate.map(|rate| rate.get());
+        let (node_burst, total_burst) =
+            if lane.total.is_some() { (None, lane.burst) } else { (lane.burst, None) };
+        let node = Limit::new(rate(lane.node), node_burst);
+        let total = Limit::new(rate(lane.total), total_burst);
+        let file = node.most().min(total.most() * spread);
+        let byte = 1.0 / rate(lane.stream).map_or(file, |stream| stream.min(file));
+        Self { byte, node, total }
+    }
+}
+
+impl Stream {
+    /// Does it go on where one of the last ended? The kernel reads ahead in long pieces, which may
+    /// come in another order; short ones that leave a gap are random.
+    fn pattern(&mut self, offset: u64, end: u64) -> Pattern {
+        let ahead = if end - offset >= PIECE { AHEAD } else { 0 };
+        let goes_on = self.ends.iter().position(|last| (*last..=last + ahead).contains(&offset));
+        self.ends[..=goes_on.unwrap_or(ENDS - 1)].rotate_right(1);
+        self.ends[0] = end;
+        if goes_on.is_some() { Pattern::Sequential } else { Pattern::Random }
+    }
+}
+
+impl Shape {
+    /// A storage whose client remembers up to so many bytes that it wrote, if it does.
+    pub(super) fn new(profile: &Profile, memory: u64) -> Self {
+        let stripes = profile.stripes;
+        let spread = f64::from(stripes.count) / f64::from(stripes.servers);
+        Self {
+            read: Lane::new(profile.read, spread),
+            write: Lane::new(profile.write, spread),
+            names: Limit::new(profile.names_per_second, None),
+            data: Limit::new(profile.data_per_second, profile.data_burst),
+            workers: (0..profile.at_once.unwrap_or(0)).map(|_| Reverse(0)).collect(),
+            streams: FxHashMap::default(),
+            written: profile.keeps_written.then(|| Written::new(memory)),
+            profile: profile.clone(),
+        }
+    }
+
+    /// When the reply to a request is due, in nanoseconds of the clock.
+    pub(super) fn due(&mut self, asked: &Asked, answered: &Answered) -> u64 {
+        let now = asked.began as f64;
+        if asked.kind == Op::Close {
+            self.streams.remove(&(asked.open, false));
+            self.streams.remove(&(asked.open, true));
+            return 0;
+        }
+        if answered.failed && !answered.absent && asked.kind.group() == OpGroup::Data {
+            return 0;
+        }
+        let due = match asked.kind.group() {
+            OpGroup::Data => self.data(asked, answered, now),
+            _ => self.names(asked, answered, now),
+        };
+        due as u64
+    }
+
+    fn names(&mut self, asked: &Asked, answered: &Answered, now: f64) -> f64 {
+        if let (Op::Truncate, Some(written)) = (asked.kind, &mut self.written) {
+            written.cut(asked.node, asked.bytes);
+        }
+        let price = match asked.kind {
+            Op::Flush => closing(&self.profile),
+            _ => {
+                let kind = if answered.absent { Op::LookupFailed } else { asked.kind };
+                self.profile.price(OpKey::plain(kind)).get()
+            }
+        };
+        // What costs nothing is not asked of the storage at all.
+        if price == 0.0 && matches!(asked.kind, Op::Flush | Op::Ioctl) {
+            return now;
+        }
+        let through = match asked.kind.group() {
+            OpGroup::Sync => now,
+            _ => self.names.turn(now, 1.0),
+        };
+        (self.work(now, price) + price * 1e9).max(through)
+    }
+
+    fn data(&mut self, asked: &Asked, answered: &Answered, now: f64) -> f64 {
+        let writes = asked.kind != Op::Read;
+        let bytes = if asked.kind == Op::Write { asked.bytes } else { answered.bytes };
+        // Its bytes were on their way to us when the program had called already.
+        let now = if writes { now - bytes as f64 / MEMORY * 1e9 } else { now };
+        let end = asked.offset + bytes;
+        if let Some(written) = &mut self.written {
+            if writes {
+                written.wrote(asked.node, asked.offset, bytes);
+            } else if bytes > 0 && written.has(asked.node, end) {
+                return now;
+            }
+        }
+        let stream = self.streams.entry((asked.open, writes)).or_default();
+        let pattern = stream.pattern(asked.offset, end);
+        let (from, key) = (stream.busy, OpKey::data(asked.kind, bytes, pattern));
+        let bytes = bytes as f64;
+        let share = self.profile.share_of_one(key, bytes);
+        let price = self.profile.price(key).get() * share;
+        let mut start = self.work(now, price);
+        if pattern == Pattern::Sequential {
+            start = if start > now { start.max(from) } else { after(from, now) };
+        }
+        let lane = if writes { &mut self.write } else { &mut self.read };
+        let alone = start + (price + bytes * lane.byte) * 1e9;
+        let through =
+            [lane.node.turn(now, bytes), lane.total.turn(now, bytes), self.data.turn(now, share)];
+        let due = through.into_iter().fold(alone, f64::max);
+        if let (Pattern::Sequential, Some(stream)) =
+            (pattern, self.streams.get_mut(&(asked.open, writes)))
+        {
+            stream.busy = due;
+        }
+        due
+    }
+
+    /// When somebody begins to work on what takes so many seconds.
+    fn work(&mut self, now: f64, price: f64) -> f64 {
+        let Some(Reverse(free)) = self.workers.peek().copied().filter(|_| price > 0.0) else {
+            return now;
+        };
+        let start = now.max(free as f64);
+        self.workers.pop();
+        self.workers.push(Reverse((start + price * 1e9) as u64));
+        start
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! If these fail, an emulated storage takes other times than a simulated one.
+use super::*;
+use crate::fuse::abi::op;
+use forebay_model::profile::Lane as Rates;
+use forebay_model::{ByteCount, Rate, Seconds};
+
+const MS: f64 = 1e6;
+
+fn ask(kind: Op, began: f64, offset: u64, bytes: u64) -> Asked {
+    let opcode = if kind == Op::Lookup { op::LOOKUP } else { 0 };
+    Asked { opcode, kind, began: began as u64, node: 7, open: 1, offset, bytes }
+}
+
+fn found(bytes: u64) -> Answered {
+    Answered { failed: false, absent: false, bytes }
+}
+
+fn profile(set: impl Fn(&mut Profile)) -> Profile {
+    let mut profile = Profile::free("a test");
+    profile.keeps_written = false;
+    set(&mut profile);
+    profile
+}
+
+fn shape(set: impl Fn(&mut Profile)) -> Shape {
+    Shape::new(&profile(set), 1 << 30)
+}
+
+/// Milliseconds at which the replies to these are due, all asked at once.
+fn together(shape: &mut Shape, asks: impl IntoIterator<Item = Asked>) -> Vec<u64> {
+    let due = asks.into_iter().map(|asked| shape.due(&asked, &found(asked.bytes)) as f64);
+    due.map(|nanos| (nanos / MS).round() as u64).collect()
+}
+
+#[test]
+fn each_kind_has_its_price_and_absent_names_theirs() {
+    let mut shape = shape(|p| {
+        p.set_prices(Op::Lookup, Seconds(5e-3));
+        p.set_prices(Op::LookupFailed, Seconds(2e-3));
+        p.set_prices(Op::Close, Seconds(3e-3));
+    });
+    let lookup = ask(Op::Lookup, 0.0, 0, 0);
+    assert_eq!(shape.due(&lookup, &found(0)) as f64, 5.0 * MS);
+    let absent = Answered { failed: true, absent: true, bytes: 0 };
+    assert_eq!(shape.due(&lookup, &absent) as f64, 2.0 * MS);
+    assert_eq!(together(&mut shape, [ask(Op::Flush, 0.0, 0, 0)]), [3], "close(2) waits for this");
+    assert_eq!(together(&mut shape, [ask(Op::Close, 0.0, 0, 0)]), [0], "nobody waits");
+    assert_eq!(together(&mut shape, [ask(Op::Ioctl, 0.0, 0, 0)]), [0]);
+}
+
+#[test]
+fn reading_ahead_is_no_faster_than_one_stream() {
+    let set = |p: &mut Profile| {
+        p.set_prices(Op::Read, Seconds(1e-3));
+        p.read = Rates { stream: Some(Rate(1e8)), ..Rates::default() };
+    };
+    // 1 MB takes 10 ms at 100 MB/s, and each operation 1 ms.
+    let piece = |n: u64| ask(Op::Read, 0.0, n * 1_000_000, 1_000_000);
+    assert_eq!(together(&mut shape(set), (0..3).map(piece)), [11, 22, 33]);
+    let overtaken = [0, 2, 1, 3].map(piece);
+    assert_eq!(together(&mut shape(set), overtaken)[3], 44, "in whatever order they come");
+    let far = |n: u64| ask(Op::Read, 0.0, 50_000_000 * (n + 1), 1_000_000);
+    assert_eq!(together(&mut shape(set), (0..3).map(far)), [11, 11, 11], "of random reads");
+}
+
+#[test]
+fn limits_that_all_share_let_no_more_through() {
+    let set = |p: &mut Profile| {
+        p.set_prices(Op::Create, Seconds(5e-3));
+        p.names_per_second = Some(100.0);
+    };
+    let creates = || (0..4).map(|_| ask(Op::Create, 0.0, 0, 0));
+    assert_eq!(together(&mut shape(set), creates()), [10, 20, 30, 40]);
+    let workers = |p: &mut Profile| {
+        p.set_prices(Op::Create, Seconds(5e-3));
+        p.at_once = Some(2);
+    };
+    assert_eq!(together(&mut shape(workers), creates()), [5, 5, 10, 10]);
+    let server = |p: &mut Profile| p.write.total = Some(Rate(1e9));
+    let mut shape = shape(server);
+    let writes = (0..4).map(|open| Asked { open, ..ask(Op::Write, 0.0, 0, 1_000_000) });
+    assert_eq!(together(&mut shape, writes), [1, 2, 3, 4]);
+}
+
+#[test]
+fn short_ones_that_go_on_are_one_operation() {
+    let mut shape = shape(|p| {
+        p.data_per_second = Some(1000.0);
+        p.merges = Some(ByteCount(1 << 18));
+    });
+    let pieces = (0..64).map(|n| ask(Op::Write, 0.0, n << 14, 1 << 14));
+    assert_eq!(together(&mut shape, pieces)[63], 4, "1 MiB in pieces of 16 KiB is four");
+}
+
+#[test]
+fn memory_answers_what_was_written_here() {
+    let slow = |p: &mut Profile| {
+        p.keeps_written = true;
+        p.set_prices(Op::Read, Seconds(5e-3));
+    };
+    let mut shape = shape(slow);
+    together(&mut shape, [ask(Op::Write, 0.0, 0, 8192)]);
+    let read = |bytes| ask(Op::Read, 0.0, 0, bytes);
+    assert_eq!(together(&mut shape, [read(8192)]), [0]);
+    assert_eq!(together(&mut shape, [Asked { node: 8, ..read(8192) }]), [5]);
+    together(&mut shape, [ask(Op::Truncate, 0.0, 0, 4096)]);
+    assert_eq!(together(&mut shape, [Asked { open: 2, ..read(8192) }]), [5]);
+}

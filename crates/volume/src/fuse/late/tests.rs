@@ -1,0 +1,59 @@
+//! If these fail, programs wait for another storage than the one that was asked for.
+use super::*;
+use crate::clock::ManualClock;
+use crate::fuse::abi::{OutHeader, WriteIn, op};
+use forebay_model::{Op, Rate, Seconds};
+use zerocopy::IntoBytes;
+
+fn slow() -> Profile {
+    let mut profile = Profile::free("a test");
+    profile.set_prices(Op::Lookup, Seconds(5e-3));
+    profile.write.total = Some(Rate(1e6));
+    profile.keeps_written = false;
+    profile
+}
+
+fn header(opcode: u32) -> InHeader {
+    InHeader { opcode, nodeid: 1, ..InHeader::default() }
+}
+
+#[test]
+fn replies_go_in_the_order_of_their_time() {
+    let late = Late::new(&slow(), Arc::new(ManualClock::default()));
+    let (mut reader, writer) = std::io::pipe().expect("pipe");
+    let file = Arc::new(File::from(std::os::fd::OwnedFd::from(writer)));
+    let (head, write) = (OutHeader::default(), WriteIn { size: 1_000_000, ..WriteIn::default() });
+    let keep = |opcode: u32, body: &[u8], text: &str| {
+        late.begin(&header(opcode), body);
+        let parts = [head.as_bytes(), text.as_bytes()].map(std::io::IoSlice::new);
+        late.keep(&file, &parts)
+    };
+    assert!(keep(op::WRITE, write.as_bytes(), "after its bytes"));
+    assert!(keep(op::LOOKUP, &[], "after 5 ms"));
+    for opcode in [op::RELEASE, op::IOCTL, op::OPEN] {
+        assert!(!keep(opcode, &[0; 64], "costs nothing"), "{opcode}");
+    }
+    let parts = [std::io::IoSlice::new(head.as_bytes())];
+    assert!(!late.keep(&file, &parts), "a notification");
+    drop(file);
+    let (queue, clock) = (Arc::clone(&late.queue), ManualClock::default());
+    clock.advance(2_000_000_000);
+    drop(late);
+    send_when_due(&queue, &clock);
+    let mut text = Vec::new();
+    std::io::Read::read_to_end(&mut reader, &mut text).expect("read");
+    let told = String::from_utf8_lossy(&text).replace('\0', "");
+    assert_eq!(told, "after 5 msafter its bytes");
+}
+
+#[test]
+fn what_is_believed_is_bounded_by_the_profile() {
+    let mut profile = slow();
+    let clock = || Arc::new(ManualClock::default());
+    assert_eq!(Late::new(&profile, clock()).most_trust, None);
+    assert!(!Late::new(&profile, clock()).closes);
+    profile.attributes_for = Some(Seconds(3.0));
+    profile.set_prices(Op::Flush, Seconds(1e-3));
+    let late = Late::new(&profile, clock());
+    assert_eq!((late.most_trust, late.closes), (Some(Duration::from_secs(3)), true));
+}

@@ -1,0 +1,76 @@
+//! What the memory of this node holds of what was written here.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+/// How far each file was written from its beginning, for as much as memory holds.
+#[derive(Debug)]
+pub(super) struct Written {
+    files: FxHashMap<u64, u64>,
+    /// In the order of their first bytes.
+    order: VecDeque<u64>,
+    bytes: u64,
+    most: u64,
+}
+
+/// Half of this machine's memory: programs need some, too.
+pub(super) fn room() -> u64 {
+    let memory = rustix::system::sysinfo();
+    memory.totalram.saturating_mul(memory.mem_unit.into()) / 2
+}
+
+impl Written {
+    pub(super) fn new(most: u64) -> Self {
+        Self { files: FxHashMap::default(), order: VecDeque::new(), bytes: 0, most }
+    }
+
+    /// Bytes were written.
+    pub(super) fn wrote(&mut self, node: u64, offset: u64, bytes: u64) {
+        let end = self.files.entry(node).or_insert_with(|| {
+            self.order.push_back(node);
+            0
+        });
+        if offset > *end {
+            return;
+        }
+        let more = (offset + bytes).saturating_sub(*end);
+        *end += more;
+        self.bytes += more;
+        while self.bytes > self.most {
+            let Some(oldest) = self.order.pop_front() else { break };
+            self.bytes -= self.files.remove(&oldest).unwrap_or(0);
+        }
+    }
+
+    /// The length was set.
+    pub(super) fn cut(&mut self, node: u64, length: u64) {
+        if let Some(end) = self.files.get_mut(&node) {
+            self.bytes -= end.saturating_sub(length);
+            *end = length.min(*end);
+        }
+    }
+
+    /// Memory has all of these bytes.
+    pub(super) fn has(&self, node: u64, end: u64) -> bool {
+        self.files.get(&node).is_some_and(|known| end <= *known)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_has_what_was_written_last_and_no_more_than_fits() {
+        let mut written = Written::new(100);
+        written.wrote(1, 0, 60);
+        assert!(written.has(1, 60) && !written.has(1, 61) && !written.has(2, 0));
+        written.wrote(1, 80, 10);
+        assert!(!written.has(1, 90), "not across a hole");
+        written.cut(1, 50);
+        assert!(!written.has(1, 60));
+        written.wrote(2, 0, 60);
+        assert!(!written.has(1, 1) && written.has(2, 60), "the oldest makes room");
+    }
+}
