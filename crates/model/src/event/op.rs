@@ -161,13 +161,23 @@ impl SizeClass {
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Pattern {
-    /// It went on where the last one ended (or was the first, at offset 0).
+    /// It went on where the last one ended (or was the first, at offset 0), or nearly so: parts
+    /// of one read or write, which the kernel sends at once, overtake each other.
     Sequential,
     /// Anywhere else.
     Random,
 }
 
 impl Pattern {
+    /// What an operation of so many bytes is that begins at `offset`, where the last one ended at
+    /// `end`. The kernel splits at pages of a program's memory, and long reads into pieces that lie
+    /// up to a few MiB ahead.
+    pub const fn after(end: u64, offset: u64, bytes: u64) -> Self {
+        let gap = end.abs_diff(offset);
+        let near = gap < 4 << 10 || bytes >= 64 << 10 && gap <= 4 << 20;
+        if near { Self::Sequential } else { Self::Random }
+    }
+
     /// Both patterns.
     pub const ALL: [Self; 2] = [Self::Sequential, Self::Random];
 
@@ -312,5 +322,21 @@ mod tests {
         assert_eq!(OpKey::data(Op::Fsync, 9, Pattern::Random), OpKey::plain(Op::Fsync));
         assert_eq!(SizeClass::of(1 << 20), SizeClass::Upto1M);
         assert_eq!(SizeClass::of((1 << 20) + 1), SizeClass::Over1M);
+    }
+
+    #[test]
+    fn pieces_that_overtake_each_other_are_in_order() {
+        use Pattern::{Random, Sequential};
+        for (end, offset, bytes, pattern) in [
+            (0, 0, 4096, Sequential),
+            (4096, 4096, 4096, Sequential),
+            (3000, 0, 2952, Sequential),
+            (1 << 20, 0, 4096, Random),
+            (1 << 20, 2 << 20, 128 << 10, Sequential),
+            (1 << 20, 64 << 20, 128 << 10, Random),
+            (4096, 0, 4096, Random),
+        ] {
+            assert_eq!(Pattern::after(end, offset, bytes), pattern, "{end} {offset} {bytes}");
+        }
     }
 }

@@ -250,6 +250,5 @@ impl Session {
 
 /// Whether an access goes on where the last one ended.
 fn pattern(end: &AtomicU64, offset: u64, count: u64) -> Pattern {
-    let last = end.swap(offset + count, Relaxed);
-    if last == offset { Pattern::Sequential } else { Pattern::Random }
+    Pattern::after(end.swap(offset + count, Relaxed), offset, count)
 }

@@ -15,11 +15,6 @@ use super::asked::{Answered, Asked};
 use super::limit::{Limit, after};
 use super::written::Written;
 
-/// So many last ends are known of an open file: the kernel's requests may overtake each other.
-const ENDS: usize = 4;
-/// Requests of so many bytes are the kernel reading ahead, which goes so far.
-const PIECE: u64 = 64 << 10;
-const AHEAD: u64 = 4 << 20;
 /// Bytes a second that go through the kernel to us: of a few GiB/s, the less.
 const MEMORY: f64 = 4e9;
 
@@ -35,8 +30,8 @@ struct Lane {
 /// One direction of an open file.
 #[derive(Debug, Default, Clone, Copy)]
 struct Stream {
-    /// The latest first.
-    ends: [u64; ENDS],
+    /// Of the last one.
+    end: u64,
     /// Nanoseconds of the clock until which it is busy.
     busy: f64,
 }
@@ -75,14 +70,10 @@ impl Lane {
 }
 
 impl Stream {
-    /// Does it go on where one of the last ended? The kernel reads ahead in long pieces, which may
-    /// come in another order; short ones that leave a gap are random.
-    fn pattern(&mut self, offset: u64, end: u64) -> Pattern {
-        let ahead = if end - offset >= PIECE { AHEAD } else { 0 };
-        let goes_on = self.ends.iter().position(|last| (*last..=last + ahead).contains(&offset));
-        self.ends[..=goes_on.unwrap_or(ENDS - 1)].rotate_right(1);
-        self.ends[0] = end;
-        if goes_on.is_some() { Pattern::Sequential } else { Pattern::Random }
+    fn pattern(&mut self, offset: u64, bytes: u64) -> Pattern {
+        let pattern = Pattern::after(self.end, offset, bytes);
+        self.end = offset + bytes;
+        pattern
     }
 }
 
@@ -157,7 +148,7 @@ impl Shape {
             }
         }
         let stream = self.streams.entry((asked.open, writes)).or_default();
-        let pattern = stream.pattern(asked.offset, end);
+        let pattern = stream.pattern(asked.offset, bytes);
         let (from, key) = (stream.busy, OpKey::data(asked.kind, bytes, pattern));
         let bytes = bytes as f64;
         let share = self.profile.share_of_one(key, bytes);
