@@ -68,6 +68,16 @@ pub enum Limited {
     Data,
 }
 
+/// Why no limit is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unlimited {
+    /// More threads still got more done.
+    Growing,
+    /// It is different for each kind of operation: one thread alone gets more done of some than many
+    /// threads do of others.
+    Uneven,
+}
+
 /// What batches tell of a storage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibrated {
@@ -78,8 +88,8 @@ pub struct Calibrated {
     pub spans: BTreeMap<Number, Span>,
     /// With how many threads nothing gets more done any more; `None`: something still does.
     pub at_once: Option<u32>,
-    /// Of what there was still more with the most threads, so that no limit is known.
-    pub growing: Vec<Limited>,
+    /// Of what no limit is known, though several threads were measured.
+    pub unlimited: Vec<(Limited, Unlimited)>,
     /// What the simulator says of each batch, in their order; `None`: it was not measured.
     pub simulated: Vec<Option<Seconds>>,
 }
@@ -102,13 +112,14 @@ pub fn calibrate(
         number.set(&mut profile, reach, *value);
     }
     let found = limits::search(batches, &medians, reach, &mut profile)?;
-    let simulated = batches.iter().zip(&medians).map(|(batch, median)| {
-        median.map(|_| simulated(&profile, reach, batch)).transpose()
-    });
+    let simulated = batches
+        .iter()
+        .zip(&medians)
+        .map(|(batch, median)| median.map(|_| simulated(&profile, reach, batch)).transpose());
     let simulated = simulated.collect::<Result<_, _>>()?;
     let mut spans = spans::of_prices(batches, &priced, seed);
     spans.extend(found.spans);
-    Ok(Calibrated { profile, spans, at_once: found.at_once, growing: found.growing, simulated })
+    Ok(Calibrated { profile, spans, at_once: found.at_once, unlimited: found.unlimited, simulated })
 }
 
 impl Calibrated {

@@ -42,7 +42,8 @@ pub(super) fn solve(batches: &[Batch], seconds: &[Option<f64>]) -> BTreeMap<Numb
     for _ in 0..STEPS_MAX {
         let mut moved = 0.0_f64;
         for number in &numbers {
-            let asks = rows.iter().enumerate().filter_map(|(at, row)| Some((at, *row.get(number)?)));
+            let asks =
+                rows.iter().enumerate().filter_map(|(at, row)| Some((at, *row.get(number)?)));
             let (mut gain, mut norm) = (0.0, 0.0);
             for (at, ask) in asks.clone() {
                 gain += ask * left[at];

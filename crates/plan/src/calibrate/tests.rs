@@ -31,9 +31,7 @@ fn data(name: &str, op: Op, (count, size): (u64, u64), pattern: Pattern, syncs: 
 fn measured(profile: &Profile, reach: Reach) -> Vec<Batch> {
     let (seq, random) = (Pattern::Sequential, Pattern::Random);
     let mut small = data("small files", Op::Write, (1, 4096), seq, 0.0);
-    small.ops.extend(
-        [Op::LookupFailed, Op::Create, Op::Flush].map(|op| (OpKey::plain(op), 1.0)),
-    );
+    small.ops.extend([Op::LookupFailed, Op::Create, Op::Flush].map(|op| (OpKey::plain(op), 1.0)));
     let mut all = vec![
         plain("absent", &[(Op::LookupFailed, 1.0)]),
         plain("present", &[(Op::Lookup, 1.0)]),
@@ -130,7 +128,7 @@ fn a_storage_with_known_prices_and_limits_is_found_again() {
         near("all writes", all(profile.write), 500e6);
         near("names", profile.names_per_second, 4_000.0);
         near("reads and writes", profile.data_per_second, 9_000.0);
-        assert_eq!(found.growing, []);
+        assert_eq!(found.unlimited, []);
         assert_eq!(found.at_once, Some(8));
         let span = found.spans[&Number::Price(Op::Lookup, Pattern::Sequential)];
         assert!(!span.range && span.low <= 500e-6 && span.high >= 500e-6, "{span:?}");
@@ -146,8 +144,20 @@ fn a_storage_that_gets_more_done_with_each_thread_has_no_limit() {
     let profile = &found.profile;
     assert_eq!((profile.names_per_second, profile.data_per_second), (None, None));
     assert_eq!((profile.read.total, profile.write.total, found.at_once), (None, None, None));
-    assert_eq!(found.growing.len(), 4);
+    let growing = |(_, why): &(Limited, Unlimited)| *why == Unlimited::Growing;
+    assert!(found.unlimited.len() == 4 && found.unlimited.iter().all(growing));
     assert!(found.worst(&batches).expect("batches").1.abs() < 0.03);
+}
+
+#[test]
+fn a_limit_that_one_thread_exceeds_is_none_of_the_storage() {
+    let mut batches = measured(&served(), Reach::Node);
+    // Attributes come from memory, at a million a second.
+    batches.push(Batch { seconds: vec![1e-6; 7], ..plain("stat", &[(Op::Getattr, 1.0)]) });
+    let found = calibrate(&batches, Reach::Node, "found", 1).expect("a profile");
+    assert!(found.unlimited.contains(&(Limited::Names, Unlimited::Uneven)));
+    assert_eq!(found.profile.names_per_second, None);
+    near("reads and writes", found.profile.data_per_second, 9_000.0);
 }
 
 #[test]
