@@ -73,6 +73,8 @@ pub enum Limited {
 pub enum Unlimited {
     /// More threads still got more done.
     Growing,
+    /// Prices and other limits explain what was measured.
+    Explained,
     /// It is different for each kind of operation: one thread alone gets more done of some than many
     /// threads do of others.
     Uneven,

@@ -6,12 +6,15 @@ use super::{Batch, Limited, Number, Unlimited, simulated};
 use crate::compare::Span;
 use crate::scene::NotPossible;
 use forebay_model::{Profile, Reach};
-use levels::{FULL, Level, families, full_from, grows, most_alone};
+use levels::{Level, families, full_from, grows, most, most_alone};
 use std::collections::BTreeMap;
 
 /// Guesses over the whole range, then steps around the best of them.
 const GUESSES: u32 = 24;
 const STEPS: u32 = 24;
+
+/// A limit without which the simulator is off by so much less, on average, is none.
+const MATTERS: f64 = 0.1;
 
 /// What was found.
 #[derive(Clone, Debug, Default)]
@@ -37,15 +40,11 @@ pub(super) fn search(
             continue;
         }
         full_at.extend(families.iter().map(|levels| full_from(levels)));
-        let limit = match families.iter().any(|levels| !grows(levels)) {
-            true => best(&families, limited, reach, profile)?,
-            false => Err(Unlimited::Growing),
-        };
         // What one thread alone gets of some operations can't be too much for the storage.
         let alone = most_alone(batches, medians, limited);
-        let limit = match limit {
-            Ok(limit) if limit < alone * FULL => Err(Unlimited::Uneven),
-            limit => limit,
+        let limit = match families.iter().any(|levels| !grows(levels)) {
+            true => best(&families, alone, limited, (reach, profile))?,
+            false => Err(Unlimited::Growing),
         };
         let limit = match limit {
             Ok(limit) => limit,
@@ -66,9 +65,9 @@ pub(super) fn search(
 /// The limit with which the simulator comes nearest, if it is not as near without one.
 fn best(
     families: &[Vec<Level<'_>>],
+    alone: f64,
     limited: Limited,
-    reach: Reach,
-    profile: &Profile,
+    (reach, profile): (Reach, &Profile),
 ) -> Result<Result<f64, Unlimited>, NotPossible> {
     let off = |limit: Option<f64>| -> Result<f64, NotPossible> {
         let mut profile = profile.clone();
@@ -84,7 +83,7 @@ fn best(
     };
     let all = families.iter().flatten().map(|level| level.through);
     let (low, high) = (all.clone().fold(f64::INFINITY, f64::min), all.fold(0.0, f64::max));
-    let (low, high) = ((low / 1.5).ln(), (high * 1.5).ln());
+    let (low, high) = ((low / 1.5).max(alone).ln(), (high * 1.5).max(alone * 1.5).ln());
     let mut width = (high - low) / f64::from(GUESSES);
     let mut near = (f64::INFINITY, low);
     for guess in 0..=GUESSES {
@@ -96,15 +95,20 @@ fn best(
     }
     for _ in 0..STEPS {
         width /= 1.6;
-        for limit in [near.1 - width, near.1 + width] {
+        for limit in [(near.1 - width).max(low), near.1 + width] {
             let sum = off(Some(limit.exp()))?;
             if sum < near.0 {
                 near = (sum, limit);
             }
         }
     }
-    let better = near.0 < off(None)? * 0.9;
-    Ok(if better { Ok(near.1.exp()) } else { Err(Unlimited::Growing) })
+    let gain = off(None)? - near.0;
+    let levels = families.iter().flatten().count() as f64;
+    if gain > levels * MATTERS * MATTERS {
+        return Ok(Ok(near.1.exp()));
+    }
+    let uneven = families.iter().all(|levels| most(levels) < alone);
+    Ok(Err(if uneven { Unlimited::Uneven } else { Unlimited::Explained }))
 }
 
 /// As far as the batches are known that the limit holds up.

@@ -41,8 +41,13 @@ impl Caller<'_> {
     /// Asks for the directory's own attributes, whatever the kernel believes to know: after a change
     /// it asks for them before the next one, and that would be counted there.
     pub(super) fn refresh(&self) -> Timed {
+        self.attributes(&self.dir)
+    }
+
+    /// The attributes of what is open, from the storage.
+    pub(super) fn attributes(&self, of: &OwnedFd) -> Timed {
         let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
-        self.call("stat", 0, || fs::statx(&self.dir, c"", flags, StatxFlags::BASIC_STATS).map(drop))
+        self.call("stat", 0, || fs::statx(of, c"", flags, StatxFlags::BASIC_STATS).map(drop))
     }
 
     /// Whether a name is there.

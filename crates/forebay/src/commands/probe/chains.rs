@@ -34,6 +34,7 @@ pub(super) fn small(caller: &Caller<'_>, bytes: &mut Buffer, sums: &mut Sums) ->
     add(sums, Figure::Close, closed);
     add(sums, Figure::Small, created + written + closed);
     let found = caller.found(&name)?.0;
+    caller.attributes(&found)?;
     let (file, opened) = caller.open(&found, OFlags::RDWR)?;
     add(sums, Figure::Open, opened);
     let mode = Mode::RUSR | Mode::WUSR | Mode::XUSR;

@@ -45,12 +45,12 @@ pub(super) fn of(probe: &Probe, batches: &[Batch], fitted: &Calibrated) -> Value
         "bytes": probe.used.1,
         "seconds": probe.took.as_secs_f64(),
         "rounds": probe.found.rounds,
-        "into_memory_bytes_per_second": probe.unsynced_rate(),
+        "unsynced_bytes_per_second": probe.unsynced_rate(),
         "asks_again_for_names": probe.found.sizes.asks_again,
         "at_once": fitted.at_once,
         "profile": numbers,
         "figures": figures,
-        "left_out": told::missing(probe, fitted),
+        "notes": told::missing(probe, fitted),
         "largest_difference": fitted.worst(batches).map(|(_, off)| off.abs()),
     })
 }

@@ -21,8 +21,8 @@ use parts::Part;
 
 /// Nothing becomes known much better after so many rounds.
 const ROUNDS_MAX: u32 = 40;
-/// Files that wait until their names are forgotten.
-const LAID_UP: usize = 40;
+/// Files that wait until their names are forgotten: at least, and if there is time.
+const LAID_UP: (usize, usize) = (8, 40);
 /// The part of the time that laying them up may take.
 const LAYING_UP: u32 = 10;
 /// Of the bytes that are allowed, what the largest file of a round may have: two times five numbers
@@ -37,6 +37,8 @@ pub(super) struct Found {
     pub(super) rounds: u32,
     /// What is missing, and why.
     pub(super) left_out: Vec<String>,
+    /// What ended the probe before all was known.
+    pub(super) ended: Vec<String>,
 }
 
 struct Rounds<'b> {
@@ -65,7 +67,7 @@ pub(super) fn measure(
     }
     let sizes = data::taste(&mut workers[0], most.clamp(1, 64))?;
     let left_out = Vec::new();
-    let found = Found { measured: Measured::new(), sizes, rounds: 0, left_out };
+    let found = Found { measured: Measured::new(), sizes, rounds: 0, left_out, ended: Vec::new() };
     let (took, over) = (BTreeMap::new(), BTreeMap::new());
     let since = Duration::ZERO;
     let mut all = Rounds { bounds, workers, laid_up: Vec::new(), since, found, took, over };
@@ -121,7 +123,8 @@ impl Rounds<'_> {
         // Below that both are answered here, by a kernel that takes about as long for each.
         self.found.sizes.asks_again = asked > 50e-6 && again[1] > asked / 2.0;
         let most = self.bounds.time() / LAYING_UP;
-        while self.laid_up.len() < LAID_UP && self.bounds.took() < most {
+        let enough = |count| count >= LAID_UP.1 || count >= LAID_UP.0 && self.bounds.took() >= most;
+        while !enough(self.laid_up.len()) {
             self.laid_up.push(chains::lay_up(caller, bytes)?);
         }
         self.since = self.bounds.took();

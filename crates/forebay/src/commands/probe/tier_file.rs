@@ -15,7 +15,7 @@ pub(super) fn text(probe: &Probe, fitted: &Calibrated) -> String {
         "# Behind each number is its interval at 95 %; a range is of fewer than 6 rounds.".into(),
     );
     for why in told::missing(probe, fitted) {
-        lines.push(format!("# Left out: {why}."));
+        lines.push(format!("# {why}."));
     }
     lines.push("[profile]".into());
     lines.push(format!("source = {}", quoted(&fitted.profile.source)));

@@ -88,9 +88,10 @@ fn thousands(number: u64) -> String {
     text
 }
 
-/// What is missing in the profile, and why.
+/// What is missing in the profile, and why, in sentences without a full stop.
 pub(super) fn missing(probe: &Probe, fitted: &Calibrated) -> Vec<String> {
     let mut all = probe.found.left_out.clone();
+    let left_out = |what: &String| format!("left out: {what}");
     for (limited, why) in &fitted.unlimited {
         let what = match limited {
             Limited::Read => "all reads",
@@ -100,11 +101,12 @@ pub(super) fn missing(probe: &Probe, fitted: &Calibrated) -> Vec<String> {
         };
         let why = match why {
             Unlimited::Growing => "more threads still got more done",
+            Unlimited::Explained => "prices and the other limits explain what was measured",
             Unlimited::Uneven => "one thread alone gets more of some than many get of others",
         };
         all.push(format!("limit of {what}: {why}"));
     }
-    all
+    probe.found.ended.iter().cloned().chain(all.iter().map(left_out)).collect()
 }
 
 /// By how much the simulator is off where it is off the most.
@@ -131,7 +133,7 @@ pub(super) fn tell(probe: &Probe, batches: &[Batch], fitted: &Calibrated) {
         probe.found.rounds
     ));
     for why in missing(probe, fitted) {
-        say::note(&format!("left out: {why}"));
+        say::note(&why);
     }
     if let Some(words) = furthest(batches, fitted) {
         say::note(&words);

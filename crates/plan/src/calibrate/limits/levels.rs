@@ -4,11 +4,13 @@ use crate::calibrate::{Batch, Limited};
 use forebay_model::OpGroup;
 use std::collections::BTreeMap;
 
-/// With twice the threads a storage gets twice as much done, or the same; what is nearer to the same
-/// has found its limit.
-const STILL_GROWS: f64 = 1.15;
+/// With twice the threads a storage gets twice as much done, or the same: what is nearer to the same
+/// has a limit in sight.
+const IN_SIGHT: f64 = std::f64::consts::SQRT_2;
+/// What fewer threads get nearly as much done of is at its limit.
+const REACHED: f64 = 1.15;
 /// From which part of the most on a storage is called full.
-pub(super) const FULL: f64 = 0.9;
+const FULL: f64 = 0.9;
 /// Larger reads and writes are about bytes, smaller ones about operations.
 const BYTES_MIN: f64 = 65_536.0;
 /// A batch at one number of threads: what got done in a second.
@@ -72,16 +74,20 @@ pub(super) fn most(levels: &[Level<'_>]) -> f64 {
     levels.iter().map(|level| level.through).fold(0.0, f64::max)
 }
 
-/// The last threads that were added still got more done.
+/// The last threads that were added got so much more done that no limit is in sight.
 pub(super) fn grows(levels: &[Level<'_>]) -> bool {
-    let [.., before, last] = levels else { return true };
-    let threads = f64::from(last.batch.threads) / f64::from(before.batch.threads);
-    last.through > before.through * STILL_GROWS.powf(threads.log2())
+    gain(levels) > IN_SIGHT
+}
+
+/// What the most threads got done, against the best of fewer.
+fn gain(levels: &[Level<'_>]) -> f64 {
+    let Some((last, before)) = levels.split_last() else { return f64::INFINITY };
+    last.through / most(before)
 }
 
 /// The least threads that fill the storage.
 pub(super) fn full_from(levels: &[Level<'_>]) -> Option<u32> {
     let enough = most(levels) * FULL;
     let first = levels.iter().find(|level| level.through >= enough);
-    first.filter(|_| !grows(levels)).map(|level| level.batch.threads)
+    first.filter(|_| gain(levels) <= REACHED).map(|level| level.batch.threads)
 }

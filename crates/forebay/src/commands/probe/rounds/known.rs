@@ -41,15 +41,10 @@ impl Rounds<'_> {
         let mut short: Vec<&str> = ends.filter(|why| why.starts_with("--")).copied().collect();
         short.sort_unstable();
         short.dedup();
-        for option in short {
-            let rounds = found.rounds;
-            let few = found.measured.values().filter(|all| all.len() < RUNS_FOR_INTERVAL).count();
-            if few > 0 {
-                let why = format!(
-                    "{few} figures have fewer than 6 of {rounds} rounds: {option} ended them"
-                );
-                found.left_out.push(why);
-            }
+        let few = found.measured.values().filter(|all| all.len() < RUNS_FOR_INTERVAL).count();
+        if few > 0 {
+            let ended = |option| format!("{option} ended the probe: {few} figures have few rounds");
+            found.ended.extend(short.into_iter().map(ended));
         }
         self.found
     }

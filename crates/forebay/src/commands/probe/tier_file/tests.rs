@@ -33,6 +33,7 @@ fn probe() -> Probe {
             sizes: Sizes { pieces: 16, random: 16, asks_again: false, random_synced: false },
             rounds: 7,
             left_out: vec!["symlink: Operation not permitted".to_owned()],
+            ended: vec!["--time ended the probe".to_owned()],
         },
     }
 }
@@ -46,8 +47,9 @@ fn what_is_printed_is_read_again_as_it_was_fitted() {
     for words in [
         "about = \"probe of /data \\\"x\\\"\\u000A (nfs) on 2026-11-22\"",
         "reach = \"shared\"",
-        "# Left out: symlink: Operation not permitted.",
-        "# Left out: limit of names_per_second: ",
+        "# --time ended the probe.",
+        "# left out: symlink: Operation not permitted.",
+        "# left out: limit of names_per_second: ",
         "source = \"forebay probe, 2026-11-22, nfs, Linux 6.18: 3,204 operations, 612 MiB in 21 s, \
          up to 16 at once\"",
         "range ",
