@@ -113,6 +113,21 @@ fn a_probe_takes_no_more_than_it_may_and_says_what_it_saw() {
 }
 
 #[test]
+fn reads_that_memory_answers_are_left_out() {
+    let Some(place) = Place::with_root() else { return };
+    // Memory is all that is there, and it can't be gone around.
+    let here = place.project.display();
+    let command = place.forebay(&["probe", "--operations", "2500", "--bytes", "40MiB", "."]);
+    let end = done(&mut place.apart(&format!("mount -t ramfs none {here}; cd {here}"), &command));
+    end.code(0).says("reads: answered by memory");
+    let has = |text: &str, key: &str| text.lines().any(|line| line.starts_with(key));
+    for key in ["read = ", "read_random = "] {
+        assert!(!has(&end.text(), key), "{}", end.text());
+    }
+    assert!(has(&end.text(), "write = "), "{}", end.text());
+}
+
+#[test]
 fn who_interrupts_a_probe_finds_nothing_left_of_it() {
     for signal in [libc::SIGINT, libc::SIGTERM] {
         let place = Place::new();

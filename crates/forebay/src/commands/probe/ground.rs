@@ -44,7 +44,8 @@ pub(super) struct Ground {
     pub(super) dir: PathBuf,
     pub(super) fs_type: String,
     pub(super) reach: Reach,
-    pub(super) free: ByteCount,
+    /// `None`: this file system does not say.
+    pub(super) free: Option<ByteCount>,
 }
 
 impl Ground {
@@ -81,6 +82,7 @@ impl Ground {
             None => (format!("file system {kind:#x}"), Reach::Node),
         };
         let free = ByteCount(room.f_bavail.saturating_mul(room.f_frsize));
+        let free = (room.f_blocks > 0).then_some(free);
         Ok(Ground { dir: found, fs_type, reach, free })
     }
 

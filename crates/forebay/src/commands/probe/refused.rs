@@ -34,10 +34,10 @@ pub(super) fn gentle(args: &Args, ground: &Ground) -> Result<(), Stop> {
         };
         return Err(Stop::new(2, why, "--yes does it all the same"));
     }
-    if args.bytes.get() > ground.free.get() / ROOM {
+    if let Some(free) = ground.free.filter(|free| args.bytes.get() > free.get() / ROOM) {
         let why = format!(
-            "{shown} has {} free, and {} that a probe may write are more than a tenth of it",
-            ground.free, args.bytes
+            "{shown} has {free} free, and {} that a probe may write are more than a tenth of it",
+            args.bytes
         );
         return Err(Stop::new(1, why, "allow less with --bytes, or free some room"));
     }
