@@ -35,6 +35,8 @@ mod packed;
 mod plan;
 #[path = "cli/privacy.rs"]
 mod privacy;
+#[path = "cli/probe.rs"]
+mod probe;
 #[path = "cli/publish.rs"]
 mod publish;
 #[path = "cli/record.rs"]

@@ -8,6 +8,7 @@
 pub mod advise;
 mod again;
 pub mod bound;
+pub mod calibrate;
 pub mod choice;
 pub mod compare;
 pub mod cost;

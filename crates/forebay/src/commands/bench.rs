@@ -3,7 +3,7 @@
 
 mod cache;
 mod fresh;
-mod held;
+pub(super) mod held;
 mod keep;
 mod once;
 mod places;

@@ -194,7 +194,7 @@ pub(super) fn run_name() -> String {
 
 /// Year, month and day (UTC) of a day since 1970. Source: H. Hinnant, "chrono-compatible low-level
 /// date algorithms", `civil_from_days`.
-fn civil(days: i64) -> (i64, i64, i64) {
+pub(super) fn civil(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);

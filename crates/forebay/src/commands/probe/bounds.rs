@@ -1,0 +1,122 @@
+//! How much a probe may ask of a storage, and what it has asked so far.
+
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use forebay_model::ByteCount;
+use rustix::io::Errno;
+
+use crate::commands::bench::held::{ENDS, Held};
+
+/// Why a measurement ends before its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Halt {
+    /// Somebody sent this signal.
+    Signal(i32),
+    /// The time, the bytes or the operations are used up.
+    Over(&'static str),
+    /// A call failed.
+    Failed(&'static str, Errno),
+}
+
+/// What is allowed, and what was used.
+#[derive(Debug)]
+pub(super) struct Bounds {
+    began: Instant,
+    time: Duration,
+    most: (u64, ByteCount),
+    operations: AtomicU64,
+    bytes: AtomicU64,
+    signal: AtomicI32,
+    names: AtomicU64,
+}
+
+impl Bounds {
+    pub(super) fn new(time: Duration, bytes: ByteCount, operations: u64) -> Self {
+        Self {
+            began: Instant::now(),
+            time,
+            most: (operations, bytes),
+            operations: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            signal: AtomicI32::new(0),
+            names: AtomicU64::new(0),
+        }
+    }
+
+    /// Takes signals that would end this process for as long as it lives; a call that has begun is
+    /// waited for.
+    pub(super) fn heed(self: &std::sync::Arc<Self>, held: Held) {
+        let bounds = std::sync::Arc::downgrade(self);
+        std::thread::spawn(move || {
+            loop {
+                let signal = held.next(Duration::from_millis(200));
+                let Some(bounds) = bounds.upgrade() else { return };
+                if let Some(signal) = signal.filter(|signal| ENDS.contains(signal)) {
+                    bounds.signal.store(signal, Relaxed);
+                }
+            }
+        });
+    }
+
+    /// Counts an operation that is about to begin, with its bytes, if it may.
+    pub(super) fn take(&self, bytes: u64) -> Result<(), Halt> {
+        self.may(1, bytes)?;
+        self.operations.fetch_add(1, Relaxed);
+        self.bytes.fetch_add(bytes, Relaxed);
+        Ok(())
+    }
+
+    /// Whether so much more is within bounds.
+    pub(super) fn may(&self, operations: u64, bytes: u64) -> Result<(), Halt> {
+        let signal = self.signal.load(Relaxed);
+        let (used, moved) = self.used();
+        match () {
+            () if signal != 0 => Err(Halt::Signal(signal)),
+            () if self.took() >= self.time => Err(Halt::Over("--time")),
+            () if used + operations > self.most.0 => Err(Halt::Over("--operations")),
+            () if moved.get() + bytes > self.most.1.get() => Err(Halt::Over("--bytes")),
+            () => Ok(()),
+        }
+    }
+
+    /// Operations and bytes so far.
+    pub(super) fn used(&self) -> (u64, ByteCount) {
+        (self.operations.load(Relaxed), ByteCount(self.bytes.load(Relaxed)))
+    }
+
+    /// How long it may take.
+    pub(super) fn time(&self) -> Duration {
+        self.time
+    }
+
+    pub(super) fn took(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// A name that was never used before: what a cache knows of names says nothing of it.
+    pub(super) fn name(&self) -> String {
+        format!("n{}", self.names.fetch_add(1, Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! If these fail, a shared file system is asked for more than its users were told.
+    use super::*;
+
+    #[test]
+    fn nothing_is_done_beyond_what_is_allowed() {
+        let bounds = Bounds::new(Duration::from_secs(60), ByteCount(10), 3);
+        assert_eq!(bounds.take(8), Ok(()));
+        assert_eq!(bounds.take(3), Err(Halt::Over("--bytes")));
+        assert_eq!(bounds.take(2), Ok(()));
+        assert_eq!(bounds.may(2, 0), Err(Halt::Over("--operations")));
+        assert_eq!(bounds.used(), (2, ByteCount(10)), "what was refused does not count");
+        bounds.signal.store(libc::SIGTERM, Relaxed);
+        assert_eq!(bounds.take(0), Err(Halt::Signal(libc::SIGTERM)));
+        let late = Bounds::new(Duration::ZERO, ByteCount(10), 3);
+        assert_eq!(late.take(0), Err(Halt::Over("--time")));
+        assert_ne!(late.name(), late.name());
+    }
+}

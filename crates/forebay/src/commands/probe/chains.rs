@@ -1,0 +1,143 @@
+//! What one thread does to one file after the other, each call timed by itself.
+
+use rustix::fs::{self, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::bounds::Halt;
+use super::calls::{Caller, SMALL};
+use super::figures::Figure;
+use super::memory::{self, Buffer};
+
+/// Sums of one round: seconds, and of how many.
+pub(super) type Sums = std::collections::BTreeMap<Figure, (f64, u32)>;
+
+pub(super) fn add(sums: &mut Sums, figure: Figure, seconds: f64) {
+    let sum = sums.entry(figure).or_insert((0.0, 0));
+    *sum = (sum.0 + seconds, sum.1 + 1);
+}
+
+/// Names that nobody ever had.
+pub(super) fn absent(caller: &Caller<'_>, sums: &mut Sums) -> Result<(), Halt> {
+    add(sums, Figure::Getattr, caller.refresh()?.1);
+    add(sums, Figure::Absent, caller.stat(&caller.bounds.name())?.1);
+    Ok(())
+}
+
+/// The life of a small file.
+pub(super) fn small(caller: &Caller<'_>, bytes: &mut Buffer, sums: &mut Sums) -> Result<(), Halt> {
+    let (name, other) = (caller.bounds.name(), caller.bounds.name());
+    caller.refresh()?;
+    let (file, created) = caller.create(&name)?;
+    let (_, written) = caller.write(&file, bytes.fresh(SMALL), 0)?;
+    let (_, closed) = caller.close(file)?;
+    add(sums, Figure::Create, created);
+    add(sums, Figure::Close, closed);
+    add(sums, Figure::Small, created + written + closed);
+    let found = caller.found(&name)?.0;
+    caller.attributes(&found)?;
+    let (file, opened) = caller.open(&found, OFlags::RDWR)?;
+    add(sums, Figure::Open, opened);
+    let mode = Mode::RUSR | Mode::WUSR | Mode::XUSR;
+    add(sums, Figure::Setattr, caller.call("chmod", 0, || fs::fchmod(&file, mode))?.1);
+    let nothing = |errno| matches!(errno, Errno::NODATA | Errno::OPNOTSUPP);
+    let mut value = [0_u8; 8];
+    let xattr = || match fs::fgetxattr(&file, "user.forebay", &mut value) {
+        Err(errno) if nothing(errno) => Ok(()),
+        result => result.map(drop),
+    };
+    add(sums, Figure::Xattr, caller.call("xattr", 0, xattr)?.1);
+    add(sums, Figure::Truncate, caller.call("truncate", 0, || fs::ftruncate(&file, 1024))?.1);
+    drop((file, found));
+    caller.refresh()?;
+    add(sums, Figure::Rename, caller.rename(&name, &other)?.1);
+    caller.refresh()?;
+    add(sums, Figure::Unlink, caller.unlink(&other)?.1);
+    Ok(())
+}
+
+/// A file and a name are made durable.
+pub(super) fn syncs(caller: &Caller<'_>, bytes: &mut Buffer, sums: &mut Sums) -> Result<(), Halt> {
+    let (name, other) = (caller.bounds.name(), caller.bounds.name());
+    let file = caller.create(&name)?.0;
+    caller.write(&file, bytes.fresh(SMALL), 0)?;
+    add(sums, Figure::Fsync, caller.fsync(&file)?.1);
+    drop((file, caller.create(&other)?.0));
+    add(sums, Figure::Fsyncdir, caller.fsync(&caller.dir)?.1);
+    caller.unlink(&name)?;
+    caller.unlink(&other)?;
+    Ok(())
+}
+
+/// The life of a directory with some files.
+pub(super) fn dirs(caller: &Caller<'_>, sums: &mut Sums) -> Result<(), Halt> {
+    let name = caller.bounds.name();
+    caller.refresh()?;
+    add(sums, Figure::Mkdir, caller.mkdir(&name)?.1);
+    let inner = Caller { bounds: caller.bounds, dir: caller.found(&name)?.0 };
+    let names = [(); 3].map(|()| caller.bounds.name());
+    for name in &names {
+        drop(inner.create(name)?.0);
+    }
+    inner.refresh()?;
+    let (open, opened) = inner.open(&inner.dir, OFlags::RDONLY | OFlags::DIRECTORY)?;
+    add(sums, Figure::Opendir, opened);
+    add(sums, Figure::Readdir, inner.list(&open)?.1);
+    for name in &names {
+        inner.unlink(name)?;
+    }
+    drop((open, inner));
+    caller.refresh()?;
+    add(sums, Figure::Rmdir, caller.rmdir(&name)?.1);
+    Ok(())
+}
+
+/// Links, symbolic and hard.
+pub(super) fn links(caller: &Caller<'_>, sums: &mut Sums) -> Result<(), Halt> {
+    let [file, link, symlink] = [(); 3].map(|()| caller.bounds.name());
+    let dir = &caller.dir;
+    caller.refresh()?;
+    let made = caller.call("symlink", 0, || fs::symlinkat("somewhere", dir, symlink.as_str()))?;
+    caller.refresh()?;
+    let read = || fs::readlinkat(dir, symlink.as_str(), Vec::new()).map(drop);
+    let read = caller.call("readlink", 0, read)?;
+    drop(caller.create(&file)?.0);
+    caller.refresh()?;
+    let flags = fs::AtFlags::empty();
+    let linked =
+        caller.call("link", 0, || fs::linkat(dir, file.as_str(), dir, link.as_str(), flags))?;
+    for (figure, seconds) in
+        [(Figure::Symlink, made.1), (Figure::Readlink, read.1), (Figure::Link, linked.1)]
+    {
+        add(sums, figure, seconds);
+    }
+    for name in [file, link, symlink] {
+        caller.unlink(&name)?;
+    }
+    Ok(())
+}
+
+/// Makes a file that is to be looked up when its name is not known any more, and read when memory
+/// has let go of it.
+pub(super) fn lay_up(caller: &Caller<'_>, bytes: &mut Buffer) -> Result<String, Halt> {
+    let name = caller.bounds.name();
+    let file = caller.create(&name)?.0;
+    caller.write(&file, bytes.fresh(SMALL), 0)?;
+    caller.fsync(&file)?;
+    memory::forget(&file, false);
+    Ok(name)
+}
+
+/// Looks it up, and reads its first bytes if the storage has to answer.
+pub(super) fn present(
+    caller: &Caller<'_>,
+    name: &str,
+    bytes: &mut Buffer,
+    sums: &mut Sums,
+) -> Result<(), Halt> {
+    caller.refresh()?;
+    add(sums, Figure::Present, caller.stat(name)?.1);
+    if let Some(file) = memory::open_past(caller, name, SMALL, false)? {
+        add(sums, Figure::FirstRead, caller.read(&file, bytes.space(SMALL), 0)?.1);
+    }
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! All that a probe measured, as data.
+
+use forebay_plan::calibrate::{Batch, Calibrated, Limited, Number};
+use forebay_plan::compare::Span;
+use serde_json::{Value, json};
+
+use super::told::{self, Probe};
+
+/// The version of this form.
+const SCHEMA: u32 = 1;
+
+pub(super) fn of(probe: &Probe, batches: &[Batch], fitted: &Calibrated) -> Value {
+    let figures: Vec<Value> = batches
+        .iter()
+        .zip(&fitted.simulated)
+        .map(|(batch, simulated)| {
+            let middle = batch.middle();
+            let simulated = simulated.map(|seconds| seconds.get());
+            let pair = middle.map(|middle| middle.median).zip(simulated);
+            json!({
+                "name": batch.name,
+                "threads": batch.threads,
+                "operations": operations(batch),
+                "read_bytes": batch.read,
+                "written_bytes": batch.written,
+                "rounds": batch.seconds.len(),
+                "seconds": batch.seconds,
+                "median_seconds": middle.map(|middle| middle.median),
+                "interval": middle.map(|middle| span(middle.span)),
+                "simulated_seconds": simulated,
+                "simulated_off": pair.map(|(measured, simulated)| simulated / measured - 1.0),
+            })
+        })
+        .collect();
+    let numbers = fitted.spans.iter();
+    let numbers: Vec<Value> = numbers.map(|(number, span)| value(fitted, *number, *span)).collect();
+    json!({
+        "schema": SCHEMA,
+        "directory": probe.dir.to_string_lossy(),
+        "file_system": probe.fs_type,
+        "reach": if probe.reach == forebay_model::Reach::Node { "node" } else { "shared" },
+        "date": probe.date,
+        "kernel": probe.kernel,
+        "operations": probe.used.0,
+        "bytes": probe.used.1,
+        "seconds": probe.took.as_secs_f64(),
+        "rounds": probe.found.rounds,
+        "unsynced_bytes_per_second": probe.unsynced_rate(),
+        "asks_again_for_names": probe.found.sizes.asks_again,
+        "at_once": fitted.at_once,
+        "profile": numbers,
+        "figures": figures,
+        "notes": told::missing(probe, fitted),
+        "largest_difference": fitted.worst(batches).map(|(_, off)| off.abs()),
+    })
+}
+
+fn operations(batch: &Batch) -> Vec<Value> {
+    let each = batch.ops.iter().map(|(key, count)| {
+        let pattern = key.pattern().map(|pattern| pattern.name());
+        json!({ "kind": key.op().name(), "pattern": pattern, "count": count })
+    });
+    each.collect()
+}
+
+fn span(span: Span) -> Value {
+    json!({ "low": span.low, "high": span.high, "range": span.range })
+}
+
+/// A number of the profile by its key, in seconds or for each second.
+fn value(fitted: &Calibrated, number: Number, within: Span) -> Value {
+    let profile = &fitted.profile;
+    let rate = |rate: Option<forebay_model::Rate>| rate.map(|rate| rate.get());
+    let lane = |lane: forebay_model::profile::Lane| rate(lane.node.or(lane.total));
+    let (key, value) = match number {
+        Number::Stream(forebay_model::Op::Read) => {
+            ("read.stream".into(), rate(profile.read.stream))
+        }
+        Number::Stream(_) => ("write.stream".into(), rate(profile.write.stream)),
+        Number::Limit(Limited::Read) => ("read.all".into(), lane(profile.read)),
+        Number::Limit(Limited::Write) => ("write.all".into(), lane(profile.write)),
+        Number::Limit(Limited::Names) => ("names_per_second".into(), profile.names_per_second),
+        Number::Limit(Limited::Data) => ("data_per_second".into(), profile.data_per_second),
+        Number::Price(op, pattern) => {
+            let random = if pattern == forebay_model::Pattern::Random { "_random" } else { "" };
+            let price = profile.price(forebay_model::OpKey::data(op, 0, pattern));
+            (format!("latency.{}{random}", op.name()), Some(price.get()))
+        }
+    };
+    json!({ "key": key, "value": value, "interval": span(within) })
+}

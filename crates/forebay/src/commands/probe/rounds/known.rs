@@ -1,0 +1,72 @@
+//! What is known well enough, and what is not.
+
+use forebay_plan::compare::{self, RUNS_FOR_INTERVAL};
+
+use super::parts::Part;
+use super::{Found, Rounds};
+use crate::commands::probe::figures::{Figure, Measured};
+
+/// Half an interval that is no wider than this part of its middle is narrow enough.
+const NARROW: f64 = 0.03;
+/// What takes longer, in seconds, another machine or a disk was asked for.
+const ASKED: f64 = 100e-6;
+
+impl Rounds<'_> {
+    /// Whether all figures of a part are known well enough.
+    pub(super) fn narrow(&self, part: Part) -> bool {
+        let (threads, is_of) = part.figures();
+        is_of.iter().all(|figure| {
+            let seconds = self.found.measured.get(&(*figure, threads));
+            let middle = seconds.and_then(|seconds| compare::middle(seconds));
+            let rounds = seconds.map_or(0, Vec::len);
+            middle.is_some_and(|middle| {
+                let wide = (middle.span.high - middle.span.low) / 2.0;
+                rounds >= RUNS_FOR_INTERVAL && wide <= middle.median * NARROW
+            })
+        })
+    }
+
+    pub(super) fn done(mut self, parts: &[Part]) -> Found {
+        let found = &mut self.found;
+        if remembered(&found.measured) {
+            found.measured.remove(&(Figure::Present, 1));
+            found.left_out.push(format!("{}: answered by memory", Figure::Present.name()));
+        }
+        let ends = parts.iter().filter_map(|part| self.over.get(part));
+        let mut short: Vec<&str> = ends.filter(|why| why.starts_with("--")).copied().collect();
+        short.sort_unstable();
+        short.dedup();
+        let few = found.measured.values().filter(|all| all.len() < RUNS_FOR_INTERVAL).count();
+        if few > 0 {
+            let ended = |option| format!("{option} ended the probe: {few} figures have few rounds");
+            found.ended.extend(short.into_iter().map(ended));
+        }
+        self.found
+    }
+}
+
+/// Whether a name that is there is found so much faster than one that is not that no storage was
+/// asked for it. Where both take microseconds, the kernel of this machine is the storage's own.
+fn remembered(measured: &Measured) -> bool {
+    let median = |figure| Some(compare::middle(measured.get(&(figure, 1))?)?.median);
+    let both = median(Figure::Present).zip(median(Figure::Absent));
+    both.is_some_and(|(present, absent)| absent > ASKED && present < absent * 0.3)
+}
+
+#[cfg(test)]
+mod tests {
+    //! A name that the kernel remembers would be a look-up that costs nothing.
+    use super::*;
+
+    #[test]
+    fn names_that_memory_knows_are_told_from_those_that_were_asked_for() {
+        for (present, absent, from_memory) in
+            [(2e-6, 5e-3, true), (5.3e-3, 5e-3, false), (2.1e-3, 5e-3, false), (4e-7, 3e-6, false)]
+        {
+            let figures = [(Figure::Present, present), (Figure::Absent, absent)];
+            let measured = figures.map(|(figure, seconds)| ((figure, 1), vec![seconds; 3]));
+            assert_eq!(remembered(&Measured::from(measured)), from_memory, "{present} {absent}");
+        }
+        assert!(!remembered(&Measured::new()));
+    }
+}

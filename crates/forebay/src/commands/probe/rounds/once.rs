@@ -1,0 +1,105 @@
+//! One part of one round.
+
+use rustix::io::Errno;
+
+use super::Rounds;
+use super::parts::Part;
+use crate::commands::probe::bounds::Halt;
+use crate::commands::probe::chains::{self, Sums, add};
+use crate::commands::probe::data;
+use crate::commands::probe::figures::Figure;
+use crate::commands::probe::together::{self, Worker};
+
+/// About so long one part is measured in one round.
+const SLICE: f64 = 0.15;
+/// Calls that a file takes that was laid up.
+const PRESENT_CALLS: u64 = 8;
+
+impl Rounds<'_> {
+    /// One part of a round. What was not measured to its end does not count.
+    pub(super) fn part(&mut self, part: Part) -> Result<(), Halt> {
+        let result = self.spared(part).and_then(|()| match part {
+            Part::Data(threads) => self.data(threads),
+            _ => self.calls(part),
+        });
+        match result {
+            Ok(()) if self.narrow(part) => self.end(part, "known"),
+            Ok(()) => {}
+            Err(Halt::Over(why)) => self.end(part, why),
+            Err(Halt::Failed(what, errno)) if can_not(errno) => {
+                self.found.left_out.push(format!("{what}: {errno}"));
+                self.end(part, "can't");
+            }
+            Err(halt) => return Err(halt),
+        }
+        Ok(())
+    }
+
+    /// Those that wait until their names are forgotten are kept a part of the operations.
+    fn spared(&self, part: Part) -> Result<(), Halt> {
+        let waiting = if part == Part::Present { 0 } else { self.laid_up.len() as u64 };
+        self.bounds.may(waiting * PRESENT_CALLS, 0)
+    }
+
+    fn end(&mut self, part: Part, why: &'static str) {
+        self.over.insert(part, why);
+    }
+
+    fn calls(&mut self, part: Part) -> Result<(), Halt> {
+        let once = self.took.get(&part).copied();
+        let count = once.map_or(1, |took| (SLICE / took.max(1e-9)) as u64).clamp(1, part.most());
+        let (mut sums, began) = (Sums::new(), self.bounds.took());
+        let Worker { caller, bytes } = &mut self.workers[0];
+        if let Part::Names(threads) = part {
+            let workers = &mut self.workers[..threads as usize];
+            let seconds = together::names(workers, count)?;
+            add(&mut sums, Figure::Names, seconds);
+        } else {
+            for _ in 0..count {
+                match part {
+                    Part::Absent => chains::absent(caller, &mut sums)?,
+                    Part::Small => chains::small(caller, bytes, &mut sums)?,
+                    Part::Syncs => chains::syncs(caller, bytes, &mut sums)?,
+                    Part::Dirs => chains::dirs(caller, &mut sums)?,
+                    Part::Links => chains::links(caller, &mut sums)?,
+                    _ => {
+                        let Some(name) = self.laid_up.pop() else { break };
+                        chains::present(caller, &name, bytes, &mut sums)?;
+                    }
+                }
+            }
+        }
+        let took = (self.bounds.took() - began).as_secs_f64() / count as f64;
+        let first = self.took.insert(part, took).is_none();
+        // A first time that is over at once only tells how long it takes.
+        if !first || took >= SLICE || part == Part::Present {
+            for (figure, (seconds, count)) in sums {
+                let each = seconds / f64::from(count);
+                self.found.measured.entry((figure, part.figures().0)).or_default().push(each);
+            }
+        }
+        if part == Part::Present && self.laid_up.is_empty() {
+            return Err(Halt::Over("known"));
+        }
+        Ok(())
+    }
+
+    fn data(&mut self, threads: u32) -> Result<(), Halt> {
+        let sizes = self.found.sizes;
+        self.bounds.may(0, data::bytes(threads, &sizes))?;
+        let round = data::round(&mut self.workers[..threads as usize], &sizes)?;
+        for (figure, seconds) in round.seconds {
+            self.found.measured.entry((figure, threads)).or_default().push(seconds);
+        }
+        let words = "reads: answered by memory, which nothing here can be kept from";
+        if round.from_memory && !self.found.left_out.iter().any(|why| why == words) {
+            self.found.left_out.push(words.to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// Answers of file systems that can't do something; others mean that no more can be asked.
+fn can_not(errno: Errno) -> bool {
+    matches!(errno, Errno::OPNOTSUPP | Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::MLINK)
+}

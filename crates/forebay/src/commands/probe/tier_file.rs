@@ -1,0 +1,148 @@
+//! The tier file: a profile as a site file has it, with the interval of each number behind it.
+
+use forebay_model::{Op, OpGroup, Pattern, Profile, Reach};
+use forebay_plan::calibrate::{Calibrated, Limited, Number};
+use forebay_plan::compare::Span;
+
+use super::told::{self, Probe};
+
+/// The text.
+pub(super) fn text(probe: &Probe, fitted: &Calibrated) -> String {
+    let Probe { dir, fs_type, date, .. } = probe;
+    let about = format!("probe of {} ({fs_type}) on {date}", dir.display());
+    let mut lines = vec![format!("about = {}", quoted(&about)), reach(probe), String::new()];
+    lines.push(
+        "# Behind each number is its interval at 95 %; a range is of fewer than 6 rounds.".into(),
+    );
+    for why in told::missing(probe, fitted) {
+        lines.push(format!("# {why}."));
+    }
+    lines.push("[profile]".into());
+    lines.push(format!("source = {}", quoted(&fitted.profile.source)));
+    lines.extend(lane("read", fitted, (Op::Read, Limited::Read)));
+    lines.extend(lane("write", fitted, (Op::Write, Limited::Write)));
+    if let Some(rate) = probe.unsynced_rate() {
+        lines.push(format!("# writes without fsync, into memory: {}", bytes_a_second(rate)));
+    }
+    let profile = &fitted.profile;
+    for (key, value, limited) in [
+        ("names_per_second", profile.names_per_second, Limited::Names),
+        ("data_per_second", profile.data_per_second, Limited::Data),
+    ] {
+        let span = fitted.spans.get(&Number::Limit(limited));
+        lines.extend(
+            value.map(|value| format!("{key} = {}{}", digits(value), behind(span, digits))),
+        );
+    }
+    lines.extend(fitted.at_once.map(|threads| format!("at_once = {threads}")));
+    lines.push(String::new());
+    lines.push("[profile.latency]".into());
+    lines.extend(prices(profile, fitted));
+    lines.push(format!("# Not measured, and free here: {}.", unmeasured(fitted)));
+    lines.join("\n") + "\n"
+}
+
+fn reach(probe: &Probe) -> String {
+    match (probe.reach, probe.fs_type.as_str()) {
+        (Reach::Node, _) => "reach = \"node\"".to_owned(),
+        (_, "fuse") => "reach = \"shared\"  # \"node\" if no other machine sees it".to_owned(),
+        _ => "reach = \"shared\"  # limits as one machine sees them".to_owned(),
+    }
+}
+
+fn lane(key: &str, fitted: &Calibrated, (op, limited): (Op, Limited)) -> Option<String> {
+    let lane = if op == Op::Read { fitted.profile.read } else { fitted.profile.write };
+    let (stream, limit) = (Number::Stream(op), Number::Limit(limited));
+    let rates =
+        [("stream", lane.stream, stream), ("node", lane.node, limit), ("total", lane.total, limit)];
+    let (mut values, mut spans) = (Vec::new(), Vec::new());
+    for (name, rate, number) in rates {
+        let Some(rate) = rate else { continue };
+        values.push(format!("{name} = \"{}\"", bytes_a_second(rate.get())));
+        if let Some(span) = fitted.spans.get(&number) {
+            spans.push(format!("{name} {}", within(span, bytes_a_second)));
+        }
+    }
+    let text = format!("{key} = {{ {} }}  # {}", values.join(", "), spans.join("; "));
+    (!values.is_empty()).then_some(text)
+}
+
+fn prices(profile: &Profile, fitted: &Calibrated) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (number, span) in &fitted.spans {
+        let Number::Price(op, pattern) = *number else { continue };
+        let random = if pattern == Pattern::Random { "_random" } else { "" };
+        let price = profile.price(forebay_model::OpKey::data(op, 0, pattern)).get();
+        let key = format!("{}{random}", op.name());
+        lines.push(format!("{key} = \"{}\"{}", time(price), behind(Some(span), time)));
+    }
+    lines
+}
+
+/// Kinds of operation that no figure is about, as a list.
+fn unmeasured(fitted: &Calibrated) -> String {
+    let has = |op: Op| {
+        let both = [Pattern::Sequential, Pattern::Random];
+        both.into_iter().any(|pattern| fitted.spans.contains_key(&Number::Price(op, pattern)))
+    };
+    // Who closes a file does not wait for its release.
+    let asked = |op: &&Op| **op != Op::Close && !has(**op);
+    let names = |group| Op::ALL.iter().filter(asked).filter(move |op| op.group() == group);
+    let all = names(OpGroup::Data).chain(names(OpGroup::Sync)).chain(names(OpGroup::Metadata));
+    all.map(|op| op.name()).collect::<Vec<_>>().join(", ")
+}
+
+fn behind(span: Option<&Span>, shown: impl Fn(f64) -> String) -> String {
+    span.map(|span| format!("  # {}", within(span, shown))).unwrap_or_default()
+}
+
+fn within(span: &Span, shown: impl Fn(f64) -> String) -> String {
+    let word = if span.range { "range " } else { "" };
+    let high = if span.high.is_finite() { shown(span.high) } else { "any".to_owned() };
+    format!("{word}{} to {high}", shown(span.low))
+}
+
+/// Three digits: more was not measured.
+pub(super) fn digits(value: f64) -> String {
+    let size = if value > 0.0 { value.log10().floor() as i32 } else { 0 };
+    let step = 10_f64.powi(size - 2);
+    let rounded = (value / step).round() * step;
+    let text = format!("{rounded:.*}", (2 - size).max(0) as usize);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// A time that a profile reads.
+fn time(seconds: f64) -> String {
+    let units = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)];
+    if seconds < 1e-9 {
+        return "0 s".to_owned();
+    }
+    let (unit, factor) = units.into_iter().find(|(_, f)| seconds >= *f).unwrap_or(("ns", 1e-9));
+    format!("{} {unit}", digits(seconds / factor))
+}
+
+/// A rate that a profile reads.
+fn bytes_a_second(rate: f64) -> String {
+    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let large = units.into_iter().find(|(_, power)| rate >= f64::from(1 << power));
+    match large {
+        Some((unit, power)) => format!("{} {unit}/s", digits(rate / f64::from(1 << power))),
+        None => format!("{} B/s", rate.round().max(1.0)),
+    }
+}
+
+/// A text as TOML has it.
+fn quoted(text: &str) -> String {
+    let escape = |c: char| match c {
+        '"' | '\\' => format!("\\{c}"),
+        c if c.is_control() => format!("\\u{:04X}", u32::from(c)),
+        c => c.to_string(),
+    };
+    format!("\"{}\"", text.chars().map(escape).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests;

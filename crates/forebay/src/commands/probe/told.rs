@@ -1,0 +1,141 @@
+//! A probe in words.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use forebay_model::{ByteCount, Reach};
+use forebay_plan::calibrate::{Batch, Calibrated, Limited, Unlimited};
+
+use super::bounds::Bounds;
+use super::figures::{self, Figure};
+use super::ground::Ground;
+use super::rounds::Found;
+use crate::commands::run::civil;
+use crate::say;
+
+/// What was probed, when, and what was found.
+#[derive(Debug)]
+pub(super) struct Probe {
+    pub(super) dir: PathBuf,
+    pub(super) fs_type: String,
+    pub(super) reach: Reach,
+    pub(super) date: String,
+    pub(super) kernel: String,
+    pub(super) used: (u64, ByteCount),
+    pub(super) took: Duration,
+    pub(super) found: Found,
+}
+
+impl Probe {
+    pub(super) fn of(ground: &Ground, bounds: &Bounds, found: Found) -> Self {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let (year, month, day) = civil((now.unwrap_or_default().as_secs() / 86_400) as i64);
+        let system = rustix::system::uname();
+        let release = system.release().to_string_lossy().into_owned();
+        let kernel = release.split('.').take(2).collect::<Vec<_>>().join(".");
+        Self {
+            dir: ground.dir.clone(),
+            fs_type: ground.fs_type.clone(),
+            reach: ground.reach,
+            date: format!("{year:04}-{month:02}-{day:02}"),
+            kernel: format!("{} {kernel}", system.sysname().to_string_lossy()),
+            used: bounds.used(),
+            took: bounds.took(),
+            found,
+        }
+    }
+
+    /// Where the numbers come from, as a profile says it.
+    pub(super) fn source(&self) -> String {
+        let threads = self.found.measured.keys().map(|(_, threads)| *threads).max().unwrap_or(1);
+        let (operations, bytes) = self.used;
+        format!(
+            "forebay probe, {}, {}, {}: {} operations, {bytes} in {:.0} s, up to {threads} at once",
+            self.date,
+            self.fs_type,
+            self.kernel,
+            thousands(operations),
+            self.took.as_secs_f64()
+        )
+    }
+
+    pub(super) fn batches(&self) -> Vec<Batch> {
+        let measured = self.found.measured.iter();
+        let batches = measured.filter_map(|((figure, threads), seconds)| {
+            figures::batch(*figure, *threads, &self.found.sizes, seconds.clone())
+        });
+        batches.collect()
+    }
+
+    /// Bytes a second into memory, before an fsync: what a program sees that writes little.
+    pub(super) fn unsynced_rate(&self) -> Option<f64> {
+        let seconds = self.found.measured.get(&(Figure::IntoMemory, 1))?;
+        let median = forebay_plan::compare::middle(seconds)?.median;
+        let bytes = self.found.sizes.each(1) * figures::PIECE as u64;
+        (median > 0.0).then(|| bytes as f64 / median)
+    }
+}
+
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// What is missing in the profile, and why, in sentences without a full stop.
+pub(super) fn missing(probe: &Probe, fitted: &Calibrated) -> Vec<String> {
+    let mut all = probe.found.left_out.clone();
+    let left_out = |what: &String| format!("left out: {what}");
+    for (limited, why) in &fitted.unlimited {
+        let what = match limited {
+            Limited::Read => "all reads",
+            Limited::Write => "all writes",
+            Limited::Names => "names_per_second",
+            Limited::Data => "data_per_second",
+        };
+        let why = match why {
+            Unlimited::Growing => "more threads still got more done",
+            Unlimited::Explained => "prices and the other limits explain what was measured",
+            Unlimited::Uneven => "one thread alone gets more of some than many get of others",
+        };
+        all.push(format!("limit of {what}: {why}"));
+    }
+    probe.found.ended.iter().cloned().chain(all.iter().map(left_out)).collect()
+}
+
+/// By how much the simulator is off where it is off the most.
+pub(super) fn furthest(batches: &[Batch], fitted: &Calibrated) -> Option<String> {
+    let (place, off) = fitted.worst(batches)?;
+    let batch = &batches[place];
+    let threads = if batch.threads == 1 { "thread" } else { "threads" };
+    let way = if off < 0.0 { "shorter" } else { "longer" };
+    Some(format!(
+        "simulated, \"{}\" with {} {threads} takes {:.0} % {way} than measured, and the other {} \
+         batches are nearer",
+        batch.name,
+        batch.threads,
+        off.abs() * 100.0,
+        batches.len() - 1
+    ))
+}
+
+pub(super) fn tell(probe: &Probe, batches: &[Batch], fitted: &Calibrated) {
+    let (operations, bytes) = probe.used;
+    let (count, took) = (thousands(operations), probe.took.as_secs_f64());
+    say::note(&format!(
+        "{} rounds, {count} operations, {bytes} in {took:.0} s",
+        probe.found.rounds
+    ));
+    for why in missing(probe, fitted) {
+        say::note(&why);
+    }
+    if let Some(words) = furthest(batches, fitted) {
+        say::note(&words);
+    }
+}

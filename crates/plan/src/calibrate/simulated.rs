@@ -1,0 +1,72 @@
+//! A batch as the simulator sees it: a task for each thread, all on one node, in place.
+
+use super::Batch;
+use crate::choice::Choice;
+use crate::scene::{NotPossible, Scene};
+use crate::simulate::simulate;
+use forebay_model::workload::{
+    Access, FileClass, FileClassId, FileSet, FileSetId, Step, Task, TaskKind, TaskKindId, Until,
+};
+use forebay_model::{ByteCount, Nodes, Profile, Reach, Seconds, Site, Tier, TierId, Workload};
+
+/// How long the simulator says that a batch takes on such a storage.
+///
+/// # Errors
+/// The batch is no work: it has no thread.
+pub fn simulated(profile: &Profile, reach: Reach, batch: &Batch) -> Result<Seconds, NotPossible> {
+    let id = TierId("probed".to_owned());
+    let nodes = Nodes {
+        count: 1,
+        slots: batch.threads,
+        cores: batch.threads,
+        // Memory would answer what a probe takes care to ask of the storage.
+        memory: None,
+        instance: None,
+        reserved: 0,
+        speed: 1.0,
+    };
+    let tier = Tier {
+        id: id.clone(),
+        path: None,
+        reach,
+        capacity: None,
+        pool_of: None,
+        profile: Some(profile.clone()),
+        price: None,
+    };
+    let (site, workload) = (Site::of([tier], Some(nodes)), workload(batch));
+    let choice = Choice::plain(&site, &workload, id)
+        .ok_or_else(|| NotPossible("a batch needs a node".to_owned()))?;
+    Ok(simulate(&Scene::new(&site, &workload)?, &choice, 0)?.makespan)
+}
+
+fn workload(batch: &Batch) -> Workload {
+    let access = |thread| Access {
+        files: FileSetId(thread),
+        ops: batch.ops.clone(),
+        read: batch.read,
+        written: batch.written,
+    };
+    let task = |thread| Task {
+        kind: TaskKindId(0),
+        key: None,
+        after: Vec::new(),
+        steps: vec![Step {
+            name: batch.name.clone(),
+            compute: Seconds::ZERO,
+            accesses: vec![access(thread)],
+        }],
+    };
+    let bytes = ByteCount(batch.read.get().max(batch.written.get()));
+    let class = FileClassId(0);
+    let files = |_| FileSet { class, count: 1, bytes, until: Until::End };
+    Workload {
+        name: batch.name.clone(),
+        classes: vec![FileClass { pattern: "#".to_owned(), example: b"0".to_vec() }],
+        files: (0..batch.threads).map(files).collect(),
+        kinds: vec![TaskKind { name: batch.name.clone(), cores: 1, memory: None }],
+        tasks: (0..batch.threads).map(task).collect(),
+        ordered: false,
+        doubts: Vec::new(),
+    }
+}
