@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Small real editions of published comparisons of storages: each workflow is recorded here, its time
+on each storage is predicted from that, then `forebay bench` runs it there; published, predicted and
+measured stand side by side, whatever comes out.
+
+    studies/storages-live/measure.py [--only trinity|nextflow] [--repeat 5] [--forebay PATH]
+
+Storages are emulated on this machine from the profiles that come with Forebay, and a small workflow
+stands for a large one: it is the ratio between storages that is compared, not hours. 10 to 20
+minutes. The figures are appended to target/studies/storages-live.jsonl.
+"""
+import argparse
+import dataclasses
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "closed-loop"))
+from workflows import NEXTFLOW, ROOT, WORKFLOWS
+
+OUT = ROOT / "target/studies/storages-live"
+
+
+@dataclasses.dataclass(frozen=True)
+class Edition:
+    """What was published of each storage, in its own unit, and what stands for it here."""
+
+    about: str
+    workflow: str
+    unit: str
+    # storage here -> published; the first is what the others are compared with
+    published: dict[str, float | None]
+
+
+EDITIONS = {
+    "trinity": Edition(
+        "Trinity 2.15.1, mean of 5 runs (article on Trinity by storage of its intermediate files,"
+        " 2024); here rnaSPAdes",
+        "assembly", "s", {"local": 662.4, "ebs-gp3": 662.8, "efs-elastic": 1699.2}),
+    "nextflow": Edition(
+        "Nextflow RNA-seq, 276 tasks (MemVerge, 2024-07-24): JuiceFS stands under local; S3FS under"
+        " s3-mount; here ten tasks",
+        "rnaseq", "h", {"local": 6.93, "efs-elastic": 7.0, "s3-mount": 26.0}),
+}
+
+
+def environment():
+    words = {"PYTHONDONTWRITEBYTECODE": "1", "NXF_OFFLINE": "true", "XDG_CACHE_HOME": str(OUT / "cache"),
+             "PATH": f"{ROOT / '.venv/bin'}:{NEXTFLOW.parent}:{os.environ['PATH']}"}
+    return {**os.environ, **words}
+
+
+def call(folder, *command, capture=False):
+    """What a command printed; says what it said when it fails."""
+    words = [str(word) for word in command]
+    done = subprocess.run(words, cwd=folder, env=environment(), check=False, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if done.returncode:
+        sys.exit(f"storages-live: {' '.join(words)[:200]} failed with {done.returncode}\n"
+                 f"  where: {folder}\n  next:  its last lines:\n{(done.stdout + done.stderr)[-2000:]}")
+    return done.stdout if capture else None
+
+
+def recorded(forebay, name, command):
+    """Two run files of the workflow where it is; the first run of all brings programs into memory."""
+    traces = []
+    for number in range(3):
+        folder, trace = OUT / "volume", OUT / f"{name}-{number}.run"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        trace.unlink(missing_ok=True)
+        call(folder, forebay, "run", "-q", "--trace", "every-read", "-o", trace, "--", *command)
+        traces.append(trace)
+    return traces[1:]
+
+
+def predicted(forebay, traces, storages):
+    """Seconds on each storage, before anything is run there."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    site = f'[nodes]\ncores = 2\nslots = 2\nmemory = "{memory >> 20} MiB"\n'
+    site += '[tier.local]\nreach = "node"\n[tier.local.profile]\nsource = "where it was recorded"\n'
+    site += "".join(f'[tier.{name}]\nprofile = "{name}"\n' for name in storages if name != "local")
+    (OUT / "site.toml").write_text(site, encoding="utf-8")
+    seconds = {}
+    for name in storages:
+        told = call(OUT, forebay, "plan", *traces, "--site", OUT / "site.toml", "--project", name,
+                    "--json", "--budget", "1s", capture=True)
+        seconds[name] = json.loads(told)["as_it_is"]["makespan_s"]
+    return seconds
+
+
+def measured(forebay, name, storages, repeat, command):
+    """What `forebay bench` says of each storage."""
+    bench, folder = OUT / f"{name}-bench", OUT / "at"
+    shutil.rmtree(bench, ignore_errors=True)
+    folder.mkdir(exist_ok=True)
+    told = call(folder, forebay, "bench", "--on", ",".join(storages), "--repeat", repeat, "--cache",
+                "warm", "-o", bench, "--json", "--", *command, capture=True)
+    return {row["on"]: row for row in json.loads(told)["on"]}
+
+
+def compare(forebay, name, edition, repeat):
+    """The rows of one published comparison."""
+    workflow, inputs = WORKFLOWS[edition.workflow], OUT / f"{name}-inputs"
+    shutil.rmtree(inputs, ignore_errors=True)
+    inputs.mkdir(parents=True)
+    call(inputs, *workflow.inputs(inputs))
+    command = workflow.command(inputs, 2)
+    storages = list(edition.published)
+    first = storages[0]
+    before = predicted(forebay, recorded(forebay, name, command), storages)
+    rows = measured(forebay, name, storages, repeat, command)
+    print(f"\n{name}: {edition.about}\n\n| storage | published, {edition.unit} | times | predicted, s |"
+          " times | measured, s | times | interval | verdict |\n" + "|---" * 9 + "|")
+    for storage in storages:
+        row, mark = rows[storage], "" if storage == first else " (emulated)"
+        span = row["ratio_span"]
+        interval = f"{span['low']:.2f} to {span['high']:.2f}" if span else "-"
+        print(f"| {storage}{mark} | {edition.published[storage]} |"
+              f" {edition.published[storage] / edition.published[first]:.2f} | {before[storage]:.1f} |"
+              f" {before[storage] / before[first]:.2f} | {row['median_s']:.1f} |"
+              f" {row['ratio'] or 1:.2f} | {interval} | {row['verdict'] or 'baseline'} |", flush=True)
+        yield {"edition": name, "storage": storage, "published": edition.published[storage],
+               "predicted_s": before[storage], "measured": row, "when": time.strftime("%F %T")}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--only", action="append", choices=EDITIONS)
+    parser.add_argument("--repeat", type=int, default=5, help="rounds of each comparison")
+    parser.add_argument("--forebay", type=Path, default=ROOT / "target/release/forebay")
+    arguments = parser.parse_args()
+    OUT.mkdir(parents=True, exist_ok=True)
+    for name in arguments.only or EDITIONS:
+        rows = list(compare(arguments.forebay.resolve(), name, EDITIONS[name], arguments.repeat))
+        with open(OUT.with_suffix(".jsonl"), "a", encoding="utf-8") as results:
+            results.writelines(json.dumps(one) + "\n" for one in rows)
+
+
+if __name__ == "__main__":
+    main()
