@@ -16,7 +16,13 @@ pub(super) struct Place {
     /// As `forebay mount --emulate` takes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) emulated: Option<String>,
+    /// What it costs, by its name in a price sheet. It may change while runs stay the same.
+    #[serde(skip)]
+    pub(super) price: Option<String>,
 }
+
+/// The name of the current directory's file system without Forebay in between.
+pub(super) const BARE: &str = "bare";
 
 fn wrong(message: String) -> Stop {
     Stop::new(2, message, "write --on local,NAME=DIR, and --emulate NAME=5ms,125MiB/s")
@@ -43,15 +49,21 @@ pub(super) fn all(on: &[String], emulate: &[String]) -> Result<Vec<Place>, Stop>
         let at = slow.iter().position(|(slow, _)| slow == name);
         let emulated = at.map(|at| slow.swap_remove(at).1);
         let path = match path {
+            _ if name == BARE && emulated.is_some() => {
+                return Err(wrong(format!("{BARE} has nothing in between that could be slow")));
+            }
             Some(path) => path,
-            None if name == "local" || emulated.is_some() => here.clone(),
-            None => return Err(wrong(format!("where is {name}? Only `local` needs no directory"))),
+            None if name == "local" || name == BARE || emulated.is_some() => here.clone(),
+            None => {
+                let message = format!("where is {name}? Only `local` and `{BARE}` need no directory");
+                return Err(wrong(message));
+            }
         };
         let path = path.canonicalize().ok().filter(|path| path.is_dir()).ok_or_else(|| {
             let message = format!("{name}: {} is no directory", path.display());
             Stop::new(2, message, "name one that is there; nothing was run")
         })?;
-        places.push(Place { name: name.to_owned(), path, emulated });
+        places.push(Place { name: name.to_owned(), path, emulated, price: None });
     }
     match slow.first() {
         Some((name, _)) => Err(wrong(format!("--emulate {name}: --on does not name it"))),
