@@ -60,7 +60,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "up_to")]
     until: Option<f64>,
     /// Instead of --repeat: until so much time has passed, such as 30m or 4d, for rare failures
-    #[arg(long, value_name = "TIME", conflicts_with = "up_to")]
+    #[arg(long, value_name = "TIME", conflicts_with = "up_to", value_parser = some_time)]
     r#for: Option<Seconds>,
     /// Differences below so many per cent do not matter
     #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = percent)]
@@ -110,6 +110,11 @@ fn percent(text: &str) -> Result<f64, String> {
         Ok(number) if (0.0..=100.0).contains(&number) => Ok(number / 100.0),
         _ => Err("per cent, from 0 to 100".to_owned()),
     }
+}
+
+fn some_time(text: &str) -> Result<Seconds, String> {
+    let time: Seconds = text.parse().map_err(|error| format!("{error}"))?;
+    if time > Seconds::ZERO { Ok(time) } else { Err("in no time nothing is run".to_owned()) }
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {

@@ -55,7 +55,8 @@ pub(super) fn all(on: &[String], emulate: &[String]) -> Result<Vec<Place>, Stop>
             Some(path) => path,
             None if name == "local" || name == BARE || emulated.is_some() => here.clone(),
             None => {
-                let message = format!("where is {name}? Only `local` and `{BARE}` need no directory");
+                let message =
+                    format!("where is {name}? Only `local` and `{BARE}` need no directory");
                 return Err(wrong(message));
             }
         };

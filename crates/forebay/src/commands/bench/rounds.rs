@@ -15,12 +15,7 @@ use crate::exit::{NOTHING_RUN, Stop};
 use crate::say;
 
 /// Runs what is missing.
-pub(super) fn go(
-    args: &Args,
-    places: &[Place],
-    kept: &mut Kept,
-    held: &Held,
-) -> Result<(), Stop> {
+pub(super) fn go(args: &Args, places: &[Place], kept: &mut Kept, held: &Held) -> Result<(), Stop> {
     let mut warm = vec![args.cache != Cache::Warm; places.len()];
     let until = End::of(args, kept);
     let mut rounds = 0;
@@ -54,7 +49,11 @@ pub(super) fn go(
 /// What ends it.
 enum End {
     /// So much time, of which some was spent before, and rounds that had begun then.
-    Time { began: Instant, left: Seconds, begun: u32 },
+    Time {
+        began: Instant,
+        left: Seconds,
+        begun: u32,
+    },
     Rounds,
 }
 
@@ -71,9 +70,7 @@ impl End {
             Self::Time { began, left, begun } => {
                 rounds < *begun || began.elapsed().as_secs_f64() < left.get()
             }
-            Self::Rounds => {
-                rounds < args.repeat || rounds < args.up_to && open(args, places, kept)
-            }
+            Self::Rounds => rounds < args.repeat || rounds < args.up_to && open(args, places, kept),
         }
     }
 }
@@ -119,11 +116,8 @@ mod tests {
 
     #[test]
     fn a_range_is_no_narrow_interval() {
-        let ratio = |low, high, range| Ratio {
-            ratio: 2.0,
-            span: Span { low, high, range },
-            rounds: 6,
-        };
+        let ratio =
+            |low, high, range| Ratio { ratio: 2.0, span: Span { low, high, range }, rounds: 6 };
         assert!(is_within(&ratio(1.96, 2.04, false), 0.05));
         assert!(!is_within(&ratio(1.94, 2.06, false), 0.05));
         assert!(!is_within(&ratio(2.0, 2.0, true), 0.05));

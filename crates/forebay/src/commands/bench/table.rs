@@ -25,12 +25,18 @@ fn digits(seconds: f64) -> usize {
     if seconds < 1.0 { 4 } else { 2 }
 }
 
+/// A short run costs little of a cent, and a thousand of them do not.
+fn dollars(usd: f64) -> String {
+    let zeros = if usd > 0.0 { -usd.log10().floor() } else { 0.0 };
+    format!("{usd:.*}", (zeros + 1.0).clamp(2.0, 9.0) as usize)
+}
+
 fn cells(args: &Args, row: &Row, first: &str, priced: bool) -> Vec<String> {
     let span =
         |span: Span, digits: usize| format!("{:.digits$} to {:.digits$}", span.low, span.high);
     let digits = row.middle.map_or(2, |middle| digits(middle.median));
     let emulated = if row.place.emulated.is_some() { " (emulated)" } else { "" };
-    let usd = priced.then(|| row.usd.map_or_else(dash, |usd| format!("{usd:.4}")));
+    let usd = priced.then(|| row.usd.map_or_else(dash, dollars));
     let mut cells = vec![
         format!("{}{emulated}", row.place.name),
         row.good.to_string(),

@@ -76,15 +76,19 @@ pub(super) fn tell(
             table::times(args, &rows, sheet.is_some(), frame);
             table::storages(&rows, frame);
             table::phases(&rows, &phases, frame);
-            println!();
+            let mut lines = Vec::new();
             if let Some(sheet) = sheet {
                 let costs: Vec<Cost> = rows.iter().flat_map(|row| row.costs.clone()).collect();
-                sheet.told(places, &costs).iter().for_each(|line| println!("{line}"));
+                lines.extend(sheet.told(places, &costs));
             }
             if phases.iter().any(|row| row.engine == TIMING) {
-                println!("{TIMING}: in some versions only the sum of its phases is sure");
+                lines
+                    .push(format!("{TIMING}: in some versions only the sum of its phases is sure"));
             }
-            rows.iter().for_each(words::elsewhere);
+            lines.extend(rows.iter().filter_map(words::elsewhere));
+            let dash = if args.markdown { "- " } else { "" };
+            println!();
+            lines.iter().for_each(|line| println!("{dash}{line}"));
             if !args.markdown {
                 words::foot(args, &rows);
             }

@@ -23,19 +23,19 @@ pub(super) fn head(args: &Args, rounds: usize) {
 }
 
 /// Bytes that met no storage that is compared.
-pub(super) fn elsewhere(row: &Row<'_>) {
-    let Some((outside, true)) = &row.outside else { return };
+pub(super) fn elsewhere(row: &Row<'_>) -> Option<String> {
+    let (outside, _) = row.outside.as_ref().filter(|(_, matters)| *matters)?;
     let known = |before: &str, names: &[String]| match names {
         [] => String::new(),
         names => format!("{before}{}", names.join(", ")),
     };
-    println!(
+    Some(format!(
         "{}: at least {} of a run went outside its directory{}{}, to storage that is not compared",
         row.place.name,
         ByteCount(outside.bytes),
         known(" by ", &outside.programs),
         known(" to ", &outside.directories)
-    );
+    ))
 }
 
 /// What may be doubted.
