@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::bench::{Two, told};
-use crate::place::{Done, Place, done};
+use crate::place::{Done, Place, Record, done};
 
 /// Three megabytes, sorted.
 const SORT: &str = "head -c 3000000 /dev/zero > a; sort a > b; rm a";
@@ -94,6 +94,22 @@ fn phases_are_told_where_an_engine_names_them() {
     assert!(own.len() == 1 && own[0]["median_s"].as_f64() > Some(0.1), "{own:?}");
     let longest = phases[0]["median_s"].as_f64();
     assert!(phases.iter().all(|phase| phase["median_s"].as_f64() <= longest), "the slowest first");
+}
+
+#[test]
+fn who_started_those_that_use_a_mount_is_known() {
+    let Some(place) = Place::with_fuse() else { return };
+    let two = Two::of(place);
+    // The shell in the middle asks nothing of the storage itself.
+    let script = "echo > f; sh -c 'head -c 9 /dev/zero | cat > g; sleep 0.5'";
+    done(&mut two.recorded(&["--repeat", "1"], script)).code(0);
+    let record = two.place.project.join("bench/0-local.run");
+    let record = Record(rusqlite::Connection::open(record).expect("a run file"));
+    let without = "SELECT count(*) FROM processes WHERE parent IS NULL AND argv NOT LIKE '%mount%'";
+    assert_eq!(record.number(without), 1, "the command alone");
+    let cat = "SELECT count(*) FROM processes c JOIN processes m ON c.parent = m.process
+               JOIN processes s ON m.parent = s.process WHERE c.argv = '[\"cat\"]'";
+    assert_eq!(record.number(cat), 1, "cat, the shell in the middle, the command");
 }
 
 #[test]
