@@ -60,6 +60,25 @@ fn a_directory_that_cannot_be_removed_loses_no_result() {
 }
 
 #[test]
+fn who_stays_on_a_storage_ends_the_bench_and_takes_no_result() {
+    let Some(place) = Place::with_fuse() else { return };
+    // A session of its own: no signal to the command's group reaches it.
+    let script = "setsid sleep 3 > f & sleep 0.1";
+    let end = done(&mut place.forebay(&["bench", "--on", "local,bare", "--", "sh", "-c", script]));
+    end.code(1).says("is in use: sleep").says("runs so far are kept; unmount it when nobody uses");
+    let kept = place.read("bench/results.jsonl");
+    assert!(
+        kept.lines().any(|line| line.contains("\"on\":\"local\"") && line.contains("\"exit\":0"))
+    );
+    let left = std::fs::read_dir(&place.project).expect("there").flatten();
+    let left = left.map(|entry| entry.path()).find(|path| !path.ends_with("bench"));
+    let left = left.expect("its directory, which is in use");
+    let words = ["unmount", "--lazy", left.to_str().expect("a plain name")];
+    done(&mut place.forebay(&words)).code(0);
+    place.nobody_left();
+}
+
+#[test]
 fn results_of_another_version_are_refused_by_name() {
     let two = Two::of(Place::new());
     std::fs::create_dir(two.place.project.join("bench")).expect("made");

@@ -67,9 +67,14 @@ impl<'h> Fresh<'h> {
     /// Calls this program, with the directory as its last words.
     fn forebay(&self, words: &[&OsStr], directories: usize) -> Result<(), Stop> {
         let failed = |why: String| {
-            let next = "`forebay doctor` says what works here; --record no needs no mount for \
-                        storages that are not emulated; runs so far are kept";
             let what = words[0].to_string_lossy();
+            let next = match what.as_ref() {
+                "unmount" => "runs so far are kept; unmount it when nobody uses it, and remove it",
+                _ => {
+                    "`forebay doctor` says what works here; --record no needs no mount for \
+                     storages that are not emulated; runs so far are kept"
+                }
+            };
             Stop::new(1, format!("forebay {what} {}: {why}", self.path.display()), next)
         };
         let own = std::env::current_exe().map_err(|error| failed(error.to_string()))?;

@@ -43,6 +43,9 @@ pub(super) fn go(args: &Args, places: &[Place], kept: &mut Kept, held: &Held) ->
         }
         rounds += 1;
     }
+    if args.r#for.is_some() && rounds == keep::ROUNDS_MAX {
+        say::note(&format!("ended after {rounds} rounds, which is the most"));
+    }
     Ok(())
 }
 
