@@ -43,6 +43,7 @@ impl Recorded {
         let others: Vec<u32> = tasks.iter().filter(|task| own(task)).map(|task| task.id).collect();
         tasks.retain(|task| !own(task));
         let mut recorded = Self { peak_bytes: peak(&run)?, ..Self::default() };
+        let mut copied = 0;
         for row in run.ops()? {
             if row.task.is_some_and(|task| others.contains(&task)) {
                 continue;
@@ -55,6 +56,7 @@ impl Recorded {
             match op {
                 Some(Op::Read) => recorded.read_bytes += row.bytes.get(),
                 Some(Op::Write) => recorded.written_bytes += row.bytes.get(),
+                Some(Op::CopyRange) => copied += row.bytes.get(),
                 _ => {}
             }
             *recorded.ops.entry(row.op).or_default() += row.count;
@@ -62,6 +64,9 @@ impl Recorded {
         recorded.waited_share = waited(&tasks);
         recorded.phases = phases::of_tasks(&tasks);
         recorded.outside = outside::find(&run, &tasks, recorded.written_bytes, ended)?;
+        // The storage reads and writes what it copies; no program sent it.
+        recorded.read_bytes += copied;
+        recorded.written_bytes += copied;
         Ok(recorded)
     }
 
