@@ -13,6 +13,10 @@ mod processes;
 
 #[path = "cli/bench.rs"]
 mod bench;
+#[path = "cli/bench_bad_input.rs"]
+mod bench_bad_input;
+#[path = "cli/bench_told.rs"]
+mod bench_told;
 #[path = "cli/by_task.rs"]
 mod by_task;
 #[path = "cli/cache.rs"]

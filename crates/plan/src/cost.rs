@@ -6,10 +6,12 @@
 
 mod bill;
 mod machine;
+mod recorded;
 mod requests;
 mod used;
 
 pub use bill::{Cost, Line};
+pub use recorded::{Recorded, recorded};
 
 use crate::{Again, Choice, Homecoming, Outcome};
 use forebay_model::prices::{Price, Prices};
@@ -117,7 +119,7 @@ impl<'a> Pricer<'a> {
             };
             let months = paid / self.prices.month;
             for (item, price) in self.prices.of_storage(name) {
-                let units = used.units(price.per, tier, &requests, months);
+                let units = used.units(price.per, tier.profile.as_ref(), &requests, months);
                 let units = (units - price.included * months * used.volumes).max(0.0);
                 cost.add(format!("{}: {}", tier.id, price.per.words()), item, price, units);
             }

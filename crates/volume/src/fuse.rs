@@ -9,6 +9,7 @@ mod abi;
 mod data;
 mod device;
 mod late;
+mod later;
 mod lock;
 mod meta;
 mod reply;

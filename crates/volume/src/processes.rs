@@ -340,6 +340,8 @@ impl Processes {
             match pid {
                 pid if pid == self.front => return true,
                 0 | 1 => return false,
+                // A lasting mount has no front: who was started by one of its users belongs to it.
+                pid if self.by_thread.read().contains_key(&pid) => return true,
                 _ => {}
             }
             let Ok(stat) = proc.stat(pid) else { return false };

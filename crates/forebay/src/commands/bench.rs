@@ -2,34 +2,40 @@
 //! the difference.
 
 mod cache;
+mod data;
 mod fresh;
 pub(super) mod held;
 mod keep;
 mod once;
+mod outside;
+mod phases;
 mod places;
+mod priced;
+mod recorded;
+mod rounds;
 mod table;
 mod told;
+mod words;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use forebay_model::Seconds;
-use forebay_plan::compare::{self, Verdict};
 
-use crate::exit::{NOTHING_RUN, Stop};
+use crate::exit::Stop;
 use crate::say;
 use cache::Cache;
 use held::Held;
 use keep::{Header, Kept};
-use once::Outcome;
-use places::Place;
 
 /// Options of `forebay bench`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     forebay bench --on local,nfs=/mnt/nfs/me -- bowtie2 -x /ref/hg38 -U /data/a.fq -S a.sam\n  \
     forebay bench --on local,ebs-gp3,efs-elastic -- ./pipeline.sh\n  \
-    forebay bench --on local,slow --emulate slow=5ms,125MiB/s -- ./pipeline.sh\n\n\
+    forebay bench --on local,slow --emulate slow=5ms,125MiB/s -- ./pipeline.sh\n  \
+    forebay bench --on local,efs=/mnt/efs --price efs=efs.elastic --instance ec2.m6i.large -- ./x\n  \
+    forebay bench --on nfs=/mnt/nfs/me --for 4d --timeout 100s -- fasterq-dump SRR1234567\n\n\
     COMMAND is run in a fresh directory each time, which is removed afterwards: name inputs by \
     absolute paths, or by $FOREBAY_BENCH_FROM, the directory where the bench was started. Its \
     output goes to DIR/ROUND-NAME.log. Each run is saved as it ends; the same command line goes \
@@ -37,8 +43,9 @@ use places::Place;
     Exit codes: 0; 1 if a run failed (all is told) or results can't be kept; 2 wrong usage; 125 \
     nothing was run; 130 or 143 if SIGINT or SIGTERM ended it.")]
 pub(crate) struct Args {
-    /// Where: NAME=DIR, `local` for the current directory's file system, or a profile's name, such
-    /// as ebs-gp3, which is emulated there; the first is what the others are compared with
+    /// Where: NAME=DIR; `local` for the current directory's file system, `bare` for the same without
+    /// Forebay in between; or a profile's name, such as ebs-gp3, which is emulated there; the first
+    /// is what the others are compared with
     #[arg(long, value_name = "NAME[=DIR],...", value_delimiter = ',', required = true)]
     on: Vec<String>,
     /// Make one of them as slow as another storage: a profile's name or FILE.toml, SITE.toml#TIER,
@@ -51,6 +58,12 @@ pub(crate) struct Args {
     /// Go on while a verdict is undecided, up to so many rounds
     #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u32).range(0..=i64::from(keep::ROUNDS_MAX)))]
     up_to: u32,
+    /// Go on, with --up-to, until each ratio is known to so many per cent of itself
+    #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "up_to")]
+    until: Option<f64>,
+    /// Instead of --repeat: until so much time has passed, such as 30m or 4d, for rare failures
+    #[arg(long, value_name = "TIME", conflicts_with = "up_to", value_parser = some_time)]
+    r#for: Option<Seconds>,
     /// Differences below so many per cent do not matter
     #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = percent)]
     within: f64,
@@ -60,6 +73,11 @@ pub(crate) struct Args {
     /// A run that takes longer is ended, and has failed; such as 100s or 2h
     #[arg(long, value_name = "TIME")]
     timeout: Option<Seconds>,
+    /// Serve storages by Forebay, all alike, and record what is done to them in DIR/ROUND-NAME.run
+    #[arg(long, value_enum, default_value = "yes")]
+    record: Record,
+    #[command(flatten)]
+    prices: priced::Options,
     /// For the order of storages in rounds, and for intervals
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
@@ -80,6 +98,15 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
+/// Whether runs are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Record {
+    /// What is done to each storage is known: operations, bytes, waits, phases, bytes elsewhere
+    Yes,
+    /// Storages that are not emulated are used as they are
+    No,
+}
+
 fn percent(text: &str) -> Result<f64, String> {
     match text.trim_end_matches(['%', ' ']).parse::<f64>() {
         Ok(number) if (0.0..=100.0).contains(&number) => Ok(number / 100.0),
@@ -87,8 +114,13 @@ fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
+fn some_time(text: &str) -> Result<Seconds, String> {
+    let time: Seconds = text.parse().map_err(|error| format!("{error}"))?;
+    if time > Seconds::ZERO { Ok(time) } else { Err("in no time nothing is run".to_owned()) }
+}
+
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let places = places::all(&args.on, &args.emulate)?;
+    let mut places = places::all(&args.on, &args.emulate)?;
     let words = args.command.iter().map(|word| word.to_string_lossy().into_owned());
     let header = Header {
         schema: keep::SCHEMA,
@@ -98,7 +130,9 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         seed: args.seed,
         cache: args.cache,
         timeout_s: args.timeout.map(Seconds::get),
+        record: args.record == Record::Yes,
     };
+    let sheet = priced::load(&args.prices, &mut places)?;
     args.cache.check()?;
     let mut kept = Kept::open(&args.output, &header)?;
     let held = Held::signals();
@@ -106,52 +140,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         let (runs, file) = (kept.runs.len(), kept.file.display());
         say::note(&format!("{runs} runs are in {file} already"));
     }
-    let mut warm = vec![args.cache != Cache::Warm; places.len()];
-    let mut rounds = 0;
-    while rounds < args.repeat || rounds < args.up_to && undecided(args, &places, &kept) {
-        for at in compare::order(places.len(), rounds, args.seed) {
-            let place = &places[at];
-            if kept.runs.iter().any(|run| (run.round, &run.on) == (rounds, &place.name)) {
-                continue;
-            }
-            let log = args.output.join(format!("{rounds}-{}.log", place.name));
-            if !std::mem::replace(&mut warm[at], true) {
-                interrupted(once::run(args, place, rounds, &log, &held)?, &kept)?;
-            }
-            args.cache.prepare()?;
-            let run = interrupted(once::run(args, place, rounds, &log, &held)?, &kept)?;
-            if let Some(why) = run.failure() {
-                say::note(&format!("round {rounds} on {} {why}: {}", place.name, log.display()));
-            }
-            kept.add(run)?;
-        }
-        rounds += 1;
-    }
-    told::tell(args, &header, &places, &kept.runs);
+    rounds::go(args, &places, &mut kept, &held)?;
+    told::tell(args, &header, &places, sheet.as_ref(), &kept.runs);
     Ok(i32::from(kept.runs.iter().any(|run| run.failure().is_some())))
-}
-
-/// Is there a storage of which nothing can be said yet?
-fn undecided(args: &Args, places: &[Place], kept: &Kept) -> bool {
-    let times = |place: &Place| keep::times(&kept.runs, &place.name);
-    let base = times(&places[0]);
-    places[1..].iter().any(|place| {
-        let ratio = compare::ratio(&times(place), &base, args.seed);
-        ratio.is_none_or(|ratio| ratio.verdict(args.within) == Verdict::Undecided)
-    })
-}
-
-/// A run that somebody ended by a signal ends the bench, and does not count.
-fn interrupted(outcome: Outcome, kept: &Kept) -> Result<keep::Run, Stop> {
-    match outcome {
-        Outcome::Ran(run) => Ok(run),
-        Outcome::Interrupted(signal) => Err(Stop::new(
-            128 + signal,
-            format!("interrupted; {} runs are in {}", kept.runs.len(), kept.file.display()),
-            "the same command line goes on from there",
-        )),
-        Outcome::NotStarted(why) => {
-            Err(Stop::new(NOTHING_RUN, why, "name a program that this machine can run"))
-        }
-    }
 }

@@ -43,8 +43,8 @@ pub(crate) struct Args {
     trace: Trace,
     /// Be as slow as another storage: a profile's name (ebs-gp3) or FILE.toml; or what each
     /// operation on names takes, and what all reads, and all writes, get, such as 5ms,125MiB/s
-    #[arg(long, value_name = "PROFILE", value_parser = emulate::profile)]
-    emulate: Option<Profile>,
+    #[arg(long, value_name = "PROFILE", value_parser = emulate::boxed)]
+    emulate: Option<Box<Profile>>,
     /// Do not return: stay until it is unmounted, or unmount at SIGINT or SIGTERM
     #[arg(short, long)]
     foreground: bool,
@@ -80,7 +80,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         every_read: args.trace == Trace::EveryRead,
         placement,
         warmed: placement::warmed,
-        emulated: args.emulate,
+        emulated: args.emulate.map(|profile| *profile),
         record,
     })
     .map_err(explain_mount)?;

@@ -9,37 +9,42 @@ use std::time::{Duration, Instant};
 use crate::place::{Done, PATIENCE, Place, done, finish};
 
 /// A place with another directory beside the project, which stands for another storage.
-struct Two {
-    place: Place,
-    other: PathBuf,
+pub(crate) struct Two {
+    pub(crate) place: Place,
+    pub(crate) other: PathBuf,
 }
 
 impl Two {
-    fn of(place: Place) -> Two {
+    pub(crate) fn of(place: Place) -> Two {
         let other = place.all.join("other");
         std::fs::create_dir(&other).expect("a directory");
         Two { place, other }
     }
 
-    /// `forebay bench` on both, with these options, of this shell script.
+    /// `forebay bench` on both, with these options, of this shell script; not recorded.
     fn bench(&self, options: &[&str], script: &str) -> Command {
+        self.recorded(&[&["--record", "no"], options].concat(), script)
+    }
+
+    /// The same, recorded.
+    pub(crate) fn recorded(&self, options: &[&str], script: &str) -> Command {
         let on = format!("local,other={}", self.other.display());
         let words = ["bench", "--on", &on].into_iter().chain(options.iter().copied());
         let words: Vec<&str> = words.chain(["--", "sh", "-c", script]).collect();
         self.place.forebay(&words)
     }
 
-    fn results(&self) -> PathBuf {
+    pub(crate) fn results(&self) -> PathBuf {
         self.place.project.join("bench/results.jsonl")
     }
 
-    fn lines(&self) -> usize {
+    pub(crate) fn lines(&self) -> usize {
         std::fs::read_to_string(self.results()).expect("results").lines().count()
     }
 
     /// No directory of a run is left.
     #[track_caller]
-    fn nothing_left(&self) {
+    pub(crate) fn nothing_left(&self) {
         let in_project = std::fs::read_dir(&self.place.project).expect("there").count();
         let in_other = std::fs::read_dir(&self.other).expect("there").count();
         assert_eq!((in_project, in_other), (1, 0), "only the results are left");
@@ -47,7 +52,7 @@ impl Two {
 }
 
 #[track_caller]
-fn told(end: &Done, words: &[&str]) {
+pub(crate) fn told(end: &Done, words: &[&str]) {
     let text = end.text();
     for word in words {
         assert!(text.contains(word), "{word:?} is not in:\n{text}");
@@ -157,9 +162,15 @@ fn an_emulated_storage_is_slower_and_says_so() {
     let Some(place) = Place::with_fuse() else { return };
     let two = Two::of(place);
     let script = "for i in 1 2 3 4 5 6 7 8 9; do : > file$i; done";
-    let end = done(&mut two.bench(&["--repeat", "3", "--emulate", "other=50ms"], script));
+    let options = ["--repeat", "3", "--emulate", "other=50ms"];
+    let end = done(&mut two.recorded(&options, script));
     end.code(0);
     told(&end, &["other (emulated)", "other: emulated, 50ms on top of", "slower"]);
+    // What a program waits for a reply that is held back is in the record.
+    let data = done(&mut two.recorded(&[&options[..], &["--json"]].concat(), script)).text();
+    let data: serde_json::Value = serde_json::from_str(&data).expect("JSON");
+    let waited = data["on"][1]["waited_share"].as_f64().expect("recorded");
+    assert!(waited > 0.5, "it does nothing but wait: {waited}");
     two.nothing_left();
 }
 
@@ -179,8 +190,16 @@ fn what_cannot_be_compared_is_refused_before_anything_runs() {
     wrong(&["--on", "local", "--emulate", "slow=5ms"], 2, "--on does not name it");
     wrong(&["--on", "local", "--emulate", "local=5"], 2, "a latency is written like 5ms");
     wrong(&["--on", "local", "--within=-1"], 2, "per cent, from 0 to 100");
+    wrong(&["--on", "bare", "--emulate", "bare=5ms"], 2, "nothing in between");
+    wrong(&["--on", "local", "--for", "0s"], 2, "in no time nothing is run");
+    wrong(&["--on", "local", "--until", "5"], 2, "--up-to");
+    wrong(&["--on", "local", "--price", "efs"], 2, "--price efs: which of the storages?");
+    wrong(&["--on", "local", "--price", "efs=efs.elastic"], 2, "--on does not name it");
+    wrong(&["--on", "local", "--price", "local=cloud"], 2, "no price for a storage \"cloud\"");
+    wrong(&["--on", "local", "--instance", "pc"], 2, "no price for an hour of machine \"pc\"");
+    wrong(&["--on", "local", "--prices", "/nowhere"], 2, "nothing is paid for");
     assert_eq!(std::fs::read_dir(&place.project).expect("there").count(), 0, "nothing was made");
-    let words = ["bench", "--on", "local", "--", "/no/such/program"];
+    let words = ["bench", "--record", "no", "--on", "local", "--", "/no/such/program"];
     done(&mut place.forebay(&words)).code(125).says("/no/such/program: No such file");
     let left = std::fs::read_dir(&place.project).expect("there").flatten();
     let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
@@ -188,6 +207,6 @@ fn what_cannot_be_compared_is_refused_before_anything_runs() {
     // More than a clock can tell is no limit.
     const LONG: &str = "99999999999999999999999999999 h";
     let words = ["bench", "--on", "local", "-o", "b2", "--repeat", "1", "--timeout", LONG];
-    let words: Vec<&str> = words.into_iter().chain(["--", "true"]).collect();
+    let words: Vec<&str> = words.into_iter().chain(["--record", "no", "--", "true"]).collect();
     done(&mut place.forebay(&words)).code(0);
 }

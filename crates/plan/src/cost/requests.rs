@@ -36,6 +36,48 @@ impl Requests {
         self.deletes += other.deletes;
     }
 
+    /// Takes in so many operations of a kind.
+    pub(super) fn count(&mut self, op: Op, count: f64) {
+        match op {
+            Op::Create
+            | Op::Rename
+            | Op::Link
+            | Op::Symlink
+            | Op::Mkdir
+            | Op::Mknod
+            | Op::Opendir
+            | Op::Readdir => self.writes += count,
+            Op::Unlink | Op::Rmdir => self.deletes += count,
+            Op::Read
+            | Op::Lookup
+            | Op::LookupFailed
+            | Op::Getattr
+            | Op::Open
+            | Op::Readlink
+            | Op::Xattr
+            | Op::CopyRange => self.reads += count,
+            // Bytes that are written count by part; the rest stays in the client.
+            Op::Write
+            | Op::Flush
+            | Op::Close
+            | Op::Fsync
+            | Op::Fsyncdir
+            | Op::Setattr
+            | Op::Access
+            | Op::Truncate
+            | Op::Lock
+            | Op::Fallocate
+            | Op::Seek
+            | Op::Ioctl
+            | Op::Statfs => {}
+        }
+    }
+
+    /// Takes in bytes that are written: each part of a file is a request.
+    pub(super) fn upload(&mut self, written: ByteCount) {
+        self.writes += written.get() as f64 / PART_BYTES;
+    }
+
     /// How many units of something that is paid for by what is done.
     pub(super) fn units(&self, per: Per) -> f64 {
         match per {
@@ -73,7 +115,7 @@ pub(super) fn by_class(workload: &Workload) -> Vec<Requests> {
         let Some(class) = classes.get_mut(set.class.index()) else { continue };
         class.read += access.read;
         class.written += access.written;
-        class.writes += access.written.get() as f64 / PART_BYTES;
+        class.upload(access.written);
         let only_reads = access.written.get() == 0 && access.read.get() > 0;
         if only_reads {
             class.spared.1 += access.read;
@@ -82,39 +124,7 @@ pub(super) fn by_class(workload: &Workload) -> Vec<Requests> {
             if only_reads && key.op().group() == OpGroup::Data {
                 class.spared.0 += count;
             }
-            match key.op() {
-                Op::Create
-                | Op::Rename
-                | Op::Link
-                | Op::Symlink
-                | Op::Mkdir
-                | Op::Mknod
-                | Op::Opendir
-                | Op::Readdir => class.writes += count,
-                Op::Unlink | Op::Rmdir => class.deletes += count,
-                Op::Read
-                | Op::Lookup
-                | Op::LookupFailed
-                | Op::Getattr
-                | Op::Open
-                | Op::Readlink
-                | Op::Xattr
-                | Op::CopyRange => class.reads += count,
-                // Bytes that are written count by part; the rest stays in the client.
-                Op::Write
-                | Op::Flush
-                | Op::Close
-                | Op::Fsync
-                | Op::Fsyncdir
-                | Op::Setattr
-                | Op::Access
-                | Op::Truncate
-                | Op::Lock
-                | Op::Fallocate
-                | Op::Seek
-                | Op::Ioctl
-                | Op::Statfs => {}
-            }
+            class.count(key.op(), *count);
         }
     }
     for set in &workload.files {

@@ -234,3 +234,30 @@ fn a_site_without_prices_has_no_cost_and_a_wrong_name_is_told() {
         assert!(flaw.to_string().contains(words), "{flaw}");
     }
 }
+
+/// If this fails, `forebay bench` prices a run by what it did not do.
+#[test]
+fn a_recorded_run_pays_its_machine_its_bytes_and_its_requests() {
+    let prices = prices();
+    let run = Recorded {
+        ops: vec![(Op::Create, 1000), (Op::Lookup, 3000), (Op::Close, 9000)],
+        read: ByteCount(5_000_000_000),
+        written: ByteCount(8 << 30),
+        peak: ByteCount(20_000_000_000),
+    };
+    let hour = Seconds(3600.0);
+    let cost = recorded(&prices, hour, Some("vm"), Some(("bucket", &run))).expect("priced");
+    near(line(&cost, "vm.ondemand"), 2.0);
+    near(line(&cost, "bucket.size"), 20.0 * 0.02 / 730.0);
+    near(line(&cost, "bucket.read"), 5.0 * 0.01);
+    near(line(&cost, "bucket.get"), 3.0 * 0.0004);
+    // 1000 creates, and a part for each 8 MiB.
+    near(line(&cost, "bucket.put"), (1.0 + 1.024) * 0.005);
+    assert_eq!(cost.unverified, ["vm.ondemand"]);
+    let disk = recorded(&prices, hour, None, Some(("disk", &run))).expect("priced");
+    near(disk.total.get(), 20.0 * 0.1 / 730.0);
+    for (instance, storage, words) in [(Some("pm"), "disk", "\"pm\""), (None, "dsik", "\"dsik\"")] {
+        let flaw = recorded(&prices, hour, instance, Some((storage, &run))).expect_err(words);
+        assert!(flaw.to_string().contains(words), "{flaw}");
+    }
+}

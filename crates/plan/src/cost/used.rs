@@ -3,7 +3,7 @@
 use super::requests::Requests;
 use crate::Outcome;
 use forebay_model::prices::Per;
-use forebay_model::{ByteCount, Reach, Site, Tier};
+use forebay_model::{ByteCount, Profile, Reach, Site, Tier};
 
 /// What an outcome says of a tier with its pools.
 pub(super) struct Used {
@@ -43,8 +43,20 @@ impl Used {
         used
     }
 
-    pub(super) fn units(&self, per: Per, tier: &Tier, requests: &Requests, months: f64) -> f64 {
-        let profile = tier.profile.as_ref();
+    /// One storage that a run was recorded on; how large it is and what it can do is not known.
+    pub(super) fn recorded(read: ByteCount, written: ByteCount, peak: ByteCount) -> Self {
+        let (touched, spared, capacity, volumes) = (true, 0.0, None, 1.0);
+        Self { touched, read, written, spared, peak, capacity, volumes }
+    }
+
+    /// How many units of something that is paid for, of a storage that can do so much.
+    pub(super) fn units(
+        &self,
+        per: Per,
+        profile: Option<&Profile>,
+        requests: &Requests,
+        months: f64,
+    ) -> f64 {
         match per {
             Per::GbMonthReserved => match self.capacity {
                 Some(capacity) => gb(capacity) * self.volumes * months,

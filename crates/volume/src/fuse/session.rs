@@ -10,6 +10,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::abi::{self, InHeader, init, op};
 use super::device::Device;
+use super::later;
 use super::lock::Waiters;
 use crate::creds::Caller;
 use crate::native::{Handle, Native, Node, Opened, Result, Stays};
@@ -262,6 +263,10 @@ impl Session {
             Some(Err(error)) => request.refuse(error),
             None => request.refuse(Errno::NOSYS),
         }
+        if let Some(((process, tree, class, key), more)) = later::served() {
+            let more = OpCount { nanos: more.as_nanos() as u64, ..OpCount::default() };
+            self.recorder.count(process, tree, class, key, more);
+        }
     }
 
     /// What a request names does not change its place meanwhile; what it has open does not anyway.
@@ -365,6 +370,7 @@ impl Session {
         let nanos = self.recorder.clock().nanos().saturating_sub(request.began);
         let count = OpCount { count: 1, nanos, bytes, failed: u64::from(failed) };
         self.recorder.count(process, tree, class, key, count);
+        later::counted((process, tree, class, key));
     }
 
     /// The class of a node's path.

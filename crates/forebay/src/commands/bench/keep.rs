@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::cache::Cache;
 use super::places::Place;
+use super::recorded::Recorded;
 use crate::exit::Stop;
 
 /// The version of the lines.
-pub(super) const SCHEMA: u32 = 1;
+pub(super) const SCHEMA: u32 = 2;
 /// Nobody waits for more.
 pub(super) const ROUNDS_MAX: u32 = 10_000;
 
@@ -25,6 +26,22 @@ pub(super) struct Header {
     pub(super) seed: u64,
     pub(super) cache: Cache,
     pub(super) timeout_s: Option<f64>,
+    /// Storages are served and recorded by Forebay.
+    pub(super) record: bool,
+}
+
+impl Header {
+    /// Is this the first line of the same comparison? If not, whose it is.
+    fn is_that_of(&self, line: &str) -> Result<(), String> {
+        let known: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+        match known["schema"].as_u64() {
+            Some(schema) if schema != u64::from(SCHEMA) => {
+                Err(format!("another version of Forebay (schema {schema}, and not {SCHEMA})"))
+            }
+            _ if serde_json::from_value(known).is_ok_and(|known: Header| known == *self) => Ok(()),
+            _ => Err("another comparison".to_owned()),
+        }
+    }
 }
 
 /// One run.
@@ -41,7 +58,14 @@ pub(super) struct Run {
     pub(super) signal: Option<i32>,
     /// It was ended since it took too long.
     pub(super) timed_out: bool,
+    /// Room that was left on the storage when the command had ended.
+    pub(super) left_bytes: Option<u64>,
+    /// `None`: it was not recorded, or failed.
+    pub(super) recorded: Option<Recorded>,
 }
+
+/// With less room a storage is full.
+const FULL: u64 = 1 << 20;
 
 impl Run {
     /// Why it does not count, if it does not.
@@ -52,6 +76,11 @@ impl Run {
             (_, Some(code), _) => Some(format!("failed with exit code {code}")),
             (_, None, signal) => Some(format!("was ended by signal {}", signal.unwrap_or(0))),
         }
+    }
+
+    /// It failed, and there was no room.
+    pub(super) fn filled_up(&self) -> bool {
+        self.failure().is_some() && self.left_bytes.is_some_and(|bytes| bytes < FULL)
     }
 }
 
@@ -88,15 +117,10 @@ impl Kept {
         let mut lines = whole.lines();
         let mut runs = Vec::new();
         if let Some(first) = lines.next() {
-            let known: Option<Header> = serde_json::from_str(first).ok();
-            if known.as_ref() != Some(header) {
-                let message = format!("{} is of another comparison", file.display());
-                return Err(Stop::new(
-                    1,
-                    message,
-                    "name another directory with -o; nothing was run",
-                ));
-            }
+            header.is_that_of(first).map_err(|why| {
+                let message = format!("{} is of {why}", file.display());
+                Stop::new(1, message, ELSEWHERE)
+            })?;
             for (line, number) in lines.zip(2..) {
                 let run = serde_json::from_str::<Run>(line).map_err(|error| error.to_string());
                 let run = run.and_then(|run| match run.round < ROUNDS_MAX {
@@ -105,7 +129,7 @@ impl Kept {
                 });
                 runs.push(run.map_err(|why| {
                     let message = format!("{}:{number}: {why}", file.display());
-                    Stop::new(1, message, "name another directory with -o; nothing was run")
+                    Stop::new(1, message, ELSEWHERE)
                 })?);
             }
         }
@@ -137,4 +161,5 @@ impl Kept {
     }
 }
 
+const ELSEWHERE: &str = "name another directory with -o; nothing was run";
 const WRITE: &str = "results need a directory that is yours, with room: name one with -o";

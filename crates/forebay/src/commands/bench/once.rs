@@ -8,16 +8,22 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::Args;
+use forebay_volume::proc::Proc;
+
 use super::fresh::Fresh;
 use super::held::{ENDS, Held};
 use super::keep::Run;
-use super::places::Place;
+use super::outside::Ended;
+use super::places::{BARE, Place};
+use super::recorded::Recorded;
+use super::{Args, Record, phases};
 use crate::exit::Stop;
+use crate::say;
 
 /// What became of a run.
 pub(super) enum Outcome {
-    Ran(Run),
+    /// With what went wrong afterwards, such as a directory that stays.
+    Ran(Box<Run>, Option<Stop>),
     /// Somebody sent this signal.
     Interrupted(i32),
     /// There is no such program, or it can't be executed.
@@ -43,7 +49,9 @@ pub(super) fn run(
     };
     let output = File::create(log).map_err(failed)?;
     let errors = output.try_clone().map_err(failed)?;
-    let fresh = Fresh::make(place, round, held)?;
+    let record = log.with_extension("run");
+    let record = (args.record == Record::Yes && place.name != BARE).then_some(record);
+    let mut fresh = Fresh::make(place, round, record.as_deref(), held)?;
     let mut command = Command::new(&args.command[0]);
     command.args(&args.command[1..]).current_dir(&fresh.path).process_group(0);
     command.stdin(Stdio::null()).stdout(output).stderr(errors);
@@ -54,6 +62,7 @@ pub(super) fn run(
     let child = match held.spawn(&mut command) {
         Ok(child) => child.id() as i32,
         Err(error) => {
+            fresh.unmount()?;
             fresh.remove()?;
             let program = args.command[0].to_string_lossy();
             return Ok(Outcome::NotStarted(format!("{program}: {error}")));
@@ -63,7 +72,7 @@ pub(super) fn run(
     let limit = args.timeout.and_then(|time| Duration::try_from_secs_f64(time.get().max(0.0)).ok());
     let mut limit = limit.and_then(|time| began.checked_add(time));
     let (mut timed_out, mut interrupted) = (false, None);
-    let (status, usage) = loop {
+    let (status, usage, sent) = loop {
         if let Some(ended) = reap(child) {
             break ended;
         }
@@ -87,12 +96,10 @@ pub(super) fn run(
     let seconds = began.elapsed().as_secs_f64();
     // Who was left behind would write into the next run's storage.
     end(child, libc::SIGKILL);
-    fresh.remove()?;
-    if let Some(signal) = interrupted {
-        return Ok(Outcome::Interrupted(signal));
-    }
+    let left = rustix::fs::statvfs(&place.path).ok().map(|room| room.f_bavail * room.f_frsize);
+    let unmounted = fresh.unmount();
     let time = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-    Ok(Outcome::Ran(Run {
+    let mut run = Run {
         round,
         on: place.name.clone(),
         seconds,
@@ -101,7 +108,22 @@ pub(super) fn run(
         exit: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
         signal: libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status)),
         timed_out,
-    }))
+        left_bytes: left,
+        recorded: None,
+    };
+    if let (Some(file), None, true) = (&record, run.failure(), unmounted.is_ok()) {
+        let read = Recorded::read(file, &Ended { sent, log, seconds });
+        let read = read.inspect_err(|why| say::note(&format!("not recorded: {why}"))).ok();
+        run.recorded = read.map(|mut recorded| {
+            recorded.phases.extend(phases::of_logs(&fresh.path));
+            recorded
+        });
+    }
+    let removed = unmounted.and_then(|()| fresh.remove());
+    match interrupted {
+        Some(signal) => removed.map(|()| Outcome::Interrupted(signal)),
+        None => Ok(Outcome::Ran(Box::new(run), removed.err())),
+    }
 }
 
 /// Sends a signal to a program and all that it started.
@@ -110,13 +132,26 @@ fn end(child: i32, signal: i32) {
     unsafe { libc::kill(-child, signal) };
 }
 
-/// Status and usage of a program that has ended.
-fn reap(child: i32) -> Option<(i32, libc::rusage)> {
+/// Status and usage of a program that has ended, and the bytes that it and all that it waited for
+/// sent to storage.
+fn reap(child: i32) -> Option<(i32, libc::rusage, Option<u64>)> {
+    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+    // SAFETY: a zeroed siginfo is a valid one; it stays so if nobody has ended.
+    let ended = unsafe {
+        let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        libc::waitid(libc::P_PID, child as u32, info.as_mut_ptr(), how);
+        info.assume_init().si_pid() == child
+    };
+    if !ended {
+        return None;
+    }
+    // While it has not been waited for, its counters are there.
+    let sent = Proc::default().io(child as u32).ok().map(|io| io.write_bytes);
     let (mut status, mut usage) = (0, MaybeUninit::<libc::rusage>::zeroed());
     // SAFETY: both pointers are to live memory; a zeroed rusage is a valid one.
     let (pid, usage) = unsafe {
         let pid = libc::wait4(child, &mut status, libc::WNOHANG, usage.as_mut_ptr());
         (pid, usage.assume_init())
     };
-    (pid == child).then_some((status, usage))
+    (pid == child).then_some((status, usage, sent))
 }

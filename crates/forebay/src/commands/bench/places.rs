@@ -17,7 +17,13 @@ pub(super) struct Place {
     /// As `forebay mount --emulate` takes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) emulated: Option<String>,
+    /// What it costs, by its name in a price sheet. It may change while runs stay the same.
+    #[serde(skip)]
+    pub(super) price: Option<String>,
 }
+
+/// The name of the current directory's file system without Forebay in between.
+pub(super) const BARE: &str = "bare";
 
 fn wrong(message: String) -> Stop {
     Stop::new(2, message, "write --on local,ebs-gp3,NAME=DIR, and --emulate NAME=5ms,125MiB/s")
@@ -48,12 +54,15 @@ pub(super) fn all(on: &[String], emulate: &[String]) -> Result<Vec<Place>, Stop>
             None => shipped.then(|| name.to_owned()),
         };
         let path = match path {
+            _ if name == BARE && emulated.is_some() => {
+                return Err(wrong(format!("{BARE} has nothing in between that could be slow")));
+            }
             Some(path) => path,
-            None if name == "local" || emulated.is_some() => here.clone(),
+            None if name == "local" || name == BARE || emulated.is_some() => here.clone(),
             None => {
                 let known: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
                 let message =
-                    format!("where is {name}? `local` and emulated ones need no directory");
+                    format!("where is {name}? `local`, `bare` and emulated ones need none");
                 return Err(wrong(format!("{message}: {}", known.join(", "))));
             }
         };
@@ -61,7 +70,7 @@ pub(super) fn all(on: &[String], emulate: &[String]) -> Result<Vec<Place>, Stop>
             let message = format!("{name}: {} is no directory", path.display());
             Stop::new(2, message, "name one that is there; nothing was run")
         })?;
-        places.push(Place { name: name.to_owned(), path, emulated });
+        places.push(Place { name: name.to_owned(), path, emulated, price: None });
     }
     match slow.first() {
         Some((name, _)) => Err(wrong(format!("--emulate {name}: --on does not name it"))),

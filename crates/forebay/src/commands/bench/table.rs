@@ -1,49 +1,129 @@
-//! The table of a comparison, for a terminal or a document.
+//! Tables of a comparison, for a terminal or a document.
 
+use forebay_model::ByteCount;
 use forebay_plan::compare::Span;
 
 use super::Args;
+use super::phases;
 use super::told::Row;
 
-const TITLES: [&str; 7] = ["on", "runs", "failed", "median, s", "from to, s", "times", "verdict"];
+/// What stands before, between and after cells.
+pub(super) type Frame = [&'static str; 3];
+/// For a terminal, and for a document.
+pub(super) const PLAIN: Frame = ["", "  ", ""];
+pub(super) const MARKDOWN: Frame = ["| ", " | ", " |"];
 
-fn cells(args: &Args, row: &Row, first: &str) -> [String; 7] {
-    let dash = || "-".to_owned();
+/// More phases are data.
+const PHASES_MAX: usize = 10;
+
+fn dash() -> String {
+    "-".to_owned()
+}
+
+/// Of a tenth of a second hundredths are not enough.
+fn digits(seconds: f64) -> usize {
+    if seconds < 1.0 { 4 } else { 2 }
+}
+
+/// A short run costs little of a cent, and a thousand of them do not.
+fn dollars(usd: f64) -> String {
+    let zeros = if usd > 0.0 { -usd.log10().floor() } else { 0.0 };
+    format!("{usd:.*}", (zeros + 1.0).clamp(2.0, 9.0) as usize)
+}
+
+fn cells(args: &Args, row: &Row, first: &str, priced: bool) -> Vec<String> {
     let span =
         |span: Span, digits: usize| format!("{:.digits$} to {:.digits$}", span.low, span.high);
-    // Of a tenth of a second hundredths are not enough.
-    let digits = row.middle.map_or(2, |middle| if middle.median < 1.0 { 4 } else { 2 });
+    let digits = row.middle.map_or(2, |middle| digits(middle.median));
     let emulated = if row.place.emulated.is_some() { " (emulated)" } else { "" };
-    [
+    let usd = priced.then(|| row.usd.map_or_else(dash, dollars));
+    let mut cells = vec![
         format!("{}{emulated}", row.place.name),
         row.good.to_string(),
         row.failed.to_string(),
         row.middle.map_or_else(dash, |middle| format!("{:.digits$}", middle.median)),
         row.middle.map_or_else(dash, |middle| span(middle.span, digits)),
         row.ratio.map_or_else(dash, |r| format!("{:.2} ({})", r.ratio, span(r.span, 2))),
-        row.ratio.map_or_else(
-            || if row.place.name == first { "baseline".to_owned() } else { dash() },
-            |ratio| ratio.verdict(args.within).name().to_owned(),
-        ),
-    ]
+    ];
+    cells.extend(usd);
+    cells.push(row.ratio.map_or_else(
+        || if row.place.name == first { "baseline".to_owned() } else { dash() },
+        |ratio| ratio.verdict(args.within).name().to_owned(),
+    ));
+    cells
 }
 
-/// Titles and rows, with what stands before, between and after cells: as wide as needed.
-pub(super) fn table(args: &Args, rows: &[Row], [before, between, after]: [&str; 3]) {
+/// How long it took, and what it cost.
+pub(super) fn times(args: &Args, rows: &[Row], priced: bool, frame: Frame) {
     let first = rows[0].place.name.as_str();
-    let mut lines = vec![TITLES.map(str::to_owned)];
-    lines.extend(rows.iter().map(|row| cells(args, row, first)));
+    let mut titles = vec!["on", "runs", "failed", "median, s", "from to, s", "times"];
+    titles.extend(priced.then_some("usd"));
+    titles.push("verdict");
+    let mut lines = vec![titles.into_iter().map(str::to_owned).collect()];
+    lines.extend(rows.iter().map(|row| cells(args, row, first, priced)));
+    print(&lines, frame);
+}
+
+/// What was done to storages; nothing where nothing was recorded.
+pub(super) fn storages(rows: &[Row], frame: Frame) {
+    if rows.iter().all(|row| row.did.names.is_none()) {
+        return;
+    }
+    let count = |count: Option<f64>| count.map_or_else(dash, |count| format!("{count:.0}"));
+    let bytes = |bytes: Option<f64>| {
+        bytes.map_or_else(dash, |bytes| ByteCount(bytes.round() as u64).to_string())
+    };
+    let share = |share: f64| format!("{:.1} %", share * 100.0);
+    let titles = ["on", "names", "data", "read", "written", "waited"];
+    let mut lines = vec![titles.map(str::to_owned).to_vec()];
+    lines.extend(rows.iter().map(|row| {
+        vec![
+            row.place.name.clone(),
+            count(row.did.names),
+            count(row.did.data),
+            bytes(row.did.read_bytes),
+            bytes(row.did.written_bytes),
+            row.did.waited_share.map_or_else(dash, share),
+        ]
+    }));
+    println!();
+    print(&lines, frame);
+}
+
+/// Where time went; nothing where no engine told.
+pub(super) fn phases(rows: &[Row], phases: &[phases::Row], frame: Frame) {
+    if phases.is_empty() {
+        return;
+    }
+    let mut titles = vec!["phase, s".to_owned()];
+    titles.extend(rows.iter().map(|row| row.place.name.clone()));
+    let mut lines = vec![titles];
+    let seconds = |seconds: f64| format!("{seconds:.*}", digits(seconds));
+    lines.extend(phases.iter().take(PHASES_MAX).map(|row| {
+        let medians = row.medians.iter().map(|median| median.map_or_else(dash, seconds));
+        std::iter::once(row.name.clone()).chain(medians).collect()
+    }));
+    println!();
+    print(&lines, frame);
+    if phases.len() > PHASES_MAX {
+        println!("\n{} phases more: --json has all", phases.len() - PHASES_MAX);
+    }
+}
+
+/// Titles and rows, as wide as needed; words stand left, numbers right.
+fn print(lines: &[Vec<String>], [before, between, after]: Frame) {
     let wide = |at: usize| lines.iter().map(|cells| cells[at].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 7] = std::array::from_fn(wide);
+    let widths: Vec<usize> = (0..lines[0].len()).map(wide).collect();
+    let is_word = |at: usize| at == 0 || lines[0][at] == "verdict";
     for (number, cells) in lines.iter().enumerate() {
-        let padded = cells.iter().zip(widths).enumerate().map(|(at, (cell, width))| match at {
-            0 | 6 => format!("{cell:<width$}"),
-            _ => format!("{cell:>width$}"),
+        let padded = cells.iter().zip(&widths).enumerate().map(|(at, (cell, &width))| {
+            if is_word(at) { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
         });
         let line = padded.collect::<Vec<_>>().join(between);
         println!("{}", format!("{before}{line}{after}").trim_end());
         if number == 0 && !before.is_empty() {
-            println!("|{}", widths.map(|width| "-".repeat(width + 2) + "|").concat());
+            let rules = widths.iter().map(|width| "-".repeat(width + 2) + "|");
+            println!("|{}", rules.collect::<String>());
         }
     }
 }

@@ -11,6 +11,11 @@ pub(in crate::commands) fn profile(text: &str) -> Result<Profile, String> {
     Ok(described(text)?.profile)
 }
 
+/// The same, for a list of options.
+pub(in crate::commands) fn boxed(text: &str) -> Result<Box<Profile>, String> {
+    profile(text).map(Box::new)
+}
+
 /// The same, with what is known beside the numbers.
 pub(in crate::commands) fn described(text: &str) -> Result<Described, String> {
     if let Some(shipped) = Described::shipped(text) {

@@ -1,0 +1,121 @@
+//! What a run did to its storage, from its run file.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use forebay_model::run::TaskRow;
+use forebay_model::{ByteCount, FileId, Micros, Op, OpGroup, Result, Run};
+use forebay_plan::cost;
+use serde::{Deserialize, Serialize};
+
+use super::outside::{self, Ended, Outside};
+use super::phases::{self, Phase};
+
+/// What was recorded of one run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Recorded {
+    /// Operations by kind, as run files name them.
+    pub(super) ops: BTreeMap<String, u64>,
+    /// Of these, on names and attributes.
+    pub(super) names: u64,
+    /// Of these, reads, writes and what makes files durable.
+    pub(super) data: u64,
+    /// Bytes that the storage was asked for.
+    pub(super) read_bytes: u64,
+    /// Bytes that it was given.
+    pub(super) written_bytes: u64,
+    /// The most that lay there at a time.
+    pub(super) peak_bytes: u64,
+    /// Share of their time that tasks waited for it.
+    pub(super) waited_share: Option<f64>,
+    pub(super) phases: Vec<Phase>,
+    /// `None`: not known.
+    pub(super) outside: Option<Outside>,
+}
+
+impl Recorded {
+    /// Reads a run file, and what the bench knows of the same run.
+    pub(super) fn read(file: &Path, ended: &Ended<'_>) -> Result<Self> {
+        let run = Run::open(file)?;
+        let mut tasks = run.tasks()?;
+        // Who mounted it looked into it, too.
+        let own = |task: &TaskRow| task.driver && task.name == "forebay";
+        let others: Vec<u32> = tasks.iter().filter(|task| own(task)).map(|task| task.id).collect();
+        tasks.retain(|task| !own(task));
+        let mut recorded = Self { peak_bytes: peak(&run)?, ..Self::default() };
+        let mut copied = 0;
+        for row in run.ops()? {
+            if row.task.is_some_and(|task| others.contains(&task)) {
+                continue;
+            }
+            let op = Op::from_name(&row.op);
+            match op.map(Op::group) {
+                Some(OpGroup::Data | OpGroup::Sync) => recorded.data += row.count,
+                _ => recorded.names += row.count,
+            }
+            match op {
+                Some(Op::Read) => recorded.read_bytes += row.bytes.get(),
+                Some(Op::Write) => recorded.written_bytes += row.bytes.get(),
+                Some(Op::CopyRange) => copied += row.bytes.get(),
+                _ => {}
+            }
+            *recorded.ops.entry(row.op).or_default() += row.count;
+        }
+        recorded.waited_share = waited(&tasks);
+        recorded.phases = phases::of_tasks(&tasks);
+        recorded.outside = outside::find(&run, &tasks, recorded.written_bytes, ended)?;
+        // The storage reads and writes what it copies; no program sent it.
+        recorded.read_bytes += copied;
+        recorded.written_bytes += copied;
+        Ok(recorded)
+    }
+
+    /// What of it is paid for.
+    pub(super) fn to_pay(&self) -> cost::Recorded {
+        let op = |(name, count): (&String, &u64)| Some((Op::from_name(name)?, *count));
+        cost::Recorded {
+            ops: self.ops.iter().filter_map(op).collect(),
+            read: ByteCount(self.read_bytes),
+            written: ByteCount(self.written_bytes),
+            peak: ByteCount(self.peak_bytes),
+        }
+    }
+}
+
+/// Of tasks, or of the shells that did all themselves.
+fn waited(tasks: &[TaskRow]) -> Option<f64> {
+    let shells_alone = tasks.iter().all(|task| task.driver);
+    let (mut waited, mut lasted) = (0.0, 0.0);
+    for task in tasks.iter().filter(|task| shells_alone || !task.driver) {
+        if let (Some(time), Some(from), Some(to)) = (task.waited, task.started, task.ended) {
+            waited += time.as_secs();
+            lasted += to.since(from).as_secs();
+        }
+    }
+    (lasted > 0.0).then(|| (waited / lasted).min(1.0))
+}
+
+/// The most bytes that files held at a time, each counted with its largest size for as long as it
+/// was there.
+fn peak(run: &Run) -> Result<u64> {
+    let mut files: HashMap<FileId, (Micros, u64)> = HashMap::new();
+    run.each_open(|row| {
+        let sizes = [row.open.size_at_open, row.open.size_at_close];
+        let size = sizes.into_iter().flatten().max().unwrap_or_default().get();
+        let file = files.entry(row.open.file).or_insert((row.open.opened, 0));
+        *file = (file.0.min(row.open.opened), file.1.max(size));
+    })?;
+    let gone: HashMap<FileId, Micros> = run.gone()?.into_iter().collect();
+    let mut changes: Vec<(Micros, i64)> = Vec::new();
+    for (file, (made, bytes)) in files {
+        changes.push((made, bytes as i64));
+        changes.extend(gone.get(&file).map(|gone| (*gone, -(bytes as i64))));
+    }
+    changes.sort_unstable();
+    let mut there = 0;
+    let sums = changes.into_iter().map(|(_, change)| {
+        there += change;
+        there
+    });
+    Ok(sums.max().unwrap_or(0).max(0) as u64)
+}

@@ -1,0 +1,128 @@
+//! Round by round, until there are enough.
+
+use std::time::Instant;
+
+use forebay_model::Seconds;
+use forebay_plan::compare::{self, Ratio, Verdict};
+
+use super::Args;
+use super::cache::Cache;
+use super::held::Held;
+use super::keep::{self, Kept, Run};
+use super::once::{self, Outcome};
+use super::places::Place;
+use crate::exit::{NOTHING_RUN, Stop};
+use crate::say;
+
+/// Runs what is missing.
+pub(super) fn go(args: &Args, places: &[Place], kept: &mut Kept, held: &Held) -> Result<(), Stop> {
+    let mut warm = vec![args.cache != Cache::Warm; places.len()];
+    let until = End::of(args, kept);
+    let mut rounds = 0;
+    while rounds < keep::ROUNDS_MAX && until.goes_on(args, places, kept, rounds) {
+        for at in compare::order(places.len(), rounds, args.seed) {
+            let place = &places[at];
+            if kept.runs.iter().any(|run| (run.round, &run.on) == (rounds, &place.name)) {
+                continue;
+            }
+            let log = args.output.join(format!("{rounds}-{}.log", place.name));
+            if !std::mem::replace(&mut warm[at], true) {
+                let (_, trouble) = ran(once::run(args, place, rounds, &log, held)?, kept)?;
+                trouble.map_or(Ok(()), Err)?;
+            }
+            args.cache.prepare()?;
+            let (run, trouble) = ran(once::run(args, place, rounds, &log, held)?, kept)?;
+            if let Some(why) = run.failure() {
+                let full = if run.filled_up() { "; no room was left there" } else { "" };
+                let (name, log) = (&place.name, log.display());
+                say::note(&format!("round {rounds} on {name} {why}{full}: {log}"));
+            }
+            // First it is kept, whatever became of its directory.
+            kept.add(run)?;
+            trouble.map_or(Ok(()), Err)?;
+        }
+        rounds += 1;
+    }
+    if args.r#for.is_some() && rounds == keep::ROUNDS_MAX {
+        say::note(&format!("ended after {rounds} rounds, which is the most"));
+    }
+    Ok(())
+}
+
+/// What ends it.
+enum End {
+    /// So much time, of which some was spent before, and rounds that had begun then.
+    Time {
+        began: Instant,
+        left: Seconds,
+        begun: u32,
+    },
+    Rounds,
+}
+
+impl End {
+    fn of(args: &Args, kept: &Kept) -> End {
+        let Some(time) = args.r#for else { return End::Rounds };
+        let spent = Seconds(kept.runs.iter().map(|run| run.seconds).sum());
+        let begun = kept.runs.iter().map(|run| run.round + 1).max().unwrap_or(0);
+        End::Time { began: Instant::now(), left: time - spent, begun }
+    }
+
+    fn goes_on(&self, args: &Args, places: &[Place], kept: &Kept, rounds: u32) -> bool {
+        match self {
+            Self::Time { began, left, begun } => {
+                rounds < *begun || began.elapsed().as_secs_f64() < left.get()
+            }
+            Self::Rounds => rounds < args.repeat || rounds < args.up_to && open(args, places, kept),
+        }
+    }
+}
+
+/// Is there a storage of which not enough can be said yet?
+fn open(args: &Args, places: &[Place], kept: &Kept) -> bool {
+    let times = |place: &Place| keep::times(&kept.runs, &place.name);
+    let base = times(&places[0]);
+    places[1..].iter().any(|place| {
+        let ratio = compare::ratio(&times(place), &base, args.seed);
+        ratio.is_none_or(|ratio| match args.until {
+            Some(width) => !is_within(&ratio, width),
+            None => ratio.verdict(args.within) == Verdict::Undecided,
+        })
+    })
+}
+
+/// Is it known to so much of itself? A range is no interval, however narrow.
+fn is_within(ratio: &Ratio, width: f64) -> bool {
+    !ratio.span.range && ratio.span.high - ratio.span.low < width * ratio.ratio
+}
+
+/// A run that somebody ended by a signal ends the bench, and does not count.
+fn ran(outcome: Outcome, kept: &Kept) -> Result<(Run, Option<Stop>), Stop> {
+    match outcome {
+        Outcome::Ran(run, trouble) => Ok((*run, trouble)),
+        Outcome::Interrupted(signal) => Err(Stop::new(
+            128 + signal,
+            format!("interrupted; {} runs are in {}", kept.runs.len(), kept.file.display()),
+            "the same command line goes on from there",
+        )),
+        Outcome::NotStarted(why) => {
+            Err(Stop::new(NOTHING_RUN, why, "name a program that this machine can run"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! If this fails, a comparison ends before it is as sure as it was asked to be.
+    use super::*;
+    use forebay_plan::compare::Span;
+
+    #[test]
+    fn a_range_is_no_narrow_interval() {
+        let ratio =
+            |low, high, range| Ratio { ratio: 2.0, span: Span { low, high, range }, rounds: 6 };
+        assert!(is_within(&ratio(1.96, 2.04, false), 0.05));
+        assert!(!is_within(&ratio(1.94, 2.06, false), 0.05));
+        assert!(!is_within(&ratio(2.0, 2.0, true), 0.05));
+    }
+}

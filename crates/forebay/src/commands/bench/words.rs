@@ -1,0 +1,83 @@
+//! What people should know of a comparison, around its tables.
+
+use forebay_model::ByteCount;
+use forebay_plan::compare::Verdict;
+
+use super::places::BARE;
+use super::told::Row;
+use super::{Args, Record};
+
+/// How it was done.
+pub(super) fn head(args: &Args, rounds: usize) {
+    let served = match args.record {
+        Record::Yes => "served and recorded by Forebay",
+        Record::No => "not recorded",
+    };
+    println!(
+        "{rounds} rounds, in an order drawn by lot (seed {}); {}; {served}; differences below {} % \
+         do not matter\n",
+        args.seed,
+        args.cache.told(),
+        args.within * 100.0
+    );
+}
+
+/// Bytes that met no storage that is compared.
+pub(super) fn elsewhere(row: &Row<'_>) -> Option<String> {
+    let (outside, _) = row.outside.as_ref().filter(|(_, matters)| *matters)?;
+    let known = |before: &str, names: &[String]| match names {
+        [] => String::new(),
+        names => format!("{before}{}", names.join(", ")),
+    };
+    Some(format!(
+        "{}: at least {} of a run went outside its directory{}{}, to storage that is not compared",
+        row.place.name,
+        ByteCount(outside.bytes),
+        known(" by ", &outside.programs),
+        known(" to ", &outside.directories)
+    ))
+}
+
+/// What may be doubted.
+pub(super) fn foot(args: &Args, rows: &[Row<'_>]) {
+    if rows.iter().any(|row| row.middle.is_some_and(|middle| middle.span.range)) {
+        println!("fewer than 6 runs: from the least to the greatest, no interval at 95 %");
+    }
+    for row in rows {
+        let name = &row.place.name;
+        if let Some(how) = &row.place.emulated {
+            println!("{name}: emulated, {how} on top of {}", row.place.path.display());
+        }
+        if name == BARE {
+            println!("{name}: without Forebay in between, so that what that costs is seen");
+        }
+        if let Some(rate) = row.failures.filter(|_| row.failed > 0 || args.r#for.is_some()) {
+            let [share, low, high] = [rate.share, rate.low, rate.high].map(|part| part * 100.0);
+            println!("{name}: {share:.0} % of runs failed ({low:.0} to {high:.0} % at 95 %)");
+        }
+        if row.filled_up > 0 {
+            println!("{name}: no room was left in {} of the runs that failed", row.filled_up);
+        }
+        if let Some(trend) = row.trend {
+            let way = if trend.rising { "rise" } else { "fall" };
+            println!(
+                "{name}: times {way} over the rounds (p = {:.3}): a cache that fills, perhaps, or \
+                 credits that end",
+                trend.p
+            );
+        }
+        for round in &row.outliers {
+            println!("{name}: round {round} stands far from the others, and counts");
+        }
+        let undecided =
+            row.ratio.is_some_and(|ratio| ratio.verdict(args.within) == Verdict::Undecided);
+        if let (true, Some(least)) = (undecided, row.detectable) {
+            println!(
+                "{name}: {} runs that scatter so show differences of {:.1} % and more; --up-to N \
+                 goes on until it is decided",
+                row.good,
+                least * 100.0
+            );
+        }
+    }
+}

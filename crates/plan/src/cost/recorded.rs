@@ -1,0 +1,59 @@
+//! What a run that was recorded cost: one machine for as long as it took, and its storage.
+//!
+//! The storage is known by name alone. What is paid by its size is counted for what lay there at
+//! the most, and what is paid by what it can do, beyond what comes with it, is not counted.
+
+use super::machine::machine;
+use super::requests::Requests;
+use super::used::Used;
+use super::{Cost, NotPriced};
+use forebay_model::{ByteCount, Op, Prices, Seconds};
+
+/// What a run did to its storage.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recorded {
+    /// Operations by kind.
+    pub ops: Vec<(Op, u64)>,
+    /// Bytes that the storage was asked for.
+    pub read: ByteCount,
+    /// Bytes that it was given.
+    pub written: ByteCount,
+    /// The most that lay there at a time.
+    pub peak: ByteCount,
+}
+
+/// The cost of a run that took so long on a machine and a storage of the sheet; what is `None` is
+/// not paid for.
+///
+/// # Errors
+/// The sheet has no such machine or storage.
+pub fn recorded(
+    prices: &Prices,
+    lasted: Seconds,
+    instance: Option<&str>,
+    storage: Option<(&str, &Recorded)>,
+) -> Result<Cost, NotPriced> {
+    let mut cost = Cost::new(prices, 1, Seconds::ZERO);
+    if let Some(instance) = instance {
+        let (item, price) = machine(prices, instance)?;
+        cost.add(format!("1 x {item}"), &item, price, lasted.get() / 3600.0);
+    }
+    let Some((name, run)) = storage else { return Ok(cost) };
+    if prices.of_storage(name).next().is_none() {
+        let sheet = &prices.sheet;
+        return Err(NotPriced(format!("sheet {sheet} has no price for a storage {name:?}")));
+    }
+    let mut requests = Requests::default();
+    requests.upload(run.written);
+    for (op, count) in &run.ops {
+        requests.count(*op, *count as f64);
+    }
+    let used = Used::recorded(run.read, run.written, run.peak);
+    let months = lasted / prices.month;
+    for (item, price) in prices.of_storage(name) {
+        let units = used.units(price.per, None, &requests, months);
+        let units = (units - price.included * months).max(0.0);
+        cost.add(format!("{name}: {}", price.per.words()), item, price, units);
+    }
+    Ok(cost)
+}
