@@ -9,6 +9,7 @@ mod export;
 mod import;
 mod mount;
 mod plan;
+mod replay;
 mod restore;
 mod run;
 mod simulate;
@@ -35,6 +36,8 @@ pub(crate) enum Command {
     Explain(explain::Args),
     /// Run a command on several storages, round by round, and say what differs
     Bench(bench::Args),
+    /// Do again what a recorded run did to storage, without its tools
+    Replay(replay::Args),
     /// Say how long a workload would take with other tiers, rules, nodes or queues
     Simulate(simulate::Args),
     /// Simulate a published experiment, and compare with what was published
@@ -66,6 +69,7 @@ impl Command {
             Command::Plan(args) => plan::run(&args),
             Command::Explain(args) => explain::run(&args),
             Command::Bench(args) => bench::run(&args),
+            Command::Replay(args) => replay::run(&args),
             Command::Simulate(args) => simulate::run(&args),
             Command::Study(args) => study::run(&args),
             Command::Restore(args) => restore::run(&args),

@@ -7,6 +7,7 @@ mod held;
 mod keep;
 mod once;
 mod places;
+mod replay;
 mod table;
 mod told;
 
@@ -25,10 +26,11 @@ use once::Outcome;
 use places::Place;
 
 /// Options of `forebay bench`.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     forebay bench --on local,nfs=/mnt/nfs/me -- bowtie2 -x /ref/hg38 -U /data/a.fq -S a.sam\n  \
-    forebay bench --on local,slow --emulate slow=5ms,125MiB/s -- ./pipeline.sh\n\n\
+    forebay bench --on local,slow --emulate slow=5ms,125MiB/s -- ./pipeline.sh\n  \
+    forebay bench --on local,nfs=/mnt/nfs/me --replay day1.run --speed 20\n\n\
     COMMAND is run in a fresh directory each time, which is removed afterwards: name inputs by \
     absolute paths, or by $FOREBAY_BENCH_FROM, the directory where the bench was started. Its \
     output goes to DIR/ROUND-NAME.log. Each run is saved as it ends; the same command line goes \
@@ -74,8 +76,17 @@ pub(crate) struct Args {
     /// The table for a document
     #[arg(long, group = "form")]
     markdown: bool,
+    /// Instead of a command: do again what this recorded run did to storage (see forebay replay)
+    #[arg(long, value_name = "RUN", conflicts_with = "command")]
+    replay: Option<PathBuf>,
+    /// Of a replay: the time between its operations is divided by this
+    #[arg(long, value_name = "N", requires = "replay")]
+    speed: Option<f64>,
+    /// Of a replay: no time between its operations, I/O alone
+    #[arg(long, requires = "replay", conflicts_with = "speed")]
+    no_think: bool,
     /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, required_unless_present = "replay", value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
@@ -87,6 +98,7 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+    let args = &replay::resolved(args)?;
     let places = places::all(&args.on, &args.emulate)?;
     let words = args.command.iter().map(|word| word.to_string_lossy().into_owned());
     let header = Header {
@@ -97,6 +109,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         seed: args.seed,
         cache: args.cache,
         timeout_s: args.timeout.map(Seconds::get),
+        replay: args.replay.clone(),
     };
     args.cache.check()?;
     let mut kept = Kept::open(&args.output, &header)?;

@@ -43,7 +43,7 @@ impl<'h> Fresh<'h> {
     }
 
     /// Calls this program, with the directory as its last words.
-    fn forebay(&self, words: &[&str], directories: usize) -> Result<(), Stop> {
+    pub(super) fn forebay(&self, words: &[&str], directories: usize) -> Result<(), Stop> {
         let failed = |why: String| {
             let next = "`forebay doctor` says what works here; runs so far are kept";
             Stop::new(1, format!("forebay {} {}: {why}", words[0], self.path.display()), next)

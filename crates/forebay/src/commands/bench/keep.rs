@@ -25,6 +25,9 @@ pub(super) struct Header {
     pub(super) seed: u64,
     pub(super) cache: Cache,
     pub(super) timeout_s: Option<f64>,
+    /// The run that is replayed; `None`: the command itself is run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) replay: Option<PathBuf>,
 }
 
 /// One run.

@@ -13,6 +13,7 @@ use super::fresh::Fresh;
 use super::held::{ENDS, Held};
 use super::keep::Run;
 use super::places::Place;
+use super::replay;
 use crate::exit::Stop;
 
 /// What became of a run.
@@ -43,7 +44,7 @@ pub(super) fn run(
     };
     let output = File::create(log).map_err(failed)?;
     let errors = output.try_clone().map_err(failed)?;
-    let fresh = Fresh::make(place, round, held)?;
+    let fresh = replay::prepare(args, Fresh::make(place, round, held)?)?;
     let mut command = Command::new(&args.command[0]);
     command.args(&args.command[1..]).current_dir(&fresh.path).process_group(0);
     command.stdin(Stdio::null()).stdout(output).stderr(errors);
@@ -84,7 +85,7 @@ pub(super) fn run(
             }
         }
     };
-    let seconds = began.elapsed().as_secs_f64();
+    let seconds = replay::seconds(args, log).unwrap_or(began.elapsed().as_secs_f64());
     // Who was left behind would write into the next run's storage.
     end(child, libc::SIGKILL);
     fresh.remove()?;

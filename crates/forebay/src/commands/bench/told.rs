@@ -70,6 +70,7 @@ fn scatter(values: &[f64]) -> Option<f64> {
 
 fn text(args: &Args, rows: &[Row], rounds: usize) {
     let within = args.within * 100.0;
+    super::replay::tell(args);
     println!(
         "{rounds} rounds, in an order drawn by lot (seed {}); {}; differences below {within} % do \
          not matter\n",

@@ -1,0 +1,1 @@
+//! If these fail, a replay does other work than the run.
