@@ -39,6 +39,8 @@ mod privacy;
 mod publish;
 #[path = "cli/record.rs"]
 mod record;
+#[path = "cli/replay.rs"]
+mod replay;
 #[path = "cli/simulate.rs"]
 mod simulate;
 #[path = "cli/streams.rs"]

@@ -15,6 +15,7 @@ mod names;
 mod processes;
 mod renames;
 mod sessions;
+mod sights;
 mod told;
 
 use crate::learn::rows::Rows;

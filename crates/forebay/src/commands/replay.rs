@@ -1,6 +1,9 @@
 //! `forebay replay`: what a recorded run did to storage, once more, without its tools.
 
 mod act;
+mod bytes;
+mod folders;
+mod names;
 mod noise;
 mod play;
 mod prepare;

@@ -51,5 +51,34 @@ pub(crate) fn turns(rows: &Rows) -> Result<Turns, String> {
         }
     };
     let all = edges.order.iter().map(turn).collect();
-    Ok(Turns { all, slots: line.slots, makespan: line.makespan })
+    let all: Vec<Turn> = all;
+    Ok(Turns { slots: slots(&all), all, makespan: line.makespan })
+}
+
+/// The most cores that were taken at once, but for moments. A task starts up to a hundredth of a
+/// second later than is told, which makes short ones that follow each other look like two at once.
+fn slots(all: &[Turn]) -> u32 {
+    const LATER_SECS: f64 = 0.01;
+    const MOMENTS_SHARE: f64 = 0.02;
+    let mut events: Vec<(f64, bool, u32)> = Vec::new();
+    for turn in all.iter().filter(|turn| turn.end > turn.start + LATER_SECS) {
+        events.push((turn.start + LATER_SECS, true, turn.cores));
+        events.push((turn.end, false, turn.cores));
+    }
+    events.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut times: BTreeMap<u32, f64> = BTreeMap::new();
+    let (mut used, mut last) = (0u32, 0.0);
+    for (at, starts, cores) in events {
+        *times.entry(used).or_default() += at - last;
+        (used, last) = (if starts { used + cores } else { used - cores }, at);
+    }
+    times.remove(&0);
+    let busy: f64 = times.values().sum();
+    let mut above = 0.0;
+    let usual = times.iter().rev().find(|(_, secs)| {
+        above += **secs;
+        above > busy * MOMENTS_SHARE
+    });
+    let widest = all.iter().map(|turn| turn.cores).max().unwrap_or(1);
+    usual.map_or(1, |(used, _)| *used).max(widest)
 }

@@ -28,6 +28,7 @@ pub(super) fn tell(args: &Args, name: &str, script: &Script, play: &Play<'_>, se
             "command": name,
             "speed": (!args.no_think).then_some(args.speed),
             "tasks": script.turns.len().saturating_sub(2),
+            "slots": script.slots,
             "operations": operations,
             "read_bytes": read,
             "written_bytes": written,
