@@ -21,6 +21,10 @@ pub(crate) struct Turn {
     pub(crate) engine: f64,
 }
 
+/// Starts are told in hundredths of a second, rounded down: short tasks that follow each other would
+/// look like two at once, and what a shell did before a task like something beside it.
+const LATER_SECS: f64 = 0.01;
+
 /// All tasks, each after those that it waits for, else in the order of their start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Turns {
@@ -43,7 +47,7 @@ pub(crate) fn turns(rows: &Rows) -> Result<Turns, String> {
         let ran = &line.ran[at];
         Turn {
             task: rows.tasks[ran.row].id,
-            start: ran.start,
+            start: (ran.start + LATER_SECS).min(ran.end),
             end: ran.end,
             cores: ran.cores,
             after: edges.after[at].iter().map(|before| place[before]).collect(),
@@ -55,14 +59,12 @@ pub(crate) fn turns(rows: &Rows) -> Result<Turns, String> {
     Ok(Turns { slots: slots(&all), all, makespan: line.makespan })
 }
 
-/// The most cores that were taken at once, but for moments. A task starts up to a hundredth of a
-/// second later than is told, which makes short ones that follow each other look like two at once.
+/// The most cores that were taken at once, but for moments.
 fn slots(all: &[Turn]) -> u32 {
-    const LATER_SECS: f64 = 0.01;
     const MOMENTS_SHARE: f64 = 0.02;
     let mut events: Vec<(f64, bool, u32)> = Vec::new();
-    for turn in all.iter().filter(|turn| turn.end > turn.start + LATER_SECS) {
-        events.push((turn.start + LATER_SECS, true, turn.cores));
+    for turn in all.iter().filter(|turn| turn.end > turn.start) {
+        events.push((turn.start, true, turn.cores));
         events.push((turn.end, false, turn.cores));
     }
     events.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
