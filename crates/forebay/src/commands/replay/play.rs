@@ -67,12 +67,7 @@ impl<'s> Play<'s> {
 
     fn begin<'e>(&'e self, scope: &'e Scope<'e, '_>, turn: usize) {
         let go = &self.script.turns[turn];
-        let lane = move || {
-            self.lane(scope, go.lane);
-            self.state().turn_ended(go.cores);
-            self.moved.notify_all();
-        };
-        self.spawn(scope, lane);
+        self.spawn(scope, move || self.lane(scope, go.lane, Some(go.cores)));
     }
 
     fn spawn<'e>(&'e self, scope: &'e Scope<'e, '_>, lane: impl FnOnce() + Send + 'e) {
@@ -86,8 +81,9 @@ impl<'s> Play<'s> {
         self.moved.notify_all();
     }
 
-    /// One lane, from its first step to its last. Who begins it has counted it as moving.
-    fn lane<'e>(&'e self, scope: &'e Scope<'e, '_>, lane: usize) {
+    /// One lane, from its first step to its last; that of a turn has cores to give back. Who begins it
+    /// has counted it as moving.
+    fn lane<'e>(&'e self, scope: &'e Scope<'e, '_>, lane: usize, cores: Option<u32>) {
         let mut owed = Duration::ZERO;
         for step in &self.script.lanes[lane].steps {
             owed += Duration::try_from_secs_f64(step.think.get() * self.think).unwrap_or_default();
@@ -100,7 +96,7 @@ impl<'s> Play<'s> {
             match step.act {
                 Act::Start(other) => {
                     self.state().lane_begins();
-                    self.spawn(scope, move || self.lane(scope, other));
+                    self.spawn(scope, move || self.lane(scope, other, None));
                 }
                 Act::Join(other) => self.wait(step, lane, Wait::Lane(other)),
                 _ => self.act(&step.act),
@@ -113,7 +109,7 @@ impl<'s> Play<'s> {
                 break;
             }
         }
-        self.state().lane_ends(lane);
+        self.state().lane_ends(lane, cores);
         self.moved.notify_all();
     }
 

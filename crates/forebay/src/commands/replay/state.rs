@@ -69,18 +69,17 @@ impl State {
         self.ended[script.turns[turn].lane]
     }
 
-    pub(super) fn turn_ended(&mut self, cores: u32) {
-        self.free += cores;
-        self.left -= 1;
-    }
-
     pub(super) fn lane_begins(&mut self) {
         self.moving += 1;
     }
 
-    pub(super) fn lane_ends(&mut self, lane: usize) {
+    /// With the cores of its turn, if it is that of one: at one moment, or nobody would seem to move
+    /// while there is no room.
+    pub(super) fn lane_ends(&mut self, lane: usize, cores: Option<u32>) {
         self.ended[lane] = true;
         self.moving -= 1;
+        self.free += cores.unwrap_or(0);
+        self.left -= usize::from(cores.is_some());
     }
 
     pub(super) fn done(&mut self, name: usize, changed: bool, opened: bool) {
