@@ -40,7 +40,6 @@ pub(crate) struct Turns {
 pub(crate) fn turns(rows: &Rows) -> Result<Turns, String> {
     let line = Timeline::of(rows);
     let edges = Edges::of(rows, &line, &files::used(rows, &line))?;
-    let gaps = line.gaps(&edges.ready(&line));
     let place: BTreeMap<usize, usize> =
         edges.order.iter().enumerate().map(|(turn, &at)| (at, turn)).collect();
     let turn = |&at: &usize| {
@@ -51,12 +50,33 @@ pub(crate) fn turns(rows: &Rows) -> Result<Turns, String> {
             end: ran.end,
             cores: ran.cores,
             after: edges.after[at].iter().map(|before| place[before]).collect(),
-            engine: gaps[at],
+            engine: 0.0,
         }
     };
     let all = edges.order.iter().map(turn).collect();
-    let all: Vec<Turn> = all;
-    Ok(Turns { slots: slots(&all), all, makespan: line.makespan })
+    let mut all: Vec<Turn> = all;
+    let slots = slots(&all);
+    engine(&mut all, slots);
+    Ok(Turns { slots, all, makespan: line.makespan })
+}
+
+/// How long each began after it could have: when all that it waited for was done, and the last of
+/// those before it that left room for it had ended.
+fn engine(all: &mut [Turn], slots: u32) {
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by(|&a, &b| all[a].start.total_cmp(&all[b].start).then(a.cmp(&b)));
+    let first = order.first().map_or(0.0, |&at| all[at].start);
+    // For each slot, since when it is free.
+    let mut free = vec![first; (slots as usize).min(all.len().max(1))];
+    for at in order {
+        let ready = all[at].after.iter().map(|&before| all[before].end).fold(first, f64::max);
+        free.sort_by(f64::total_cmp);
+        let taken = (all[at].cores.max(1) as usize).min(free.len());
+        let could = ready.max(free[taken - 1]);
+        all[at].engine = (all[at].start - could).max(0.0);
+        let end = all[at].end;
+        free[..taken].iter_mut().for_each(|slot| *slot = end);
+    }
 }
 
 /// The most cores that were taken at once, but for moments.
