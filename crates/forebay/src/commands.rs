@@ -10,6 +10,7 @@ mod import;
 mod mount;
 mod plan;
 mod probe;
+mod replay;
 mod restore;
 mod run;
 mod simulate;
@@ -38,6 +39,8 @@ pub(crate) enum Command {
     Bench(bench::Args),
     /// Measure what a storage can do, gently, and print it as a tier of a site file
     Probe(probe::Args),
+    /// Do again what a recorded run did to storage, without its tools
+    Replay(replay::Args),
     /// Say how long a workload would take with other tiers, rules, nodes or queues
     Simulate(simulate::Args),
     /// Simulate a published experiment, and compare with what was published
@@ -70,6 +73,7 @@ impl Command {
             Command::Explain(args) => explain::run(&args),
             Command::Bench(args) => bench::run(&args),
             Command::Probe(args) => probe::run(&args),
+            Command::Replay(args) => replay::run(&args),
             Command::Simulate(args) => simulate::run(&args),
             Command::Study(args) => study::run(&args),
             Command::Restore(args) => restore::run(&args),

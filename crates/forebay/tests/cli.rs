@@ -45,6 +45,8 @@ mod probe;
 mod publish;
 #[path = "cli/record.rs"]
 mod record;
+#[path = "cli/replay.rs"]
+mod replay;
 #[path = "cli/simulate.rs"]
 mod simulate;
 #[path = "cli/streams.rs"]

@@ -17,6 +17,7 @@ mod operations;
 pub(crate) mod rows;
 mod sets;
 mod timeline;
+pub(crate) mod turns;
 
 use doubts::Found;
 use edges::Edges;
@@ -30,6 +31,8 @@ use rows::Rows;
 use sets::Sets;
 use std::fmt;
 use timeline::Timeline;
+
+pub(crate) use timeline::SLACK;
 
 /// Operations that take less on average are the work of a kernel, not the wait for a device.
 const QUICK_SECS: f64 = 2e-4;

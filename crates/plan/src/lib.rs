@@ -21,6 +21,7 @@ pub mod learn;
 pub mod outcome;
 pub mod policies;
 pub mod record;
+pub mod replay;
 pub mod scene;
 pub mod search;
 mod share;

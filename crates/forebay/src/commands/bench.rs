@@ -1,6 +1,7 @@
 //! `forebay bench`: the same command on several storages, round by round, and what may be said of
 //! the difference.
 
+mod bias;
 mod cache;
 mod data;
 mod fresh;
@@ -12,6 +13,7 @@ mod phases;
 mod places;
 mod priced;
 mod recorded;
+mod replay;
 mod rounds;
 mod table;
 mod told;
@@ -29,13 +31,14 @@ use held::Held;
 use keep::{Header, Kept};
 
 /// Options of `forebay bench`.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     forebay bench --on local,nfs=/mnt/nfs/me -- bowtie2 -x /ref/hg38 -U /data/a.fq -S a.sam\n  \
     forebay bench --on local,ebs-gp3,efs-elastic -- ./pipeline.sh\n  \
     forebay bench --on local,slow --emulate slow=5ms,125MiB/s -- ./pipeline.sh\n  \
     forebay bench --on local,efs=/mnt/efs --price efs=efs.elastic --instance ec2.m6i.large -- ./x\n  \
-    forebay bench --on nfs=/mnt/nfs/me --for 4d --timeout 100s -- fasterq-dump SRR1234567\n\n\
+    forebay bench --on nfs=/mnt/nfs/me --for 4d --timeout 100s -- fasterq-dump SRR1234567\n  \
+    forebay bench --on local,nfs=/mnt/nfs/me --replay day1.run --speed 20\n\n\
     COMMAND is run in a fresh directory each time, which is removed afterwards: name inputs by \
     absolute paths, or by $FOREBAY_BENCH_FROM, the directory where the bench was started. Its \
     output goes to DIR/ROUND-NAME.log. Each run is saved as it ends; the same command line goes \
@@ -93,8 +96,17 @@ pub(crate) struct Args {
     /// The table for a document
     #[arg(long, group = "form")]
     markdown: bool,
+    /// Instead of a command: do again what this recorded run did to storage (see forebay replay)
+    #[arg(long, value_name = "RUN", conflicts_with = "command")]
+    replay: Option<PathBuf>,
+    /// Of a replay: the time between its operations is divided by this
+    #[arg(long, value_name = "N", requires = "replay")]
+    speed: Option<f64>,
+    /// Of a replay: no time between its operations, I/O alone
+    #[arg(long, requires = "replay", conflicts_with = "speed")]
+    no_think: bool,
     /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, required_unless_present = "replay", value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
@@ -120,6 +132,7 @@ fn some_time(text: &str) -> Result<Seconds, String> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+    let args = &replay::resolved(args)?;
     let mut places = places::all(&args.on, &args.emulate)?;
     let words = args.command.iter().map(|word| word.to_string_lossy().into_owned());
     let header = Header {
@@ -131,6 +144,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         cache: args.cache,
         timeout_s: args.timeout.map(Seconds::get),
         record: args.record == Record::Yes,
+        replay: args.replay.clone(),
     };
     let sheet = priced::load(&args.prices, &mut places)?;
     args.cache.check()?;
@@ -140,6 +154,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         let (runs, file) = (kept.runs.len(), kept.file.display());
         say::note(&format!("{runs} runs are in {file} already"));
     }
+    bias::tell(&places, &held)?;
     rounds::go(args, &places, &mut kept, &held)?;
     told::tell(args, &header, &places, sheet.as_ref(), &kept.runs);
     Ok(i32::from(kept.runs.iter().any(|run| run.failure().is_some())))

@@ -29,7 +29,7 @@ pub(super) struct Timeline {
 }
 
 /// Ends of one task and starts of the next are noticed a little apart.
-pub(super) const SLACK: f64 = 0.05;
+pub(crate) const SLACK: f64 = 0.05;
 
 /// No site runs more at once; a file that says so is not worth the memory.
 const SLOTS_MAX: u32 = 1 << 20;

@@ -21,32 +21,31 @@ pub(super) struct Fresh<'h> {
 }
 
 impl<'h> Fresh<'h> {
-    /// Makes it; `record`: where what is done in it goes.
-    pub(super) fn make(
-        place: &Place,
-        round: u32,
-        record: Option<&Path>,
-        held: &'h Held,
-    ) -> Result<Self, Stop> {
+    /// Makes it.
+    pub(super) fn make(place: &Place, round: u32, held: &'h Held) -> Result<Self, Stop> {
         let name = format!(".forebay-bench-{}-{round}-{}", std::process::id(), place.name);
         let path = place.path.join(name);
         std::fs::create_dir(&path).map_err(|error| {
             let next = "is the storage there, yours, and not full? Runs so far are kept";
             Stop::new(1, format!("{}: {error}", path.display()), next)
         })?;
-        let mounted = place.name != BARE && (place.emulated.is_some() || record.is_some());
-        let fresh = Fresh { path, mounted, held };
-        if mounted {
+        Ok(Fresh { path, mounted: false, held })
+    }
+
+    /// From now on it is what the command will find; `record`: where what is done in it goes.
+    pub(super) fn show(&mut self, place: &Place, record: Option<&Path>) -> Result<(), Stop> {
+        if place.name != BARE && (place.emulated.is_some() || record.is_some()) {
             let how = place.emulated.as_deref().unwrap_or(AS_IT_IS);
             let mut words = vec![OsStr::new("mount"), "--emulate".as_ref(), how.as_ref()];
             if let Some(record) = record {
                 words.extend([OsStr::new("--output"), record.as_os_str()]);
             }
-            fresh.forebay(&words, 2).inspect_err(|_| {
-                let _ = std::fs::remove_dir(&fresh.path);
+            self.forebay(&words, 2).inspect_err(|_| {
+                let _ = std::fs::remove_dir_all(&self.path);
             })?;
+            self.mounted = true;
         }
-        Ok(fresh)
+        Ok(())
     }
 
     /// Nobody serves it any more; its record is complete.
@@ -65,7 +64,7 @@ impl<'h> Fresh<'h> {
     }
 
     /// Calls this program, with the directory as its last words.
-    fn forebay(&self, words: &[&OsStr], directories: usize) -> Result<(), Stop> {
+    pub(super) fn forebay(&self, words: &[&OsStr], directories: usize) -> Result<(), Stop> {
         let failed = |why: String| {
             let what = words[0].to_string_lossy();
             let next = match what.as_ref() {

@@ -28,6 +28,9 @@ pub(super) struct Header {
     pub(super) timeout_s: Option<f64>,
     /// Storages are served and recorded by Forebay.
     pub(super) record: bool,
+    /// The run that is replayed; `None`: the command itself is run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) replay: Option<PathBuf>,
 }
 
 impl Header {

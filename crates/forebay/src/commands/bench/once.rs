@@ -16,7 +16,7 @@ use super::keep::Run;
 use super::outside::Ended;
 use super::places::{BARE, Place};
 use super::recorded::Recorded;
-use super::{Args, Record, phases};
+use super::{Args, Record, phases, replay};
 use crate::exit::Stop;
 use crate::say;
 
@@ -51,7 +51,8 @@ pub(super) fn run(
     let errors = output.try_clone().map_err(failed)?;
     let record = log.with_extension("run");
     let record = (args.record == Record::Yes && place.name != BARE).then_some(record);
-    let mut fresh = Fresh::make(place, round, record.as_deref(), held)?;
+    let mut fresh = replay::prepare(args, Fresh::make(place, round, held)?)?;
+    fresh.show(place, record.as_deref())?;
     let mut command = Command::new(&args.command[0]);
     command.args(&args.command[1..]).current_dir(&fresh.path).process_group(0);
     command.stdin(Stdio::null()).stdout(output).stderr(errors);
@@ -93,7 +94,7 @@ pub(super) fn run(
             }
         }
     };
-    let seconds = began.elapsed().as_secs_f64();
+    let seconds = replay::seconds(args, log).unwrap_or(began.elapsed().as_secs_f64());
     // Who was left behind would write into the next run's storage.
     end(child, libc::SIGKILL);
     let left = rustix::fs::statvfs(&place.path).ok().map(|room| room.f_bavail * room.f_frsize);

@@ -14,7 +14,7 @@ use crate::exit::Stop;
 use crate::storages::own_prices;
 
 /// Prices: without an item there are none.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(super) struct Options {
     /// What machines and storages cost (FORMATS.md); default: list prices of AWS's us-east-1
     #[arg(long, value_name = "FILE")]

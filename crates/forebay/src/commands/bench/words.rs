@@ -13,6 +13,7 @@ pub(super) fn head(args: &Args, rounds: usize) {
         Record::Yes => "served and recorded by Forebay",
         Record::No => "not recorded",
     };
+    super::replay::tell(args);
     println!(
         "{rounds} rounds, in an order drawn by lot (seed {}); {}; {served}; differences below {} % \
          do not matter\n",

@@ -1,0 +1,89 @@
+//! What this machine can't emulate: a storage that is faster than the one below it.
+
+use std::fs::File;
+use std::io::Write;
+use std::time::Instant;
+
+use forebay_model::{ByteCount, Op, OpKey, Profile, Rate, Seconds};
+
+use super::fresh::Fresh;
+use super::held::Held;
+use super::places::Place;
+use crate::commands::mount::emulate;
+use crate::exit::Stop;
+use crate::say;
+
+/// Emulated figures are within this of what is asked for.
+const WITHIN: f64 = 0.05;
+/// Enough for a middle, and quick on a storage that takes 30 ms for each.
+const LOOKS: usize = 21;
+const BLOCK: usize = 1 << 20;
+const BLOCKS: usize = 64;
+
+/// Says of each emulated storage where it will be slower than asked for, since this machine is.
+pub(super) fn tell(places: &[Place], held: &Held) -> Result<(), Stop> {
+    for place in places {
+        let Some(profile) = place.emulated.as_deref().and_then(|how| emulate::profile(how).ok())
+        else {
+            continue;
+        };
+        let mut fresh = Fresh::make(place, 0, held)?;
+        fresh.show(place, None)?;
+        let slower = slower(&fresh, &profile);
+        fresh.unmount()?;
+        fresh.remove()?;
+        if !slower.is_empty() {
+            say::note(&format!(
+                "{}: {}: in that it is as slow as this machine",
+                place.name,
+                slower.join(", ")
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn slower(fresh: &Fresh<'_>, profile: &Profile) -> Vec<String> {
+    let mut slower = Vec::new();
+    let asked = profile.price(OpKey::plain(Op::LookupFailed));
+    if let Some(took) = names(fresh).filter(|took| took.get() > asked.get() * (1.0 + WITHIN)) {
+        slower.push(format!("a name takes {took} instead of {asked}"));
+    }
+    let lane = profile.write;
+    let burst = lane.burst.map(|burst| burst.per_second);
+    let whole = burst.or(lane.total.or(lane.node).map(Rate::get));
+    let rates =
+        [lane.stream.map(Rate::get), lane.node.map(Rate::get).filter(|_| burst.is_none()), whole];
+    let asked = rates.into_iter().flatten().fold(f64::INFINITY, f64::min);
+    if let Some(rate) = writes(fresh, asked) {
+        slower.push(format!("one file is written at {rate} instead of {}", Rate(asked)));
+    }
+    slower
+}
+
+/// Seconds of a look at a name that is absent.
+fn names(fresh: &Fresh<'_>) -> Option<Seconds> {
+    let mut took: Vec<f64> = (0..LOOKS)
+        .map(|number| {
+            let began = Instant::now();
+            let _ = fresh.path.join(format!("absent-{number}")).symlink_metadata();
+            began.elapsed().as_secs_f64()
+        })
+        .collect();
+    took.sort_by(f64::total_cmp);
+    took.get(LOOKS / 2).copied().map(Seconds)
+}
+
+/// Bytes a second of one stream, if they are fewer than asked for; `None` also if it can't be
+/// written to, as the first run will say.
+fn writes(fresh: &Fresh<'_>, asked: f64) -> Option<Rate> {
+    let block = vec![0; BLOCK];
+    let mut file = File::create(fresh.path.join("stream")).ok()?;
+    let began = Instant::now();
+    for _ in 0..BLOCKS {
+        file.write_all(&block).ok()?;
+    }
+    let bytes = ByteCount((BLOCK * BLOCKS) as u64).get() as f64;
+    let rate = Rate(bytes / began.elapsed().as_secs_f64());
+    Some(rate).filter(|rate| asked.is_finite() && rate.get() * (1.0 + WITHIN) < asked)
+}

@@ -1,0 +1,93 @@
+//! `forebay replay`: what a recorded run did to storage, once more, without its tools.
+
+mod act;
+mod bytes;
+mod folders;
+mod names;
+mod noise;
+mod play;
+mod prepare;
+mod state;
+mod told;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use forebay_model::Run;
+use forebay_plan::replay::{Script, script};
+
+use crate::exit::{NOTHING_RUN, Stop};
+use act::Doer;
+use play::Play;
+
+/// Options of `forebay replay`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    forebay replay -C /mnt/nfs/me/empty day1.run\n  \
+    forebay replay --no-think -C /scratch/empty day1.run\n  \
+    forebay bench --on local,nfs=/mnt/nfs/me --replay day1.run\n\n\
+    Files that the run read and did not make are made first; that time does not count. What is \
+    written is random. The last line on standard output is the time that the replay took.\n\n\
+    Exit codes: 0; 1 if storage refused something, or is full; 125 if nothing was done.")]
+pub(crate) struct Args {
+    /// The run to replay; one with --trace every-read tells most
+    run: PathBuf,
+    /// Where: a directory with nothing in it
+    #[arg(short = 'C', value_name = "DIR", default_value = ".")]
+    directory: PathBuf,
+    /// So many times as fast a computer: the time between operations is divided by it
+    #[arg(long, value_name = "N", default_value = "1", value_parser = speed)]
+    speed: f64,
+    /// No time between operations: what is measured is I/O alone
+    #[arg(long, conflicts_with = "speed")]
+    no_think: bool,
+    /// For what is written, and where random reads go
+    #[arg(long, value_name = "N", default_value = "1")]
+    seed: u64,
+    /// Only make what must be there before
+    #[arg(long, conflicts_with = "prepared")]
+    prepare: bool,
+    /// It was made before, by --prepare
+    #[arg(long)]
+    prepared: bool,
+    /// What was done, as data
+    #[arg(long)]
+    json: bool,
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(speed) if (1e-3..=1e6).contains(&speed) => Ok(speed),
+        _ => Err("a number, from 0.001 to 1000000".to_owned()),
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+    let (name, script) = read(&args.run)?;
+    let root = prepare::directory(&args.directory, args.prepared, &args.run)?;
+    let doer = Doer::new(root, &script, args.seed);
+    if !args.prepared {
+        prepare::prepare(&doer, &script, &args.directory)?;
+    }
+    if args.prepare {
+        return prepare::mark(&doer, &args.run).map(|()| 0);
+    }
+    let think = if args.no_think { 0.0 } else { 1.0 / args.speed };
+    let began = Instant::now();
+    let play = Play::new(&script, &doer, think);
+    play.all()?;
+    told::tell(args, &name, &script, &play, began.elapsed().as_secs_f64());
+    Ok(0)
+}
+
+/// The command of a run, and its script.
+pub(crate) fn read(path: &Path) -> Result<(String, Script), Stop> {
+    let next = "`forebay run --trace every-read -o FILE -- COMMAND` records one";
+    let stop = |why: String| Stop::new(NOTHING_RUN, why, next);
+    let run = Run::open(path).map_err(|error| stop(error.to_string()))?;
+    let header = run.header().map_err(|error| stop(error.to_string()))?;
+    let words = header.command.iter().map(|word| String::from_utf8_lossy(word));
+    let name = words.collect::<Vec<_>>().join(" ");
+    let script = script(&run).map_err(|error| stop(error.to_string()))?;
+    Ok((name, script))
+}

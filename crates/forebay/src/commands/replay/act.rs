@@ -1,0 +1,116 @@
+//! One step of a replay, done to the file system.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use forebay_plan::replay::{Act, How, Script};
+use rustix::fs::{self, AtFlags, Mode, OFlags};
+use rustix::io::{Errno, Result};
+
+use super::names::{NOW, list, look, look_up, mkdir};
+
+/// Who does steps: in one directory, with all files that are open.
+#[derive(Debug)]
+pub(super) struct Doer {
+    pub(super) root: OwnedFd,
+    sessions: Vec<Mutex<Option<OwnedFd>>>,
+    /// Directories that were entered; paths are walked once.
+    pub(super) folders: Mutex<HashMap<PathBuf, Arc<OwnedFd>>>,
+    pub(super) seed: u64,
+    pub(super) operations: AtomicU64,
+    pub(super) read: AtomicU64,
+    pub(super) written: AtomicU64,
+}
+
+pub(super) fn own<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Doer {
+    pub(super) fn new(root: OwnedFd, script: &Script, seed: u64) -> Doer {
+        let sessions = (0..script.sessions).map(|_| Mutex::new(None)).collect();
+        let (operations, read, written) = Default::default();
+        // As many as allowed: a run may have more files open at once than a shell usually lets one.
+        let most = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum;
+        let limit = rustix::process::Rlimit { current: most, maximum: most };
+        let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, limit);
+        Doer { root, sessions, folders: Mutex::default(), seed, operations, read, written }
+    }
+
+    /// Does it. What should be there and is not is an error that the caller may count.
+    pub(super) fn act(&self, act: &Act) -> Result<()> {
+        self.operations.fetch_add(1, Relaxed);
+        match act {
+            Act::Open(session, path, how) => self.open(*session, path, *how),
+            Act::Read(session, moved) => self.with(*session, |file| self.take(file, *moved)),
+            Act::Write(session, moved) => self.with(*session, |file| self.put(file, *moved)),
+            Act::Sync(session) => self.with(*session, |file| fs::fsync(file)),
+            Act::Touch(session) => self.with(*session, |file| fs::futimens(file, &NOW)),
+            Act::Attributes(session) => self.with(*session, |file| look(file, Path::new(""))),
+            Act::Close(session, size) => self.close(*session, size.map(|size| size.get())),
+            Act::AttributesOf(path) => self.at(path, look),
+            Act::TouchOf(path) => {
+                self.at(path, |at, name| fs::utimensat(at, name, &NOW, AtFlags::SYMLINK_NOFOLLOW))
+            }
+            Act::Look(path) => self.at(path, look_up),
+            Act::LookInVain(folder) => {
+                let name = format!("forebay-absent-{}", self.operations.load(Relaxed));
+                let path = [folder, b"/".as_slice(), name.as_bytes()].concat();
+                self.at(&path, look).or(Ok(()))
+            }
+            Act::Access(path) => self
+                .at(path, |at, name| fs::accessat(at, name, fs::Access::READ_OK, AtFlags::empty())),
+            Act::List(path) => self.at(path, list),
+            Act::Mkdir(path) => self.at(path, mkdir),
+            Act::Rmdir(path) => {
+                let folder = Path::new(OsStr::from_bytes(path));
+                own(&self.folders).retain(|known, _| !known.starts_with(folder));
+                self.at(path, |at, name| fs::unlinkat(at, name, AtFlags::REMOVEDIR))
+            }
+            Act::Unlink(path) => self.at(path, |at, name| fs::unlinkat(at, name, AtFlags::empty())),
+            Act::Rename(from, to) => self
+                .at(from, |at, name| self.at(to, |other, new| fs::renameat(at, name, other, new))),
+            Act::Start(_) | Act::Join(_) | Act::Pause => Ok(()),
+        }
+    }
+
+    fn open(&self, session: usize, path: &[u8], how: How) -> Result<()> {
+        let mut flags = match (how.read, how.write) {
+            (_, false) => OFlags::RDONLY,
+            (false, true) => OFlags::WRONLY,
+            (true, true) => OFlags::RDWR,
+        };
+        flags |= OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        if how.create {
+            flags |= OFlags::CREATE;
+        }
+        if how.create || how.truncate {
+            flags |= OFlags::TRUNC;
+        }
+        let open = |at: &OwnedFd, name: &Path| fs::openat(at, name, flags, Mode::from(0o666));
+        let file = match self.at(path, open) {
+            // Its directory is made by somebody who has not come so far.
+            Err(Errno::NOENT) if how.create => {
+                self.parents(path).and_then(|()| self.at(path, open))
+            }
+            done => done,
+        }?;
+        *own(&self.sessions[session]) = Some(file);
+        Ok(())
+    }
+
+    /// What could not be opened has been counted, and nothing is done with it.
+    fn with(&self, session: usize, call: impl FnOnce(&OwnedFd) -> Result<()>) -> Result<()> {
+        own(&self.sessions[session]).as_ref().map_or(Ok(()), call)
+    }
+
+    fn close(&self, session: usize, size: Option<u64>) -> Result<()> {
+        let Some(file) = own(&self.sessions[session]).take() else { return Ok(()) };
+        size.map_or(Ok(()), |size| fs::ftruncate(&file, size))
+    }
+}

@@ -1,0 +1,106 @@
+//! The tasks of a run in their order, for those who do its work again: what each waited for, how
+//! many cores it took, and how long the engine took before it.
+
+use super::edges::Edges;
+use super::files;
+use super::rows::Rows;
+use super::timeline::Timeline;
+use std::collections::BTreeMap;
+
+/// One task. Times are seconds from the start of the run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Turn {
+    /// `tasks.task`.
+    pub(crate) task: u32,
+    pub(crate) start: f64,
+    pub(crate) end: f64,
+    pub(crate) cores: u32,
+    /// Places of earlier turns.
+    pub(crate) after: Vec<usize>,
+    /// Although all that it waited for was done and there was room.
+    pub(crate) engine: f64,
+}
+
+/// Starts are told in hundredths of a second, rounded down: short tasks that follow each other would
+/// look like two at once, and what a shell did before a task like something beside it.
+const LATER_SECS: f64 = 0.01;
+
+/// All tasks, each after those that it waits for, else in the order of their start.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Turns {
+    pub(crate) all: Vec<Turn>,
+    /// The most cores that were taken at once.
+    pub(crate) slots: u32,
+    /// From the start to the end of the command.
+    pub(crate) makespan: f64,
+}
+
+/// # Errors
+/// Tasks that wait for each other in a circle.
+pub(crate) fn turns(rows: &Rows) -> Result<Turns, String> {
+    let line = Timeline::of(rows);
+    let edges = Edges::of(rows, &line, &files::used(rows, &line))?;
+    let place: BTreeMap<usize, usize> =
+        edges.order.iter().enumerate().map(|(turn, &at)| (at, turn)).collect();
+    let turn = |&at: &usize| {
+        let ran = &line.ran[at];
+        Turn {
+            task: rows.tasks[ran.row].id,
+            start: (ran.start + LATER_SECS).min(ran.end),
+            end: ran.end,
+            cores: ran.cores,
+            after: edges.after[at].iter().map(|before| place[before]).collect(),
+            engine: 0.0,
+        }
+    };
+    let all = edges.order.iter().map(turn).collect();
+    let mut all: Vec<Turn> = all;
+    let slots = slots(&all);
+    engine(&mut all, slots);
+    Ok(Turns { slots, all, makespan: line.makespan })
+}
+
+/// How long each began after it could have: when all that it waited for was done, and the last of
+/// those before it that left room for it had ended.
+fn engine(all: &mut [Turn], slots: u32) {
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by(|&a, &b| all[a].start.total_cmp(&all[b].start).then(a.cmp(&b)));
+    let first = order.first().map_or(0.0, |&at| all[at].start);
+    // For each slot, since when it is free.
+    let mut free = vec![first; (slots as usize).min(all.len().max(1))];
+    for at in order {
+        let ready = all[at].after.iter().map(|&before| all[before].end).fold(first, f64::max);
+        free.sort_by(f64::total_cmp);
+        let taken = (all[at].cores.max(1) as usize).min(free.len());
+        let could = ready.max(free[taken - 1]);
+        all[at].engine = (all[at].start - could).max(0.0);
+        let end = all[at].end;
+        free[..taken].iter_mut().for_each(|slot| *slot = end);
+    }
+}
+
+/// The most cores that were taken at once, but for moments.
+fn slots(all: &[Turn]) -> u32 {
+    const MOMENTS_SHARE: f64 = 0.02;
+    let mut events: Vec<(f64, bool, u32)> = Vec::new();
+    for turn in all.iter().filter(|turn| turn.end > turn.start) {
+        events.push((turn.start, true, turn.cores));
+        events.push((turn.end, false, turn.cores));
+    }
+    events.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut times: BTreeMap<u32, f64> = BTreeMap::new();
+    let (mut used, mut last) = (0u32, 0.0);
+    for (at, starts, cores) in events {
+        *times.entry(used).or_default() += at - last;
+        (used, last) = (if starts { used + cores } else { used - cores }, at);
+    }
+    times.remove(&0);
+    let busy: f64 = times.values().sum();
+    let mut above = 0.0;
+    let usual = times.iter().rev().find(|(_, secs)| {
+        above += **secs;
+        above > busy * MOMENTS_SHARE
+    });
+    let widest = all.iter().map(|turn| turn.cores).max().unwrap_or(1);
+    usual.map_or(1, |(used, _)| *used).max(widest)
+}

@@ -1,0 +1,214 @@
+//! From one run to a script of what it did to storage, which can be done again without its tools:
+//! files, sizes, order, operations, and the time between them.
+//!
+//! It stands on what [`learn`](crate::learn) finds in a run (tasks, their order and slots, what the
+//! engine took) and on the rows of its opens, not on a [`Workload`](forebay_model::Workload): that
+//! has one size for many files and counts operations by how much they held up a task. What it is
+//! not: it makes no file and waits for nothing; the roof does.
+
+mod acts;
+mod ahead;
+mod folders;
+mod lanes;
+mod looks;
+mod names;
+mod processes;
+mod renames;
+mod sessions;
+mod sights;
+mod told;
+
+use crate::learn::rows::Rows;
+use crate::learn::turns::{Turn, turns};
+use forebay_model::run::OpenRow;
+use forebay_model::{ByteCount, Run, Seconds};
+use std::fmt;
+use told::Told;
+
+/// What is to be done.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Script {
+    /// Directories that are there before, parents first.
+    pub directories: Vec<Vec<u8>>,
+    /// Files that the run read and did not make, with their sizes.
+    pub inputs: Vec<(Vec<u8>, ByteCount)>,
+    /// Threads of work; some start others.
+    pub lanes: Vec<Lane>,
+    /// Lanes that an engine starts, in its order.
+    pub turns: Vec<Go>,
+    /// Cores that are taken at once, at most.
+    pub slots: u32,
+    /// How many names are waited for ([`Step::wait`]).
+    pub names: usize,
+    /// How many open files there are in all.
+    pub sessions: usize,
+    /// The most that all its files take at one moment.
+    pub room: ByteCount,
+    /// What it does not do as the run did, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// A lane that an engine starts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Go {
+    /// Which.
+    pub lane: usize,
+    /// Earlier turns that must have ended.
+    pub after: Vec<usize>,
+    /// Cores that it takes.
+    pub cores: u32,
+}
+
+/// Steps that follow each other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lane {
+    /// In their order.
+    pub steps: Vec<Step>,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// When it happened in the run; of those that wait for each other the earliest goes first.
+    pub at: Seconds,
+    /// Time without storage before it.
+    pub think: Seconds,
+    /// What must have been done before.
+    pub wait: Option<Before>,
+    /// What is done.
+    pub act: Act,
+    /// The name that this is about, and whether it changes what others find there.
+    pub name: Option<(usize, bool)>,
+}
+
+/// What must have been done with a name, by whomever.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Before {
+    /// Which.
+    pub name: usize,
+    /// How often it was changed.
+    pub changes: u32,
+    /// How often it was opened.
+    pub opens: u32,
+}
+
+/// How a file is opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct How {
+    /// It is opened to read.
+    pub read: bool,
+    /// It is opened to write.
+    pub write: bool,
+    /// It is made.
+    pub create: bool,
+    /// What it held goes.
+    pub truncate: bool,
+}
+
+/// What is done. Sessions are open files, by number; paths are relative.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Act {
+    /// A file is opened.
+    Open(usize, Vec<u8>, How),
+    /// Bytes are read, in so many calls.
+    Read(usize, Moved),
+    /// Bytes are written.
+    Write(usize, Moved),
+    /// It is made durable.
+    Sync(usize),
+    /// Its times are set.
+    Touch(usize),
+    /// Its attributes are asked for.
+    Attributes(usize),
+    /// It is closed, and is so long then (if that is known).
+    Close(usize, Option<ByteCount>),
+    /// The attributes of what has this name are asked for.
+    AttributesOf(Vec<u8>),
+    /// The times of what has this name are set.
+    TouchOf(Vec<u8>),
+    /// A name is looked up that is there.
+    Look(Vec<u8>),
+    /// A name is looked up that is not there, in this directory.
+    LookInVain(Vec<u8>),
+    /// Permissions are asked for.
+    Access(Vec<u8>),
+    /// A directory is listed.
+    List(Vec<u8>),
+    /// A directory is made.
+    Mkdir(Vec<u8>),
+    /// A directory is removed.
+    Rmdir(Vec<u8>),
+    /// A file gets another name.
+    Rename(Vec<u8>, Vec<u8>),
+    /// A file is removed.
+    Unlink(Vec<u8>),
+    /// Another lane begins.
+    Start(usize),
+    /// Its end is waited for.
+    Join(usize),
+    /// Only time passes.
+    Pause,
+}
+
+/// Bytes through one open file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// How many.
+    pub bytes: u64,
+    /// In so many calls; some may move nothing.
+    pub calls: u64,
+    /// Where the first begins, if they follow each other; who comes to `end` goes on at 0.
+    pub from: u64,
+    /// Where the file ends, as far as that is known.
+    pub end: Option<u64>,
+    /// Each begins anywhere.
+    pub random: bool,
+}
+
+/// Why a run can't be replayed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotReplayed(String);
+
+impl fmt::Display for NotReplayed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotReplayed {}
+
+/// Makes a script of a run.
+///
+/// # Errors
+/// The run can't be read, or did nothing to storage that was seen; the message names the file.
+pub fn script(run: &Run) -> Result<Script, NotReplayed> {
+    let mut opens: Vec<OpenRow> = Vec::new();
+    let read = run.each_open(|row| opens.push(row)).and_then(|()| Rows::read(run));
+    let rows = read.map_err(|error| NotReplayed(error.to_string()))?;
+    opens.sort_by_key(|row| (row.open.opened, row.open.file));
+    of(&rows, &opens).map_err(|why| NotReplayed(format!("{}: {why}", run.path().display())))
+}
+
+fn of(rows: &Rows, opens: &[OpenRow]) -> Result<Script, String> {
+    if opens.is_empty() {
+        let origin = rows.header.origin.name();
+        return Err(format!("this {origin} run has no file that was opened: nothing to replay"));
+    }
+    let turns = turns(rows)?;
+    let told = Told::of(rows, opens, &turns);
+    let mut script = Script { slots: turns.slots, ..Script::default() };
+    let acts = acts::acts(&told, &mut script);
+    lanes::lay(&told, acts, &mut script);
+    ahead::ahead(&told, &mut script);
+    Ok(script)
+}
+
+/// The turn of each task.
+type Places = std::collections::BTreeMap<u32, usize>;
+
+fn places(turns: &[Turn]) -> Places {
+    turns.iter().enumerate().map(|(at, turn)| (turn.task, at)).collect()
+}
+
+#[cfg(test)]
+mod tests;

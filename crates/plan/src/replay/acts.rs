@@ -1,0 +1,126 @@
+//! All acts of a run with their moments, in one order; and by that order who waits for whom: each
+//! act on a name waits for the changes of that name that came before it.
+
+use super::told::{Owner, Told};
+use super::{Act, Before, Script, looks, sessions};
+use forebay_model::ProcessId;
+
+/// An act in its place.
+#[derive(Clone, Debug)]
+pub(super) struct Placed {
+    pub(super) at: f64,
+    /// What an open file of the engine's does is all done where it is opened.
+    pub(super) since: f64,
+    pub(super) lane: Where,
+    pub(super) act: Act,
+    /// The name that it is about, and whether it changes what others find there.
+    pub(super) name: Option<(usize, bool)>,
+    pub(super) wait: Option<Before>,
+}
+
+/// Who acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Where {
+    /// A process of a task.
+    Process(usize, ProcessId),
+    /// A task, nobody knows by which of its processes.
+    Task(usize),
+    /// The engine and its shells.
+    Driver,
+}
+
+impl Where {
+    pub(super) fn of(owner: Owner) -> Self {
+        owner.map_or(Self::Driver, Self::Task)
+    }
+}
+
+impl Placed {
+    pub(super) fn new(at: f64, lane: Where, act: Act) -> Self {
+        Self { at, since: at, lane, act, name: None, wait: None }
+    }
+
+    pub(super) fn on(self, name: usize, changes: bool) -> Self {
+        Self { name: Some((name, changes)), ..self }
+    }
+}
+
+/// Everything, in order.
+pub(super) fn acts(told: &Told<'_>, script: &mut Script) -> Vec<Placed> {
+    let mut acts = Vec::new();
+    sessions::add(told, &mut acts);
+    for &(file, at, owner) in &told.renamed {
+        let name = &told.names[file];
+        let (before, _) = name.before.as_ref().expect("it was renamed");
+        let act = Act::Rename(before.clone(), name.path.clone());
+        acts.push(Placed::new(at, Where::of(owner), act).on(name.number, true));
+    }
+    removed(told, &mut acts);
+    looks::add(told, &mut acts, &mut script.notes);
+    acts.sort_by(|a, b| a.at.total_cmp(&b.at).then(rank(&a.act).cmp(&rank(&b.act))));
+    script.names = told.names.iter().map(|name| name.number + 1).max().unwrap_or(0);
+    script.sessions = told.opens.len();
+    let (mut changes, mut opens) = (vec![0u32; script.names], vec![0u32; script.names]);
+    for act in &mut acts {
+        let Some((name, changed)) = act.name else { continue };
+        // Who closes a file waits for nobody: others may have it open.
+        let waits = !matches!(act.act, Act::Close(..));
+        // Who takes a name away lets those go first who opened it before.
+        let taken = matches!(act.act, Act::Rename(..) | Act::Unlink(_));
+        let opens_before = if taken { opens[name] } else { 0 };
+        let before = Before { name, changes: changes[name], opens: opens_before };
+        act.wait = Some(before).filter(|one| waits && (one.changes, one.opens) > (0, 0));
+        changes[name] += u32::from(changed);
+        opens[name] += u32::from(matches!(act.act, Act::Open(..)));
+    }
+    acts
+}
+
+/// Which is first of what happens at once.
+fn rank(act: &Act) -> u8 {
+    match act {
+        Act::Mkdir(_) => 0,
+        Act::Look(_) | Act::LookInVain(_) | Act::Access(_) => 1,
+        Act::Open(..) => 2,
+        Act::Attributes(_) | Act::AttributesOf(_) | Act::List(_) => 3,
+        Act::Read(..) => 4,
+        Act::Write(..) => 5,
+        Act::Touch(_) => 6,
+        Act::Sync(_) => 7,
+        Act::Close(..) => 8,
+        Act::Rename(..) => 9,
+        Act::Unlink(_) => 10,
+        _ => 11,
+    }
+}
+
+/// Files that were removed, by the task that was seen to remove such files then, else by the engine.
+fn removed(told: &Told<'_>, acts: &mut Vec<Placed>) {
+    /// Ends are noticed late.
+    const SLACK_SECS: f64 = 0.1;
+    let mut left = told.ops.clone();
+    let mut last = vec![None; told.names.len()];
+    for open in told.opens {
+        if let Some(file) = told.file(open) {
+            last[file] = Some(told.owner(open));
+        }
+    }
+    for (file, name) in told.names.iter().enumerate() {
+        let Some(&gone) = told.rows.gone.get(&told.rows.files[file].id) else { continue };
+        // Who never opened it had no part in making it here.
+        let Some(user) = last[file] else { continue };
+        let at = gone.as_secs();
+        let class = told.class(file);
+        let mut took = |owner: Owner| {
+            let (start, end) = told.span(owner);
+            let ops = left.get_mut(&(owner, class));
+            let count = ops.and_then(|ops| ops.get_mut(&forebay_model::Op::Unlink));
+            let fits = (start..=end + SLACK_SECS).contains(&at);
+            count.filter(|count| fits && **count > 0).map(|count| *count -= 1).is_some()
+        };
+        let others = (0..told.turns.all.len()).map(Some);
+        let owner = if took(user) { user } else { others.rev().find(|&o| took(o)).flatten() };
+        let act = Act::Unlink(name.at(at).to_vec());
+        acts.push(Placed::new(at, Where::of(owner), act).on(name.number, true));
+    }
+}

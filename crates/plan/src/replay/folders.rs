@@ -1,0 +1,105 @@
+//! Directories that the run made and removed. A run counts them by class alone: those of files that
+//! it used are taken first, then some that nothing is in.
+
+use super::Act;
+use super::acts::{Placed, Where};
+use super::looks::spare;
+use super::names::{above, split};
+use super::told::{Owner, Told};
+use forebay_model::ClassId;
+use std::collections::BTreeMap;
+
+/// Which there are, and what became of them.
+pub(super) struct Folders<'a> {
+    told: &'a Told<'a>,
+    by_class: &'a BTreeMap<String, Vec<Vec<u8>>>,
+    /// When the first file in a folder was used, and when the last was gone, if all are.
+    used: BTreeMap<&'a [u8], (f64, Option<f64>)>,
+    /// How many of a class were made, and what nothing is in.
+    made: BTreeMap<ClassId, usize>,
+    spares: BTreeMap<ClassId, Vec<Vec<u8>>>,
+    emptied: BTreeMap<ClassId, Vec<(Vec<u8>, f64)>>,
+    count: usize,
+}
+
+impl<'a> Folders<'a> {
+    pub(super) fn of(told: &'a Told<'a>, by_class: &'a BTreeMap<String, Vec<Vec<u8>>>) -> Self {
+        let mut first = vec![f64::INFINITY; told.names.len()];
+        for open in told.opens {
+            if let Some(file) = told.file(open) {
+                first[file] = first[file].min(open.open.opened.as_secs());
+            }
+        }
+        let mut used: BTreeMap<&[u8], (f64, Option<f64>)> = BTreeMap::new();
+        for (file, name) in told.names.iter().enumerate() {
+            let gone = told.rows.gone.get(&told.rows.files[file].id).map(|at| at.as_secs());
+            for folder in above(&name.path) {
+                let (from, to) = used.entry(folder).or_insert((f64::INFINITY, Some(0.0)));
+                *from = from.min(first[file]);
+                *to = to.zip(gone).map(|(to, gone)| to.max(gone));
+            }
+        }
+        let (made, spares, emptied) = Default::default();
+        Self { told, by_class, used, made, spares, emptied, count: 0 }
+    }
+
+    /// Makes so many; all of them can be made.
+    pub(super) fn make(
+        &mut self,
+        owner: Owner,
+        class: ClassId,
+        count: u64,
+        acts: &mut Vec<Placed>,
+    ) -> u64 {
+        let pattern = self.told.rows.classes.get(&class.0).map_or("", String::as_str);
+        let (start, end) = self.told.span(owner);
+        for _ in 0..count {
+            let made = self.made.entry(class).or_default();
+            let known = self.by_class.get(pattern).and_then(|all| all.get(*made));
+            *made += 1;
+            let (path, at) = match known {
+                Some(path) => {
+                    let (first, gone) = self.used[path.as_slice()];
+                    if let Some(gone) = gone {
+                        self.emptied.entry(class).or_default().push((path.clone(), gone));
+                    }
+                    (path.clone(), first.min(start.max(0.0)))
+                }
+                None => {
+                    let (parent, _) = split(pattern.as_bytes());
+                    let parent = self.by_class.get(&*String::from_utf8_lossy(parent));
+                    let parent = parent.map_or(&b""[..], |all| all[0].as_slice());
+                    self.count += 1;
+                    let path = spare(parent, self.count);
+                    self.spares.entry(class).or_default().push(path.clone());
+                    (path, (start + end) / 2.0)
+                }
+            };
+            acts.push(Placed::new(at, Where::of(owner), Act::Mkdir(path)));
+        }
+        count
+    }
+
+    /// Removes so many of those that were made here, as far as there are any.
+    pub(super) fn remove(
+        &mut self,
+        owner: Owner,
+        class: ClassId,
+        count: u64,
+        acts: &mut Vec<Placed>,
+    ) -> u64 {
+        /// What is inside goes first.
+        const APART_SECS: f64 = 1e-6;
+        const DEEPEST: usize = 64;
+        let (start, _) = self.told.span(owner);
+        for done in 0..count {
+            let spare = self.spares.get_mut(&class).and_then(Vec::pop).map(|path| (path, start));
+            let emptied = || self.emptied.get_mut(&class).and_then(Vec::pop);
+            let Some((path, empty)) = spare.or_else(emptied) else { return done };
+            let depth = above(&path).count().min(DEEPEST);
+            let at = empty.max(start) + (DEEPEST - depth) as f64 * APART_SECS;
+            acts.push(Placed::new(at, Where::of(owner), Act::Rmdir(path)));
+        }
+        count
+    }
+}
