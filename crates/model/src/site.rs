@@ -5,6 +5,7 @@
 
 mod nodes;
 mod path;
+mod pools;
 mod shipped;
 mod with;
 
@@ -164,31 +165,6 @@ impl Site {
             self.split(&mut tier, pools)?;
         }
         self.tiers.insert(tier.id.clone(), tier);
-        Ok(())
-    }
-
-    /// Gives each pool its part of the capacity; what is left stays with the tier.
-    fn split(&mut self, tier: &mut Tier, pools: Entry<'_>) -> Result<(), Flaw> {
-        let table = pools.table()?;
-        let Some(whole) = tier.capacity else {
-            let message = format!("pools split a capacity, and tier {:?} has none", tier.id.0);
-            return Err(table.flaw(message));
-        };
-        let mut taken = ByteCount::ZERO;
-        for pool in table.entries() {
-            let id = TierId(format!("{}.{}", tier.id, name(pool)?));
-            let capacity = pool.bytes()?;
-            taken += capacity;
-            let pool_of = Some(tier.id.clone());
-            let pool = Tier { id, capacity: Some(capacity), pool_of, ..tier.clone() };
-            self.tiers.insert(pool.id.clone(), pool);
-        }
-        if taken > whole {
-            let (taken, whole) = (taken.get(), whole.get());
-            let message = format!("the pools take {taken} bytes, but the capacity is {whole}");
-            return Err(table.flaw(message));
-        }
-        tier.capacity = Some(whole - taken);
         Ok(())
     }
 }
