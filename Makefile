@@ -30,7 +30,7 @@ test-long: setup build  ## the long ring too: fsx by the million, real reads, ev
 bench: build    ## what forebay costs, against the bare file system: 16 to 22 minutes
 	bench/run.sh
 
-studies-live: build  ## three workflows elsewhere, predicted from one run each, then measured: 40 minutes
+studies-live: build  ## workflows elsewhere and published comparisons in small, predicted, then measured: 1 hour
 	scripts/studies-live.sh
 
 lint:           ## formatting and clippy, warnings are errors

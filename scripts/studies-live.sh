@@ -1,12 +1,20 @@
 #!/usr/bin/env bash
 # The closed loop for real: workflows are recorded three times each, their wall time on other
 # storage and with other numbers of slots is predicted from these runs, then they are run there, and
-# both are printed side by side, whatever comes out (studies/closed-loop/measure.py says more).
+# both are printed side by side, whatever comes out (studies/closed-loop/measure.py says more). Then
+# published comparisons of storages in small: published, predicted, measured (studies/storages-live).
 #
-#   scripts/studies-live.sh [--only wgs|rnaseq|assembly] [--most N]    30 to 50 minutes
+#   scripts/studies-live.sh [--only wgs|rnaseq|assembly] [--most N]    40 to 70 minutes
+#   scripts/studies-live.sh --storages [--only trinity|nextflow]       the second part alone
 #   FOREBAY=path             the binary (default target/release/forebay)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 scripts/setup-demo.sh
 bash tests/real/setup.sh
-exec .venv/bin/python studies/closed-loop/measure.py --forebay "${FOREBAY:-target/release/forebay}" "$@"
+forebay=${FOREBAY:-target/release/forebay}
+if [ "${1:-}" = --storages ]; then
+    shift
+    exec .venv/bin/python studies/storages-live/measure.py --forebay "$forebay" "$@"
+fi
+.venv/bin/python studies/closed-loop/measure.py --forebay "$forebay" "$@"
+exec .venv/bin/python studies/storages-live/measure.py --forebay "$forebay"
