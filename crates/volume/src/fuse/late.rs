@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use forebay_model::{OpGroup, Profile};
+use forebay_model::Profile;
 use parking_lot::{Condvar, Mutex};
 
 use super::abi::InHeader;
@@ -43,8 +43,8 @@ struct Queue {
     waking: AtomicU64,
 }
 
-/// Bytes may be so much too early, since those after them wait for it: a sleep for each piece of
-/// a fast stream would cost more than the piece.
+/// What goes on in a stream may be so much too early, since what follows waits for it: a sleep for
+/// each piece of a fast stream would cost more than the piece.
 const DEBT: u64 = 300_000;
 
 /// No machine takes longer to wake a thread unless it is busy with other things, whose time is not
@@ -120,9 +120,8 @@ impl Late {
     /// Keeps a reply until it is due; false when it may go at once.
     pub(super) fn keep(&self, file: &Arc<File>, parts: &[std::io::IoSlice<'_>]) -> bool {
         let Some(asked) = ASKED.take() else { return false };
-        let due = self.shape.lock().due(&asked, &answered(asked.opcode, parts));
-        let early =
-            if asked.kind.group() == OpGroup::Data { DEBT } else { self.queue.waking() / 2 };
+        let (due, awaited) = self.shape.lock().due(&asked, &answered(asked.opcode, parts));
+        let early = if awaited { DEBT } else { self.queue.waking() / 2 };
         if due <= self.clock.nanos() + early {
             return false;
         }

@@ -94,22 +94,23 @@ impl Shape {
         }
     }
 
-    /// When the reply to a request is due, in nanoseconds of the clock.
-    pub(super) fn due(&mut self, asked: &Asked, answered: &Answered) -> u64 {
+    /// When the reply to a request is due, in nanoseconds of the clock, and whether what comes next
+    /// of the same open file waits for that moment, too.
+    pub(super) fn due(&mut self, asked: &Asked, answered: &Answered) -> (u64, bool) {
         let now = asked.began as f64;
         if asked.kind == Op::Close {
             self.streams.remove(&(asked.open, false));
             self.streams.remove(&(asked.open, true));
-            return 0;
+            return (0, false);
         }
         if answered.failed && !answered.absent && asked.kind.group() == OpGroup::Data {
-            return 0;
+            return (0, false);
         }
-        let due = match asked.kind.group() {
+        let (due, awaited) = match asked.kind.group() {
             OpGroup::Data => self.data(asked, answered, now),
-            _ => self.names(asked, answered, now),
+            _ => (self.names(asked, answered, now), false),
         };
-        due as u64
+        (due as u64, awaited)
     }
 
     fn names(&mut self, asked: &Asked, answered: &Answered, now: f64) -> f64 {
@@ -134,7 +135,7 @@ impl Shape {
         (self.work(now, price) + price * 1e9).max(through)
     }
 
-    fn data(&mut self, asked: &Asked, answered: &Answered, now: f64) -> f64 {
+    fn data(&mut self, asked: &Asked, answered: &Answered, now: f64) -> (f64, bool) {
         let writes = asked.kind != Op::Read;
         let bytes = if asked.kind == Op::Write { asked.bytes } else { answered.bytes };
         // Its bytes were on their way to us when the program had called already.
@@ -144,7 +145,7 @@ impl Shape {
             if writes {
                 written.wrote(asked.node, asked.offset, bytes);
             } else if bytes > 0 && written.has(asked.node, end) {
-                return now;
+                return (now, false);
             }
         }
         let stream = self.streams.entry((asked.open, writes)).or_default();
@@ -162,12 +163,11 @@ impl Shape {
         let through =
             [lane.node.turn(now, bytes), lane.total.turn(now, bytes), self.data.turn(now, share)];
         let due = through.into_iter().fold(alone, f64::max);
-        if let (Pattern::Sequential, Some(stream)) =
-            (pattern, self.streams.get_mut(&(asked.open, writes)))
-        {
+        let goes_on = pattern == Pattern::Sequential;
+        if let Some(stream) = self.streams.get_mut(&(asked.open, writes)).filter(|_| goes_on) {
             stream.busy = due;
         }
-        due
+        (due, goes_on)
     }
 
     /// When somebody begins to work on what takes so many seconds.

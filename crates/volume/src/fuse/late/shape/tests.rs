@@ -28,7 +28,7 @@ fn shape(set: impl Fn(&mut Profile)) -> Shape {
 
 /// Milliseconds at which the replies to these are due, all asked at once.
 fn together(shape: &mut Shape, asks: impl IntoIterator<Item = Asked>) -> Vec<u64> {
-    let due = asks.into_iter().map(|asked| shape.due(&asked, &found(asked.bytes)) as f64);
+    let due = asks.into_iter().map(|asked| shape.due(&asked, &found(asked.bytes)).0 as f64);
     due.map(|nanos| (nanos / MS).round() as u64).collect()
 }
 
@@ -40,9 +40,9 @@ fn each_kind_has_its_price_and_absent_names_theirs() {
         p.set_prices(Op::Close, Seconds(3e-3));
     });
     let lookup = ask(Op::Lookup, 0.0, 0, 0);
-    assert_eq!(shape.due(&lookup, &found(0)) as f64, 5.0 * MS);
+    assert_eq!(shape.due(&lookup, &found(0)).0 as f64, 5.0 * MS);
     let absent = Answered { failed: true, absent: true, bytes: 0 };
-    assert_eq!(shape.due(&lookup, &absent) as f64, 2.0 * MS);
+    assert_eq!(shape.due(&lookup, &absent).0 as f64, 2.0 * MS);
     assert_eq!(together(&mut shape, [ask(Op::Flush, 0.0, 0, 0)]), [3], "close(2) waits for this");
     assert_eq!(together(&mut shape, [ask(Op::Close, 0.0, 0, 0)]), [0], "nobody waits");
     assert_eq!(together(&mut shape, [ask(Op::Ioctl, 0.0, 0, 0)]), [0]);
@@ -61,6 +61,8 @@ fn reading_ahead_is_no_faster_than_one_stream() {
     assert_eq!(together(&mut shape(set), overtaken)[3], 44, "in whatever order they come");
     let far = |n: u64| ask(Op::Read, 0.0, 50_000_000 * (n + 1), 1_000_000);
     assert_eq!(together(&mut shape(set), (0..3).map(far)), [11, 11, 11], "of random reads");
+    let awaited = |asked: Asked| shape(set).due(&asked, &found(asked.bytes)).1;
+    assert!(awaited(piece(0)) && !awaited(far(0)), "a random read owes nothing to the next");
 }
 
 #[test]
