@@ -14,6 +14,19 @@ pub(crate) fn width() -> usize {
     size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(80)
 }
 
+/// A number with its thousands set apart.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// A line stands there that the next words replace.
 static PASSING: AtomicBool = AtomicBool::new(false);
 
@@ -49,4 +62,18 @@ pub(crate) fn error(message: &str, next: Option<&str>) {
 /// Something that a person should know.
 pub(crate) fn note(message: &str) {
     text(&format!("forebay: {message}\n"));
+}
+
+#[cfg(test)]
+mod tests {
+    //! A number that is misread by a factor of a thousand is worse than none.
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!(
+            (grouped(7), grouped(1_000), grouped(1_234_567)),
+            ("7".into(), "1,000".into(), "1,234,567".into())
+        );
+    }
 }

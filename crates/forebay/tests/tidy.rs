@@ -278,6 +278,16 @@ fn files_say_what_they_are() {
 }
 
 #[test]
+fn every_profile_is_in_the_list() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../model/profiles");
+    let files = std::fs::read_dir(folder).expect("the profiles");
+    let mut files: Vec<_> = files.map(|file| file.expect("a file").file_name()).collect();
+    files.sort();
+    let listed = forebay_model::profile::SHIPPED.iter().map(|(name, _)| format!("{name}.toml"));
+    assert_eq!(files, listed.map(std::ffi::OsString::from).collect::<Vec<_>>());
+}
+
+#[test]
 fn nothing_is_left_unfinished() {
     none("unfinished", rust().iter().flat_map(|(path, text)| unfinished(path, text)).collect());
 }

@@ -9,7 +9,8 @@
 set -u
 . "$REAL/lib.sh"
 
-mounted() { grep -c ' - fuse.forebay ' /proc/self/mountinfo; }
+# Of this case: the machine may have mounts of its own.
+mounted() { grep ' - fuse.forebay ' /proc/self/mountinfo | grep -cF " $PWD/"; }
 home() { [ -f "$1" ] && [ ! -L "$1" ] || fail "$1 is not a plain file at home"; }
 
 say "attached directories are shown, read-only if so asked, with or without a mount"

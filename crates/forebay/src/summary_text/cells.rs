@@ -3,6 +3,8 @@
 use forebay_model::summary::Amount;
 use forebay_model::{ByteCount, Micros};
 
+use crate::say;
+
 /// A time in at most six columns: `12µs`, `350ms`, `2.4s`, `12m05s`, `3h04m`, `123h`.
 pub(super) fn short(time: Micros) -> String {
     let us = time.get();
@@ -52,15 +54,7 @@ pub(super) fn grouped(count: u64) -> String {
     if count >= 10_000_000 {
         return format!("{:.1}M", count as f64 / 1e6);
     }
-    let digits = count.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    say::grouped(count)
 }
 
 /// A share of 1 in percent.

@@ -175,6 +175,16 @@ fn an_emulated_storage_is_slower_and_says_so() {
 }
 
 #[test]
+fn what_is_faster_than_this_machine_is_said_before() {
+    let Some(place) = Place::with_fuse() else { return };
+    let two = Two::of(place);
+    let end = done(&mut two.bench(&["--repeat", "3", "--emulate", "other=1us,900GB/s"], "true"));
+    end.code(0).says("other: a name takes").says("one file is written at");
+    end.says("as slow as this machine");
+    two.nothing_left();
+}
+
+#[test]
 fn what_cannot_be_compared_is_refused_before_anything_runs() {
     let place = Place::new();
     let wrong = |words: &[&str], code: i32, says: &str| {

@@ -80,7 +80,7 @@ impl Timeline {
     }
 
     /// The most cores in use, but for moments: an end is noticed after the next task has started.
-    fn usual_most(&self) -> u32 {
+    pub(super) fn usual_most(&self) -> u32 {
         const MOMENTS_SHARE: f64 = 0.02;
         let moments = self.moments();
         let mut times: BTreeMap<u32, f64> = BTreeMap::new();

@@ -38,24 +38,27 @@ pub(crate) struct Turns {
 /// # Errors
 /// Tasks that wait for each other in a circle.
 pub(crate) fn turns(rows: &Rows) -> Result<Turns, String> {
-    let line = Timeline::of(rows);
+    let mut line = Timeline::of(rows);
     let edges = Edges::of(rows, &line, &files::used(rows, &line))?;
+    for ran in &mut line.ran {
+        ran.start = (ran.start + LATER_SECS).min(ran.end);
+    }
     let place: BTreeMap<usize, usize> =
         edges.order.iter().enumerate().map(|(turn, &at)| (at, turn)).collect();
     let turn = |&at: &usize| {
         let ran = &line.ran[at];
         Turn {
             task: rows.tasks[ran.row].id,
-            start: (ran.start + LATER_SECS).min(ran.end),
+            start: ran.start,
             end: ran.end,
             cores: ran.cores,
             after: edges.after[at].iter().map(|before| place[before]).collect(),
             engine: 0.0,
         }
     };
-    let all = edges.order.iter().map(turn).collect();
-    let mut all: Vec<Turn> = all;
-    let slots = slots(&all);
+    let mut all: Vec<Turn> = edges.order.iter().map(turn).collect();
+    let widest = all.iter().map(|turn| turn.cores).max().unwrap_or(1);
+    let slots = line.usual_most().max(widest);
     engine(&mut all, slots);
     Ok(Turns { slots, all, makespan: line.makespan })
 }
@@ -77,30 +80,4 @@ fn engine(all: &mut [Turn], slots: u32) {
         let end = all[at].end;
         free[..taken].iter_mut().for_each(|slot| *slot = end);
     }
-}
-
-/// The most cores that were taken at once, but for moments.
-fn slots(all: &[Turn]) -> u32 {
-    const MOMENTS_SHARE: f64 = 0.02;
-    let mut events: Vec<(f64, bool, u32)> = Vec::new();
-    for turn in all.iter().filter(|turn| turn.end > turn.start) {
-        events.push((turn.start, true, turn.cores));
-        events.push((turn.end, false, turn.cores));
-    }
-    events.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let mut times: BTreeMap<u32, f64> = BTreeMap::new();
-    let (mut used, mut last) = (0u32, 0.0);
-    for (at, starts, cores) in events {
-        *times.entry(used).or_default() += at - last;
-        (used, last) = (if starts { used + cores } else { used - cores }, at);
-    }
-    times.remove(&0);
-    let busy: f64 = times.values().sum();
-    let mut above = 0.0;
-    let usual = times.iter().rev().find(|(_, secs)| {
-        above += **secs;
-        above > busy * MOMENTS_SHARE
-    });
-    let widest = all.iter().map(|turn| turn.cores).max().unwrap_or(1);
-    usual.map_or(1, |(used, _)| *used).max(widest)
 }

@@ -3,7 +3,8 @@
 use rustix::process::{Resource, getrlimit};
 
 use super::finding::Finding;
-use super::here::{Here, grouped};
+use super::here::Here;
+use crate::say;
 
 /// Fewer than this, and programs with many files get EMFILE.
 const FEW: u64 = 4096;
@@ -15,7 +16,7 @@ pub(super) fn look(_: &Here) -> Finding {
 
 /// The soft limit binds programs; the daemon raises its own to the hard one.
 fn judge(soft: Option<u64>, hard: Option<u64>) -> Finding {
-    let text = |limit: Option<u64>| limit.map_or("any number".to_owned(), grouped);
+    let text = |limit: Option<u64>| limit.map_or("any number".to_owned(), say::grouped);
     let (programs, daemon) = (text(soft), text(hard));
     if hard.is_some_and(|hard| hard < FEW) {
         return Finding::limited(format!(

@@ -78,19 +78,6 @@ fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
-/// A number with its thousands set apart.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     //! Taken for root of the machine, a container's root would be promised what it can't have.
@@ -107,9 +94,5 @@ mod tests {
     #[test]
     fn finds_programs() {
         assert_eq!(on_path(&["sh", "no-such-program-here"]), ["sh"]);
-        assert_eq!(
-            (grouped(7), grouped(1_000), grouped(1_234_567)),
-            ("7".into(), "1,000".into(), "1,234,567".into())
-        );
     }
 }

@@ -1,7 +1,8 @@
 //! inotify: watched directories let the kernel remember names for long.
 
 use super::finding::Finding;
-use super::here::{Here, grouped, setting};
+use super::here::{Here, setting};
+use crate::say;
 
 /// Fewer directories than this, and a larger pipeline notices.
 const FEW: u64 = 16_384;
@@ -20,14 +21,14 @@ fn judge(watches: Option<u64>, instances: Option<u64>) -> Finding {
             .admin("sysctl -w fs.inotify.max_user_instances=128");
     }
     if watches < FEW {
-        let watches = grouped(watches);
+        let watches = say::grouped(watches);
         return Finding::limited(format!(
             "{watches} for this user, half of them for a run; names in further directories are \
              looked up once a second, which is slower"
         ))
         .admin("sysctl -w fs.inotify.max_user_watches=524288");
     }
-    Finding::ok(format!("{} for this user, half of them for a run", grouped(watches)))
+    Finding::ok(format!("{} for this user, half of them for a run", say::grouped(watches)))
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ impl Probe {
             self.date,
             self.fs_type,
             self.kernel,
-            thousands(operations),
+            say::grouped(operations),
             self.took.as_secs_f64()
         )
     }
@@ -74,18 +74,6 @@ impl Probe {
         let bytes = self.found.sizes.each(1) * figures::PIECE as u64;
         (median > 0.0).then(|| bytes as f64 / median)
     }
-}
-
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// What is missing in the profile, and why, in sentences without a full stop.
@@ -127,7 +115,7 @@ pub(super) fn furthest(batches: &[Batch], fitted: &Calibrated) -> Option<String>
 
 pub(super) fn tell(probe: &Probe, batches: &[Batch], fitted: &Calibrated) {
     let (operations, bytes) = probe.used;
-    let (count, took) = (thousands(operations), probe.took.as_secs_f64());
+    let (count, took) = (say::grouped(operations), probe.took.as_secs_f64());
     say::note(&format!(
         "{} rounds, {count} operations, {bytes} in {took:.0} s",
         probe.found.rounds

@@ -59,11 +59,8 @@ fn what_is_printed_is_read_again_as_it_was_fitted() {
         assert!(text.contains(words), "{words} is not in:\n{text}");
     }
     let profile = text.split_once("[profile]\n").expect("a profile").1;
-    let profile: String = profile
-        .lines()
-        .filter(|line| !line.starts_with("at_once"))
-        .map(|line| line.replace("[profile.", "[tier.t.profile.") + "\n")
-        .collect();
+    let profile: String =
+        profile.lines().map(|line| line.replace("[profile.", "[tier.t.profile.") + "\n").collect();
     let site = format!("[tier.t]\nreach = \"shared\"\n[tier.t.profile]\n{profile}");
     let site = Site::parse(&site, "t.toml", &|_| None).expect("it is read");
     let tier = site.tier(&TierId("t".to_owned())).expect("the tier");
