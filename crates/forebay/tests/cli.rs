@@ -17,6 +17,8 @@ mod bench;
 mod bench_bad_input;
 #[path = "cli/bench_told.rs"]
 mod bench_told;
+#[path = "cli/bench_vary.rs"]
+mod bench_vary;
 #[path = "cli/by_task.rs"]
 mod by_task;
 #[path = "cli/cache.rs"]

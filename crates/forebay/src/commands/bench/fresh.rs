@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::held::Held;
-use super::places::{BARE, Place};
+use super::places::Place;
+use super::vary::Change;
 use crate::exit::Stop;
 
 /// A storage that is served as it is, but by the way that an emulated one is: what stands between
@@ -34,11 +35,17 @@ impl<'h> Fresh<'h> {
 
     /// From now on it is what the command will find; `record`: where what is done in it goes.
     pub(super) fn show(&mut self, place: &Place, record: Option<&Path>) -> Result<(), Stop> {
-        if place.name != BARE && (place.emulated.is_some() || record.is_some()) {
+        let ruled = matches!(place.vary, Some(Change::Rules(..)));
+        if !place.bare && (place.emulated.is_some() || record.is_some() || ruled) {
             let how = place.emulated.as_deref().unwrap_or(AS_IT_IS);
             let mut words = vec![OsStr::new("mount"), "--emulate".as_ref(), how.as_ref()];
             if let Some(record) = record {
                 words.extend([OsStr::new("--output"), record.as_os_str()]);
+            }
+            if let Some(Change::Rules(rules, site)) = &place.vary {
+                words.extend([OsStr::new("--rules"), rules.as_os_str()]);
+                let site = site.iter().flat_map(|site| [OsStr::new("--site"), site.as_os_str()]);
+                words.extend(site);
             }
             self.forebay(&words, 2).inspect_err(|_| {
                 let _ = std::fs::remove_dir_all(&self.path);

@@ -14,7 +14,7 @@ use super::fresh::Fresh;
 use super::held::{ENDS, Held};
 use super::keep::Run;
 use super::outside::Ended;
-use super::places::{BARE, Place};
+use super::places::Place;
 use super::recorded::Recorded;
 use super::{Args, Record, phases, replay};
 use crate::exit::Stop;
@@ -50,14 +50,17 @@ pub(super) fn run(
     let output = File::create(log).map_err(failed)?;
     let errors = output.try_clone().map_err(failed)?;
     let record = log.with_extension("run");
-    let record = (args.record == Record::Yes && place.name != BARE).then_some(record);
-    let mut fresh = replay::prepare(args, Fresh::make(place, round, held)?)?;
+    let record = (args.record == Record::Yes && !place.bare).then_some(record);
+    let mut fresh = replay::prepare(args, place, Fresh::make(place, round, held)?)?;
     fresh.show(place, record.as_deref())?;
     let mut command = Command::new(&args.command[0]);
     command.args(&args.command[1..]).current_dir(&fresh.path).process_group(0);
     command.stdin(Stdio::null()).stdout(output).stderr(errors);
     if let Ok(here) = std::env::current_dir() {
         command.env("FOREBAY_BENCH_FROM", here);
+    }
+    if let Some(change) = &place.vary {
+        change.apply(&mut command);
     }
     let began = Instant::now();
     let child = match held.spawn(&mut command) {

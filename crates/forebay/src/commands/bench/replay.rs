@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::Args;
 use super::fresh::Fresh;
+use super::places::Place;
 use crate::commands::replay;
 use crate::exit::{NOTHING_RUN, Stop};
 
@@ -37,10 +38,10 @@ pub(super) fn resolved(args: &Args) -> Result<Args, Stop> {
 
 /// Makes the inputs of a replay, before anybody looks, and does with caches what is asked for, once
 /// more.
-pub(super) fn prepare<'h>(args: &Args, fresh: Fresh<'h>) -> Result<Fresh<'h>, Stop> {
+pub(super) fn prepare<'h>(args: &Args, place: &Place, fresh: Fresh<'h>) -> Result<Fresh<'h>, Stop> {
     let Some(run) = args.replay.as_ref().and_then(|run| run.to_str()) else { return Ok(fresh) };
     let made = fresh.forebay(&["replay", "--prepare", run, "-C"].map(OsStr::new), 1);
-    match made.and_then(|()| args.cache.prepare()) {
+    match made.and_then(|()| place.cache(args.cache).prepare()) {
         Ok(()) => Ok(fresh),
         Err(stop) => fresh.remove().and(Err(stop)),
     }

@@ -3,7 +3,6 @@
 use forebay_model::ByteCount;
 use forebay_plan::compare::Verdict;
 
-use super::places::BARE;
 use super::told::Row;
 use super::{Args, Record};
 
@@ -49,7 +48,10 @@ pub(super) fn foot(args: &Args, rows: &[Row<'_>]) {
         if let Some(how) = &row.place.emulated {
             println!("{name}: emulated, {how} on top of {}", row.place.path.display());
         }
-        if name == BARE {
+        if let Some(change) = &row.place.vary {
+            println!("{name}: {} again, {}", rows[0].place.name, change.told());
+        }
+        if row.place.bare {
             println!("{name}: without Forebay in between, so that what that costs is seen");
         }
         if let Some(rate) = row.failures.filter(|_| row.failed > 0 || args.r#for.is_some()) {
