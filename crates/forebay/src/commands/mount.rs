@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use forebay_model::{Privacy, Profile};
 use forebay_volume::cover::{ALONE, Access};
+use forebay_volume::fuse::Emulated;
 use forebay_volume::launch::{self, Failure, Mount, Record, Unmounting, lasting_mounts, place_of};
 
 use super::run::{Trace, check_output, explain, header, run_name, state_file};
@@ -45,6 +46,10 @@ pub(crate) struct Args {
     /// operation on names takes, and what all reads, and all writes, get, such as 5ms,125MiB/s
     #[arg(long, value_name = "PROFILE", value_parser = emulate::boxed)]
     emulate: Option<Box<Profile>>,
+    /// What is emulated is one server for all mounts that name this file: they share what the whole
+    /// storage has, as nodes do
+    #[arg(long, value_name = "FILE", requires = "emulate")]
+    server: Option<PathBuf>,
     /// Do not return: stay until it is unmounted, or unmount at SIGINT or SIGTERM
     #[arg(short, long)]
     foreground: bool,
@@ -80,7 +85,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         every_read: args.trace == Trace::EveryRead,
         placement,
         warmed: placement::warmed,
-        emulated: args.emulate.map(|profile| *profile),
+        emulated: args.emulate.map(|profile| Emulated { profile: *profile, server: args.server }),
         record,
     })
     .map_err(explain_mount)?;

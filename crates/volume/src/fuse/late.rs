@@ -6,6 +6,7 @@
 //! due is for [`shape`] to say, from the numbers that a simulation prices with, too.
 
 mod asked;
+mod board;
 mod limit;
 mod shape;
 mod written;
@@ -15,6 +16,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -23,13 +25,24 @@ use forebay_model::Profile;
 use parking_lot::{Condvar, Mutex};
 
 use super::abi::InHeader;
-use crate::clock::Clock;
+use crate::clock::{Clock, MachineClock};
 use asked::{Asked, answered};
+use board::Board;
 use shape::Shape;
 
 thread_local! {
     /// What the request that this thread serves asks for.
     static ASKED: Cell<Option<Asked>> = const { Cell::new(None) };
+}
+
+/// A storage to be emulated.
+#[derive(Debug, Clone)]
+pub struct Emulated {
+    /// What it can do.
+    pub profile: Profile,
+    /// A file by which all mounts that name it share what the whole storage has, as clients of one
+    /// server do.
+    pub server: Option<PathBuf>,
 }
 
 /// A reply, and the queue of the kernel's that waits for it.
@@ -88,8 +101,10 @@ pub(super) struct Late {
 
 impl Late {
     /// Starts the thread that sends replies when they are due.
-    pub(super) fn start(profile: &Profile, clock: Arc<dyn Clock>) -> std::io::Result<Arc<Late>> {
-        let late = Late::new(profile, clock);
+    pub(super) fn start(emulated: &Emulated) -> std::io::Result<Arc<Late>> {
+        let board = emulated.server.as_deref().map(Board::open).transpose()?.map(Arc::new);
+        // Mounts of one server must agree on what time it is.
+        let late = Late::new(&emulated.profile, Arc::new(MachineClock), board);
         let (queue, clock) = (Arc::clone(&late.queue), Arc::clone(&late.clock));
         std::thread::Builder::new().name("forebay-late".into()).spawn(move || {
             // Timers of ordinary threads are 50 us late, which is a twentieth of a millisecond.
@@ -100,13 +115,13 @@ impl Late {
         Ok(Arc::new(late))
     }
 
-    fn new(profile: &Profile, clock: Arc<dyn Clock>) -> Late {
+    fn new(profile: &Profile, clock: Arc<dyn Clock>, board: Option<Arc<Board>>) -> Late {
         let seconds = |time: forebay_model::Seconds| Duration::try_from_secs_f64(time.get()).ok();
         Late {
             clock,
             most_trust: profile.attributes_for.and_then(seconds),
             closes: shape::closing(profile) > 0.0,
-            shape: Mutex::new(Shape::new(profile, written::room())),
+            shape: Mutex::new(Shape::new(profile, written::room(), board)),
             queue: Arc::default(),
         }
     }

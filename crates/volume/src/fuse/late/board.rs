@@ -31,7 +31,8 @@ impl Board {
     /// # Errors
     /// The file's, or the kernel's when it has no memory to map.
     pub(super) fn open(path: &Path) -> io::Result<Board> {
-        let file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
+        let file =
+            File::options().read(true).write(true).create(true).truncate(false).open(path)?;
         // All that open it give it the same length; what is new is zeros.
         file.set_len(BYTES as u64)?;
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
@@ -42,7 +43,9 @@ impl Board {
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        NonNull::new(base.cast()).map(|base| Board { base }).ok_or(io::ErrorKind::OutOfMemory.into())
+        NonNull::new(base.cast())
+            .map(|base| Board { base })
+            .ok_or(io::ErrorKind::OutOfMemory.into())
     }
 
     fn place(&self, at: usize) -> &AtomicU64 {
@@ -60,6 +63,21 @@ impl Board {
             match place.compare_exchange_weak(known, new.to_bits(), Relaxed, Relaxed) {
                 Ok(_) => return new,
                 Err(other) => known = other,
+            }
+        }
+    }
+
+    /// Takes the one of `count` moments from `first` on that is the earliest, for `takes` more
+    /// nanoseconds; when that begins, not before `now`.
+    pub(super) fn take(&self, first: usize, count: usize, now: f64, takes: f64) -> f64 {
+        loop {
+            let all = (first..first + count).map(|at| (at, self.place(at).load(Relaxed)));
+            let earliest = all.min_by(|one, other| moment(one.1).total_cmp(&moment(other.1)));
+            let Some((at, known)) = earliest else { return now };
+            let start = moment(known).max(now);
+            let new = (start + takes).to_bits();
+            if self.place(at).compare_exchange(known, new, Relaxed, Relaxed).is_ok() {
+                return start;
             }
         }
     }
@@ -96,9 +114,12 @@ mod tests {
         assert_eq!(other.change(3, |known| known + 1.0), 7.0);
         std::thread::scope(|scope| {
             for board in [&one, &other] {
-                scope.spawn(|| (0..10_000).for_each(|_| drop(board.change(3, |known| known + 1.0))));
+                scope
+                    .spawn(|| (0..10_000).for_each(|_| drop(board.change(3, |known| known + 1.0))));
             }
         });
         assert_eq!(one.look(3), 20_007.0, "none is lost");
+        let takes = [&one, &other, &one].map(|board| board.take(8, 2, 100.0, 10.0));
+        assert_eq!(takes, [100.0, 100.0, 110.0], "two work at a time");
     }
 }

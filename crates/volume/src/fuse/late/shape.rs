@@ -7,16 +7,21 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use forebay_model::{Op, OpGroup, OpKey, Pattern, Profile};
 use rustc_hash::FxHashMap;
 
 use super::asked::{Answered, Asked};
+use super::board::{Board, PLACES};
 use super::limit::{Limit, after};
 use super::written::Written;
 
 /// Bytes a second that go through the kernel to us: of a few GiB/s, the less.
 const MEMORY: f64 = 4e9;
+
+/// Where those who work stand on a board: behind the limits.
+const WORKERS: usize = 8;
 
 /// One direction of one storage.
 #[derive(Debug)]
@@ -46,6 +51,8 @@ pub(super) struct Shape {
     data: Limit,
     /// When each of those that work is done, if there are not as many as one likes.
     workers: BinaryHeap<Reverse<u64>>,
+    /// What other mounts of the same server take, too, and how many work there.
+    server: Option<(Arc<Board>, usize)>,
     streams: FxHashMap<(u64, bool), Stream>,
     written: Option<Written>,
 }
@@ -57,12 +64,16 @@ pub(super) fn closing(profile: &Profile) -> f64 {
 }
 
 impl Lane {
-    fn new(lane: forebay_model::profile::Lane, spread: f64) -> Self {
+    fn new(
+        lane: forebay_model::profile::Lane,
+        spread: f64,
+        (board, at): (Option<&Arc<Board>>, usize),
+    ) -> Self {
         let rate = |rate: Option<forebay_model::Rate>| rate.map(|rate| rate.get());
         let (node_burst, total_burst) =
             if lane.total.is_some() { (None, lane.burst) } else { (lane.burst, None) };
         let node = Limit::new(rate(lane.node), node_burst);
-        let total = Limit::new(rate(lane.total), total_burst);
+        let total = Limit::new(rate(lane.total), total_burst).shared(board, at);
         let file = node.most().min(total.most() * spread);
         let byte = 1.0 / rate(lane.stream).map_or(file, |stream| stream.min(file));
         Self { byte, node, total }
@@ -79,15 +90,18 @@ impl Stream {
 
 impl Shape {
     /// A storage whose client remembers up to so many bytes that it wrote, if it does.
-    pub(super) fn new(profile: &Profile, memory: u64) -> Self {
+    pub(super) fn new(profile: &Profile, memory: u64, board: Option<Arc<Board>>) -> Self {
+        let server = board.as_ref();
+        let at_once = profile.at_once.unwrap_or(0) as usize;
         let stripes = profile.stripes;
         let spread = f64::from(stripes.count) / f64::from(stripes.servers);
         Self {
-            read: Lane::new(profile.read, spread),
-            write: Lane::new(profile.write, spread),
-            names: Limit::new(profile.names_per_second, None),
-            data: Limit::new(profile.data_per_second, profile.data_burst),
-            workers: (0..profile.at_once.unwrap_or(0)).map(|_| Reverse(0)).collect(),
+            read: Lane::new(profile.read, spread, (server, 0)),
+            write: Lane::new(profile.write, spread, (server, 2)),
+            names: Limit::new(profile.names_per_second, None).shared(server, 4),
+            data: Limit::new(profile.data_per_second, profile.data_burst).shared(server, 6),
+            workers: (0..at_once).map(|_| Reverse(0)).collect(),
+            server: board.filter(|_| at_once > 0 && at_once <= PLACES - WORKERS).zip(Some(at_once)),
             streams: FxHashMap::default(),
             written: profile.keeps_written.then(|| Written::new(memory)),
             profile: profile.clone(),
@@ -172,6 +186,9 @@ impl Shape {
 
     /// When somebody begins to work on what takes so many seconds.
     fn work(&mut self, now: f64, price: f64) -> f64 {
+        if let Some((board, count)) = self.server.as_ref().filter(|_| price > 0.0) {
+            return board.take(WORKERS, *count, now, price * 1e9);
+        }
         let Some(Reverse(free)) = self.workers.peek().copied().filter(|_| price > 0.0) else {
             return now;
         };
