@@ -15,6 +15,7 @@ mod priced;
 mod recorded;
 mod replay;
 mod rounds;
+mod scale;
 mod table;
 mod told;
 mod vary;
@@ -61,6 +62,8 @@ pub(crate) struct Args {
     /// NAME=env:VARIABLE (without it), NAME=cache:cold, NAME=rules:RULES.toml[,SITE.toml]
     #[arg(long, value_name = "NAME=CHANGE")]
     vary: Vec<String>,
+    #[command(flatten)]
+    scale: scale::Options,
     /// Rounds: in each, the command runs once on each storage, in an order drawn by lot
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=i64::from(keep::ROUNDS_MAX)))]
     repeat: u32,
@@ -141,6 +144,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let args = &replay::resolved(args)?;
     let mut places = places::all(&args.on, &args.emulate)?;
     vary::add(&args.vary, &mut places)?;
+    scale::spread(&args.scale, &mut places)?;
     let words = args.command.iter().map(|word| word.to_string_lossy().into_owned());
     let header = Header {
         schema: keep::SCHEMA,

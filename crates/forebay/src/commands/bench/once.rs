@@ -51,10 +51,21 @@ pub(super) fn run(
     let errors = output.try_clone().map_err(failed)?;
     let record = log.with_extension("run");
     let record = (args.record == Record::Yes && !place.bare).then_some(record);
-    let mut fresh = replay::prepare(args, place, Fresh::make(place, round, held)?)?;
+    let fresh = Fresh::make(place, round, held)?;
+    if let Some(scale) = place.scale {
+        scale.prepare(&fresh.path)?;
+    }
+    let mut fresh = replay::prepare(args, place, fresh)?;
     fresh.show(place, record.as_deref())?;
-    let mut command = Command::new(&args.command[0]);
-    command.args(&args.command[1..]).current_dir(&fresh.path).process_group(0);
+    let mut command = match place.scale {
+        Some(scale) => scale.command(args, &fresh.path, fresh.is_served()),
+        None => {
+            let mut command = Command::new(&args.command[0]);
+            command.args(&args.command[1..]);
+            command
+        }
+    };
+    command.current_dir(&fresh.path).process_group(0);
     command.stdin(Stdio::null()).stdout(output).stderr(errors);
     if let Ok(here) = std::env::current_dir() {
         command.env("FOREBAY_BENCH_FROM", here);
@@ -115,8 +126,8 @@ pub(super) fn run(
         left_bytes: left,
         recorded: None,
     };
-    if let (Some(file), None, true) = (&record, run.failure(), unmounted.is_ok()) {
-        let read = Recorded::read(file, &Ended { sent, log, seconds });
+    if !fresh.records.is_empty() && run.failure().is_none() && unmounted.is_ok() {
+        let read = Recorded::of_nodes(&fresh.records, &Ended { sent, log, seconds });
         let read = read.inspect_err(|why| say::note(&format!("not recorded: {why}"))).ok();
         run.recorded = read.map(|mut recorded| {
             recorded.phases.extend(phases::of_logs(&fresh.path));

@@ -6,6 +6,7 @@ use forebay_model::profile::{Described, SHIPPED};
 use serde::{Deserialize, Serialize};
 
 use super::cache::Cache;
+use super::scale::Scale;
 use super::vary::Change;
 use crate::commands::mount::emulate;
 use crate::exit::Stop;
@@ -25,6 +26,9 @@ pub(super) struct Place {
     /// What is different there from the first one, if it is that one again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) vary: Option<Change>,
+    /// How often the command is run at once there; `None`: once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) scale: Option<Scale>,
     /// What it costs, by its name in a price sheet. It may change while runs stay the same.
     #[serde(skip)]
     pub(super) price: Option<String>,
@@ -73,7 +77,7 @@ pub(super) fn all(on: &[String], emulate: &[String]) -> Result<Vec<Place>, Stop>
             Stop::new(2, message, "name one that is there; nothing was run")
         })?;
         let (name, bare) = (name.to_owned(), name == BARE);
-        places.push(Place { name, path, bare, emulated, vary: None, price: None });
+        places.push(Place { name, path, bare, emulated, vary: None, scale: None, price: None });
     }
     match slow.first() {
         Some((name, _)) => Err(wrong(format!("--emulate {name}: --on does not name it"))),

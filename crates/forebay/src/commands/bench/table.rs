@@ -5,7 +5,7 @@ use forebay_plan::compare::Span;
 
 use super::Args;
 use super::phases;
-use super::told::Row;
+use super::told::{self, Row};
 
 /// What stands before, between and after cells.
 pub(super) type Frame = [&'static str; 3];
@@ -88,6 +88,29 @@ pub(super) fn storages(rows: &[Row], frame: Frame) {
     }));
     println!();
     print(&lines, frame);
+}
+
+/// What more at once get done; nothing where there is one size.
+pub(super) fn throughput(rows: &[Row], frame: Frame) {
+    let titles = ["on", "nodes", "jobs", "an hour", "efficiency", "waited"];
+    let mut lines = vec![titles.map(str::to_owned).to_vec()];
+    for group in rows.chunk_by(|one, other| one.storage() == other.storage()) {
+        for (row, done) in group.iter().zip(told::throughput(group)) {
+            let Some(done) = done else { continue };
+            lines.push(vec![
+                row.storage().to_owned(),
+                done.scale.nodes.to_string(),
+                done.scale.jobs.to_string(),
+                format!("{:.1}", done.an_hour),
+                format!("{:.0} %", done.efficiency * 100.0),
+                row.did.waited_share.map_or_else(dash, |share| format!("{:.1} %", share * 100.0)),
+            ]);
+        }
+    }
+    if lines.len() > 1 {
+        println!();
+        print(&lines, frame);
+    }
 }
 
 /// Where time went; nothing where no engine told.

@@ -10,6 +10,7 @@ use super::outside::Outside;
 use super::phases::{self, TIMING};
 use super::places::Place;
 use super::priced::Sheet;
+use super::scale::{self, Throughput};
 use super::table::{self, MARKDOWN, PLAIN};
 use super::{Args, data, words};
 
@@ -74,6 +75,7 @@ pub(super) fn tell(
                 words::head(args, base.len());
             }
             table::times(args, &rows, sheet.is_some(), frame);
+            table::throughput(&rows, frame);
             table::storages(&rows, frame);
             table::phases(&rows, &phases, frame);
             let mut lines = Vec::new();
@@ -139,6 +141,21 @@ fn row<'p>(
             .max_by_key(|(outside, _)| outside.bytes)
             .map(|(outside, written)| (outside.clone(), outside.matters(written))),
     }
+}
+
+impl Row<'_> {
+    /// The storage, whatever the size.
+    pub(super) fn storage(&self) -> &str {
+        let name = self.place.name.as_str();
+        self.place.scale.and_then(|_| name.rsplit_once('@')).map_or(name, |(name, _)| name)
+    }
+}
+
+/// What the sizes of one storage get done; nothing where it has no sizes.
+pub(super) fn throughput(group: &[Row<'_>]) -> Vec<Option<Throughput>> {
+    let size = |row: &Row<'_>| Some((row.place.scale?, row.middle.map(|middle| middle.median)));
+    let sizes: Option<Vec<_>> = group.iter().map(size).collect();
+    sizes.map_or_else(Vec::new, |sizes| scale::throughput(&sizes))
 }
 
 /// Deviation over mean.

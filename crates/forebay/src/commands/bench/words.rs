@@ -3,7 +3,8 @@
 use forebay_model::ByteCount;
 use forebay_plan::compare::Verdict;
 
-use super::told::Row;
+use super::scale::{self, Scale};
+use super::told::{Row, throughput};
 use super::{Args, Record};
 
 /// How it was done.
@@ -38,8 +39,26 @@ pub(super) fn elsewhere(row: &Row<'_>) -> Option<String> {
     ))
 }
 
+/// From where more at once get no more done.
+fn saturation(rows: &[Row<'_>]) {
+    for group in rows.chunk_by(|one, other| one.storage() == other.storage()) {
+        let all = throughput(group);
+        let name = group[0].storage();
+        match scale::saturates(&all) {
+            Some(Scale { nodes, jobs, .. }) => println!(
+                "{name}: more than {nodes} nodes with {jobs} jobs each get hardly more done"
+            ),
+            None if all.iter().flatten().count() > 1 => {
+                println!("{name}: the most at once still got more done than fewer");
+            }
+            None => {}
+        }
+    }
+}
+
 /// What may be doubted.
 pub(super) fn foot(args: &Args, rows: &[Row<'_>]) {
+    saturation(rows);
     if rows.iter().any(|row| row.middle.is_some_and(|middle| middle.span.range)) {
         println!("fewer than 6 runs: from the least to the greatest, no interval at 95 %");
     }
