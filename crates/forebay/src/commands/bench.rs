@@ -17,6 +17,7 @@ mod replay;
 mod rounds;
 mod scale;
 mod table;
+mod throughput;
 mod told;
 mod vary;
 mod words;
@@ -63,7 +64,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME=CHANGE")]
     vary: Vec<String>,
     #[command(flatten)]
-    scale: scale::Options,
+    scale: scale::Sizes,
     /// Rounds: in each, the command runs once on each storage, in an order drawn by lot
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=i64::from(keep::ROUNDS_MAX)))]
     repeat: u32,

@@ -78,6 +78,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         (_, true) => Access::Root,
         _ => Access::Owner,
     };
+    let emulated = args.emulate.map(|profile| emulated(*profile, args.server.as_deref()));
     let mounted = launch::mount(Mount {
         volume: args.volume,
         point: point.clone(),
@@ -85,7 +86,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         every_read: args.trace == Trace::EveryRead,
         placement,
         warmed: placement::warmed,
-        emulated: args.emulate.map(|profile| Emulated { profile: *profile, server: args.server }),
+        emulated: emulated.transpose()?,
         record,
     })
     .map_err(explain_mount)?;
@@ -128,6 +129,14 @@ fn refuse_taken(point: &Path) -> Result<(), Stop> {
         format!("{} is mounted at {} already", there.source, point.display()),
         format!("`forebay unmount {}` first, or mount elsewhere", point.display()),
     ))
+}
+
+fn emulated(profile: Profile, server: Option<&Path>) -> Result<Emulated, Stop> {
+    Emulated::new(profile, server).map_err(|error| {
+        let file = server.unwrap_or(Path::new("")).display();
+        let next = "name a file that you may write, in memory if possible; nothing was mounted";
+        Stop::new(NOTHING_RUN, format!("--server {file}: {error}"), next)
+    })
 }
 
 fn keep(output: &Path, trace: Trace) -> Result<Record, Stop> {

@@ -47,7 +47,8 @@ fn nodes_share_what_a_server_has() {
 fn what_each_node_has_grows_with_them() {
     let place = Place::new();
     let end = done(&mut bench(&place, "node = \"20 MB/s\""));
-    end.code(0).says("still got more done");
+    end.code(0);
+    told(&end, &["still got more done"]);
     let [one, four] = an_hour(&end.text());
     assert!(four > one * 2.5, "{one} by one, {four} by four:\n{}", end.text());
 }

@@ -1,8 +1,8 @@
 //! The engine of no engine: tasks by the process tree alone.
 //!
-//! The command is a driver, unless it is all there is, and so are the shells, engines and wrappers below it; the topmost other
-//! process is a task, with all that it starts. Drivers of one name are one row: what they do
-//! themselves is small, and rarely of interest one by one.
+//! The command is a driver, unless it is all there is, and so are the shells, engines and wrappers
+//! below it; the topmost other process is a task, with all that it starts. Drivers of one name are
+//! one row: what they do themselves is small, and rarely of interest one by one.
 
 use super::program::{is_driver, name};
 use super::seen::{Claims, Seen, Task};

@@ -34,7 +34,7 @@ impl Device {
     /// The same, with replies as late as those of a storage with these numbers.
     ///
     /// # Errors
-    /// When no thread can be made, or the file of its server not opened.
+    /// When no thread can be made.
     pub fn emulating(fd: OwnedFd, emulated: &Emulated) -> io::Result<Device> {
         Ok(Device { late: Some(Late::start(emulated)?), ..Device::new(fd) })
     }

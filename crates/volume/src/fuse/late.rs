@@ -9,6 +9,7 @@ mod asked;
 mod board;
 mod limit;
 mod shape;
+mod workers;
 mod written;
 
 use std::cell::Cell;
@@ -16,7 +17,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -38,11 +39,20 @@ thread_local! {
 /// A storage to be emulated.
 #[derive(Debug, Clone)]
 pub struct Emulated {
-    /// What it can do.
-    pub profile: Profile,
-    /// A file by which all mounts that name it share what the whole storage has, as clients of one
-    /// server do.
-    pub server: Option<PathBuf>,
+    profile: Profile,
+    board: Option<Arc<Board>>,
+}
+
+impl Emulated {
+    /// One that can do what the profile says. All that name the same file as their server share what
+    /// the whole storage has.
+    ///
+    /// # Errors
+    /// When the file can't be opened or made.
+    pub fn new(profile: Profile, server: Option<&Path>) -> std::io::Result<Emulated> {
+        let board = server.map(Board::open).transpose()?.map(Arc::new);
+        Ok(Emulated { profile, board })
+    }
 }
 
 /// A reply, and the queue of the kernel's that waits for it.
@@ -102,9 +112,8 @@ pub(super) struct Late {
 impl Late {
     /// Starts the thread that sends replies when they are due.
     pub(super) fn start(emulated: &Emulated) -> std::io::Result<Arc<Late>> {
-        let board = emulated.server.as_deref().map(Board::open).transpose()?.map(Arc::new);
         // Mounts of one server must agree on what time it is.
-        let late = Late::new(&emulated.profile, Arc::new(MachineClock), board);
+        let late = Late::new(&emulated.profile, Arc::new(MachineClock), emulated.board.clone());
         let (queue, clock) = (Arc::clone(&late.queue), Arc::clone(&late.clock));
         std::thread::Builder::new().name("forebay-late".into()).spawn(move || {
             // Timers of ordinary threads are 50 us late, which is a twentieth of a millisecond.
@@ -121,7 +130,7 @@ impl Late {
             clock,
             most_trust: profile.attributes_for.and_then(seconds),
             closes: shape::closing(profile) > 0.0,
-            shape: Mutex::new(Shape::new(profile, written::room(), board)),
+            shape: Mutex::new(Shape::new(profile, written::room(), board.as_ref())),
             queue: Arc::default(),
         }
     }

@@ -98,6 +98,12 @@ pub(super) fn check_name(name: &str, places: &[Place]) -> Result<(), Stop> {
 }
 
 impl Place {
+    /// The storage, whatever the size.
+    pub(super) fn storage(&self) -> &str {
+        let name = self.name.as_str();
+        self.scale.and_then(|_| name.rsplit_once('@')).map_or(name, |(name, _)| name)
+    }
+
     /// What is done about caches before its runs; `usual` if it is not what is varied.
     pub(super) fn cache(&self, usual: Cache) -> Cache {
         match self.vary {

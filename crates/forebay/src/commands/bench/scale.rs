@@ -15,7 +15,7 @@ use crate::exit::Stop;
 
 /// Options of scaling.
 #[derive(Clone, Debug, clap::Args)]
-pub(super) struct Options {
+pub(super) struct Sizes {
     /// Run the command on so many nodes at once: on one machine each is a mount of its own
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1024))]
     nodes: Vec<u32>,
@@ -44,7 +44,7 @@ fn wrong(message: &str) -> Stop {
 }
 
 /// Has each storage in each size; sizes in their order, so that the first is the smallest.
-pub(super) fn spread(options: &Options, places: &mut Vec<Place>) -> Result<(), Stop> {
+pub(super) fn spread(options: &Sizes, places: &mut Vec<Place>) -> Result<(), Stop> {
     if options.nodes.is_empty() && options.jobs.is_empty() {
         return if options.slurm { Err(wrong("--slurm: on how many nodes?")) } else { Ok(()) };
     }
@@ -171,67 +171,3 @@ export FOREBAY_NODE FOREBAY_JOB
 cd "node-$FOREBAY_NODE/job-$FOREBAY_JOB" || exit 125
 exec "$@"
 "#;
-
-/// What is told of one size.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Throughput {
-    pub(super) scale: Scale,
-    /// Commands an hour.
-    pub(super) an_hour: f64,
-    /// Of what as many would have done that are not in each other's way: 1 is all of it.
-    pub(super) efficiency: f64,
-}
-
-/// Of the sizes of one storage with their seconds, the smallest first.
-pub(super) fn throughput(sizes: &[(Scale, Option<f64>)]) -> Vec<Option<Throughput>> {
-    let rate = |(scale, seconds): &(Scale, Option<f64>)| {
-        seconds
-            .filter(|seconds| *seconds > 0.0)
-            .map(|seconds| f64::from(scale.all()) * 3600.0 / seconds)
-    };
-    let first = sizes.iter().find_map(|size| Some(rate(size)? / f64::from(size.0.all())));
-    sizes
-        .iter()
-        .map(|size| {
-            let (an_hour, first) = (rate(size)?, first?);
-            let efficiency = an_hour / f64::from(size.0.all()) / first;
-            Some(Throughput { scale: size.0, an_hour, efficiency })
-        })
-        .collect()
-}
-
-/// Half as many commands beside each other, or fewer, already did nine tenths of the most.
-const NEAR: f64 = 0.9;
-
-/// The size from which more at once get no more done; `None`: the largest one still does.
-pub(super) fn saturates(all: &[Option<Throughput>]) -> Option<Scale> {
-    let known = || all.iter().flatten();
-    let most = known().map(|one| one.an_hour).fold(0.0, f64::max);
-    let largest = known().map(|one| one.scale.all()).max()?;
-    let enough = known().filter(|one| one.an_hour >= NEAR * most);
-    let smallest = enough.min_by_key(|one| one.scale.all())?;
-    (smallest.scale.all() * 2 <= largest).then_some(smallest.scale)
-}
-
-#[cfg(test)]
-mod tests {
-    //! If these fail, a storage is said to scale that does not, or not to.
-    use super::*;
-
-    fn size(nodes: u32, jobs: u32, seconds: f64) -> (Scale, Option<f64>) {
-        (Scale { nodes, jobs, slurm: false }, Some(seconds))
-    }
-
-    #[test]
-    fn who_waits_for_others_gets_no_more_done() {
-        let all =
-            throughput(&[size(1, 1, 10.0), size(2, 1, 10.0), size(4, 1, 20.0), size(8, 1, 39.0)]);
-        let told: Vec<(f64, f64)> =
-            all.iter().flatten().map(|one| (one.an_hour, one.efficiency)).collect();
-        assert_eq!(told[..3], [(360.0, 1.0), (720.0, 1.0), (720.0, 0.5)]);
-        assert_eq!(saturates(&all).map(|scale| scale.nodes), Some(2));
-        let all = throughput(&[size(1, 1, 10.0), size(4, 1, 10.0)]);
-        assert_eq!(saturates(&all), None, "nobody knows how far it goes");
-        assert_eq!(throughput(&[(size(1, 1, 1.0).0, None)]), [None]);
-    }
-}

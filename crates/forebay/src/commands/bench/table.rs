@@ -5,7 +5,7 @@ use forebay_plan::compare::Span;
 
 use super::Args;
 use super::phases;
-use super::told::{self, Row};
+use super::told::Row;
 
 /// What stands before, between and after cells.
 pub(super) type Frame = [&'static str; 3];
@@ -94,18 +94,16 @@ pub(super) fn storages(rows: &[Row], frame: Frame) {
 pub(super) fn throughput(rows: &[Row], frame: Frame) {
     let titles = ["on", "nodes", "jobs", "an hour", "efficiency", "waited"];
     let mut lines = vec![titles.map(str::to_owned).to_vec()];
-    for group in rows.chunk_by(|one, other| one.storage() == other.storage()) {
-        for (row, done) in group.iter().zip(told::throughput(group)) {
-            let Some(done) = done else { continue };
-            lines.push(vec![
-                row.storage().to_owned(),
-                done.scale.nodes.to_string(),
-                done.scale.jobs.to_string(),
-                format!("{:.1}", done.an_hour),
-                format!("{:.0} %", done.efficiency * 100.0),
-                row.did.waited_share.map_or_else(dash, |share| format!("{:.1} %", share * 100.0)),
-            ]);
-        }
+    for row in rows {
+        let Some(done) = row.done else { continue };
+        lines.push(vec![
+            row.place.storage().to_owned(),
+            done.scale.nodes.to_string(),
+            done.scale.jobs.to_string(),
+            format!("{:.1}", done.an_hour),
+            format!("{:.0} %", done.efficiency * 100.0),
+            row.did.waited_share.map_or_else(dash, |share| format!("{:.1} %", share * 100.0)),
+        ]);
     }
     if lines.len() > 1 {
         println!();

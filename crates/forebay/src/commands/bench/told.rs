@@ -10,8 +10,8 @@ use super::outside::Outside;
 use super::phases::{self, TIMING};
 use super::places::Place;
 use super::priced::Sheet;
-use super::scale::{self, Throughput};
 use super::table::{self, MARKDOWN, PLAIN};
+use super::throughput::{self, Throughput};
 use super::{Args, data, words};
 
 /// What is known of one storage.
@@ -33,6 +33,8 @@ pub(super) struct Row<'p> {
     /// The smallest difference that so many runs show, as a share.
     pub(super) detectable: Option<f64>,
     pub(super) did: Did,
+    /// What it gets done; `None` if it has no size.
+    pub(super) done: Option<Throughput>,
     /// Of a run, in the middle.
     pub(super) usd: Option<f64>,
     pub(super) costs: Vec<Cost>,
@@ -63,7 +65,8 @@ pub(super) fn tell(
 ) {
     let base = times(runs, &places[0].name);
     let row = |(at, place)| row(args, place, (at > 0).then_some(&base[..]), sheet, runs);
-    let rows: Vec<Row> = places.iter().enumerate().map(row).collect();
+    let mut rows: Vec<Row> = places.iter().enumerate().map(row).collect();
+    throughput::tell(&mut rows);
     let names: Vec<&str> = places.iter().map(|place| place.name.as_str()).collect();
     let phases = phases::rows(&names, runs);
     let frame = if args.markdown { MARKDOWN } else { PLAIN };
@@ -135,27 +138,13 @@ fn row<'p>(
             written_bytes: of(|run| Some(run.written_bytes as f64)),
             waited_share: of(|run| run.waited_share),
         },
+        done: None,
         usd: median(&costs.iter().map(|cost| cost.total.get()).collect::<Vec<_>>()),
         costs,
         outside: outside
             .max_by_key(|(outside, _)| outside.bytes)
             .map(|(outside, written)| (outside.clone(), outside.matters(written))),
     }
-}
-
-impl Row<'_> {
-    /// The storage, whatever the size.
-    pub(super) fn storage(&self) -> &str {
-        let name = self.place.name.as_str();
-        self.place.scale.and_then(|_| name.rsplit_once('@')).map_or(name, |(name, _)| name)
-    }
-}
-
-/// What the sizes of one storage get done; nothing where it has no sizes.
-pub(super) fn throughput(group: &[Row<'_>]) -> Vec<Option<Throughput>> {
-    let size = |row: &Row<'_>| Some((row.place.scale?, row.middle.map(|middle| middle.median)));
-    let sizes: Option<Vec<_>> = group.iter().map(size).collect();
-    sizes.map_or_else(Vec::new, |sizes| scale::throughput(&sizes))
 }
 
 /// Deviation over mean.

@@ -1,7 +1,8 @@
 //! Moments that several daemons share: the limits of one server, which all its clients meet.
 //!
 //! It is a page of a file in memory that each of them maps. A moment is nanoseconds of the machine's
-//! monotonic clock, as the bits of a double; no bits are a moment long ago.
+//! monotonic clock, as the bits of a double; no bits are a moment long ago. That clock starts with
+//! the machine, so what was written before it last did is forgotten.
 
 use std::fs::File;
 use std::io;
@@ -10,9 +11,9 @@ use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Moments on a board.
-pub(super) const PLACES: usize = 512;
-const BYTES: usize = PLACES * size_of::<AtomicU64>();
+/// Moments on a board; behind them stands which start of the machine they are of.
+pub(super) const PLACES: usize = 511;
+const BYTES: usize = (PLACES + 1) * size_of::<AtomicU64>();
 
 /// A board.
 #[derive(Debug)]
@@ -43,13 +44,22 @@ impl Board {
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        NonNull::new(base.cast())
-            .map(|base| Board { base })
-            .ok_or(io::ErrorKind::OutOfMemory.into())
+        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let board = Board { base };
+        board.forget_unless(started()?);
+        Ok(board)
+    }
+
+    /// Forgets all moments that are not of this start of the machine.
+    fn forget_unless(&self, start: u64) {
+        if self.place(PLACES).load(Relaxed) != start {
+            (0..PLACES).for_each(|at| self.place(at).store(0, Relaxed));
+            self.place(PLACES).store(start, Relaxed);
+        }
     }
 
     fn place(&self, at: usize) -> &AtomicU64 {
-        assert!(at < PLACES, "a board has {PLACES} places");
+        assert!(at <= PLACES, "a board has {PLACES} places");
         // SAFETY: within the mapping, aligned, and zeros are a valid atomic.
         unsafe { self.base.add(at).as_ref() }
     }
@@ -81,11 +91,13 @@ impl Board {
             }
         }
     }
+}
 
-    /// A moment as it is.
-    pub(super) fn look(&self, at: usize) -> f64 {
-        moment(self.place(at).load(Relaxed))
-    }
+/// A number of this start of the machine, and no other.
+fn started() -> io::Result<u64> {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
+    let digits: String = id.chars().filter(char::is_ascii_hexdigit).take(16).collect();
+    u64::from_str_radix(&digits, 16).map_err(io::Error::other)
 }
 
 fn moment(bits: u64) -> f64 {
@@ -109,17 +121,21 @@ mod tests {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("server");
         let (one, other) = (Board::open(&path).expect("made"), Board::open(&path).expect("there"));
-        assert_eq!(one.look(3), f64::NEG_INFINITY);
         assert_eq!(one.change(3, |known| known.max(5.0) + 1.0), 6.0);
         assert_eq!(other.change(3, |known| known + 1.0), 7.0);
         std::thread::scope(|scope| {
             for board in [&one, &other] {
-                scope
-                    .spawn(|| (0..10_000).for_each(|_| drop(board.change(3, |known| known + 1.0))));
+                scope.spawn(|| {
+                    for _ in 0..10_000 {
+                        board.change(3, |known| known + 1.0);
+                    }
+                });
             }
         });
-        assert_eq!(one.look(3), 20_007.0, "none is lost");
+        assert_eq!(one.change(3, |known| known), 20_007.0, "none is lost");
         let takes = [&one, &other, &one].map(|board| board.take(8, 2, 100.0, 10.0));
         assert_eq!(takes, [100.0, 100.0, 110.0], "two work at a time");
+        one.forget_unless(1);
+        assert_eq!(other.change(3, |known| known.max(5.0)), 5.0, "the machine has started again");
     }
 }

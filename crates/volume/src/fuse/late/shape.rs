@@ -5,23 +5,19 @@
 //! the same open file ended waits for that one, however far a client reads ahead; limits that all
 //! share let no more through than they have. A storage that is slower than that by itself stays so.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use forebay_model::{Op, OpGroup, OpKey, Pattern, Profile};
 use rustc_hash::FxHashMap;
 
 use super::asked::{Answered, Asked};
-use super::board::{Board, PLACES};
+use super::board::Board;
 use super::limit::{Limit, after};
+use super::workers::Workers;
 use super::written::Written;
 
 /// Bytes a second that go through the kernel to us: of a few GiB/s, the less.
 const MEMORY: f64 = 4e9;
-
-/// Where those who work stand on a board: behind the limits.
-const WORKERS: usize = 8;
 
 /// One direction of one storage.
 #[derive(Debug)]
@@ -49,10 +45,7 @@ pub(super) struct Shape {
     write: Lane,
     names: Limit,
     data: Limit,
-    /// When each of those that work is done, if there are not as many as one likes.
-    workers: BinaryHeap<Reverse<u64>>,
-    /// What other mounts of the same server take, too, and how many work there.
-    server: Option<(Arc<Board>, usize)>,
+    workers: Workers,
     streams: FxHashMap<(u64, bool), Stream>,
     written: Option<Written>,
 }
@@ -90,9 +83,7 @@ impl Stream {
 
 impl Shape {
     /// A storage whose client remembers up to so many bytes that it wrote, if it does.
-    pub(super) fn new(profile: &Profile, memory: u64, board: Option<Arc<Board>>) -> Self {
-        let server = board.as_ref();
-        let at_once = profile.at_once.unwrap_or(0) as usize;
+    pub(super) fn new(profile: &Profile, memory: u64, server: Option<&Arc<Board>>) -> Self {
         let stripes = profile.stripes;
         let spread = f64::from(stripes.count) / f64::from(stripes.servers);
         Self {
@@ -100,8 +91,7 @@ impl Shape {
             write: Lane::new(profile.write, spread, (server, 2)),
             names: Limit::new(profile.names_per_second, None).shared(server, 4),
             data: Limit::new(profile.data_per_second, profile.data_burst).shared(server, 6),
-            workers: (0..at_once).map(|_| Reverse(0)).collect(),
-            server: board.filter(|_| at_once > 0 && at_once <= PLACES - WORKERS).zip(Some(at_once)),
+            workers: Workers::new(profile.at_once, server),
             streams: FxHashMap::default(),
             written: profile.keeps_written.then(|| Written::new(memory)),
             profile: profile.clone(),
@@ -146,7 +136,7 @@ impl Shape {
             OpGroup::Sync => now,
             _ => self.names.turn(now, 1.0),
         };
-        (self.work(now, price) + price * 1e9).max(through)
+        (self.workers.begin(now, price * 1e9) + price * 1e9).max(through)
     }
 
     fn data(&mut self, asked: &Asked, answered: &Answered, now: f64) -> (f64, bool) {
@@ -168,7 +158,7 @@ impl Shape {
         let bytes = bytes as f64;
         let share = self.profile.share_of_one(key, bytes);
         let price = self.profile.price(key).get() * share;
-        let mut start = self.work(now, price);
+        let mut start = self.workers.begin(now, price * 1e9);
         if pattern == Pattern::Sequential {
             start = if start > now { start.max(from) } else { after(from, now) };
         }
@@ -182,20 +172,6 @@ impl Shape {
             stream.busy = due;
         }
         (due, goes_on)
-    }
-
-    /// When somebody begins to work on what takes so many seconds.
-    fn work(&mut self, now: f64, price: f64) -> f64 {
-        if let Some((board, count)) = self.server.as_ref().filter(|_| price > 0.0) {
-            return board.take(WORKERS, *count, now, price * 1e9);
-        }
-        let Some(Reverse(free)) = self.workers.peek().copied().filter(|_| price > 0.0) else {
-            return now;
-        };
-        let start = now.max(free as f64);
-        self.workers.pop();
-        self.workers.push(Reverse((start + price * 1e9) as u64));
-        start
     }
 }
 

@@ -116,10 +116,11 @@ fn mounts_of_one_server_share_what_it_has() {
     let profile = profile(|p| {
         p.set_prices(Op::Create, Seconds(5e-3));
         p.at_once = Some(1);
-        p.write = Rates { node: Some(Rate(1e9)), total: Some(Rate(1e9)), ..Rates::default() };
+        p.write = Rates { node: Some(Rate(1e8)), total: Some(Rate(1e8)), ..Rates::default() };
     });
-    let [mut one, mut other] = [board(), board()].map(|board| Shape::new(&profile, 0, board));
-    let write = |open| Asked { open, ..ask(Op::Write, 0.0, 0, 10_000_000) };
+    let [mut one, mut other] =
+        [board(), board()].map(|board| Shape::new(&profile, 0, board.as_ref()));
+    let write = |open| Asked { open, ..ask(Op::Write, 0.0, 0, 1_000_000) };
     assert_eq!(together(&mut one, [write(1)]), [10]);
     assert_eq!(together(&mut other, [write(1)]), [20]);
     assert_eq!(together(&mut one, [ask(Op::Create, 0.0, 0, 0)]), [5]);
