@@ -15,8 +15,12 @@ mod processes;
 mod bench;
 #[path = "cli/bench_bad_input.rs"]
 mod bench_bad_input;
+#[path = "cli/bench_scale.rs"]
+mod bench_scale;
 #[path = "cli/bench_told.rs"]
 mod bench_told;
+#[path = "cli/bench_vary.rs"]
+mod bench_vary;
 #[path = "cli/by_task.rs"]
 mod by_task;
 #[path = "cli/cache.rs"]

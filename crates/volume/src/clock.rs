@@ -35,6 +35,17 @@ impl Clock for SystemClock {
     }
 }
 
+/// The machine's monotonic clock, from its own start: all processes of a machine see one time.
+#[derive(Debug)]
+pub struct MachineClock;
+
+impl Clock for MachineClock {
+    fn nanos(&self) -> u64 {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    }
+}
+
 /// A clock that a test moves by hand.
 #[derive(Debug, Default)]
 pub struct ManualClock(std::sync::atomic::AtomicU64);

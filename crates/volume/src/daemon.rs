@@ -12,12 +12,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use forebay_model::{Ended, Exit, Fact, Header, Micros, Profile, Tree, TreeId};
+use forebay_model::{Ended, Exit, Fact, Header, Micros, Tree, TreeId};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::clock::{Clock, SystemClock};
 use crate::cover::{Access, Handover, Plan, Target, receive_mount};
-use crate::fuse::{self, Device, Session};
+use crate::fuse::{self, Device, Emulated, Session};
 use crate::launch::{Channel, HomecomingTold, ToDaemon, ToFront};
 use crate::native::{Native, Settings};
 use crate::processes::Processes;
@@ -41,7 +41,7 @@ pub(crate) struct Parts {
     pub(crate) record: Option<Record>,
     pub(crate) role: Role,
     /// The storage to emulate.
-    pub(crate) emulated: Option<Profile>,
+    pub(crate) emulated: Option<Emulated>,
     pub(crate) mounts: OwnedFd,
     pub(crate) control: Channel,
     pub(crate) foreign: Vec<(u64, u64)>,
@@ -204,7 +204,7 @@ type Volume = (PathBuf, Option<Arc<Tiers>>);
 struct House {
     settings: Settings,
     only_for: Option<u32>,
-    emulated: Option<Profile>,
+    emulated: Option<Emulated>,
     /// In the order of the targets.
     volumes: Vec<Volume>,
     recorder: Arc<Recorder>,
@@ -266,7 +266,7 @@ impl House {
         let passthrough = tree.passthrough;
         let (recorder, processes) = (&self.recorder, &self.processes);
         let device = match &self.emulated {
-            Some(profile) => Device::emulating(fd, profile, recorder.own_clock())?,
+            Some(emulated) => Device::emulating(fd, emulated)?,
             None => Device::new(fd),
         };
         let session = Session::begin(tree, device, Arc::clone(recorder), Arc::clone(processes))?;

@@ -17,4 +17,5 @@ mod session;
 
 pub(crate) use device::Backing;
 pub use device::{Device, open_device};
+pub use late::Emulated;
 pub use session::{Session, Tree};

@@ -149,11 +149,6 @@ impl Recorder {
         &*self.clock
     }
 
-    /// The same, to keep.
-    pub(crate) fn own_clock(&self) -> Arc<dyn Clock> {
-        Arc::clone(&self.clock)
-    }
-
     /// Adds a fact.
     pub fn tell(&self, fact: Fact) {
         if !self.silent {

@@ -15,8 +15,11 @@ mod priced;
 mod recorded;
 mod replay;
 mod rounds;
+mod scale;
 mod table;
+mod throughput;
 mod told;
+mod vary;
 mod words;
 
 use std::ffi::OsString;
@@ -37,6 +40,7 @@ use keep::{Header, Kept};
     forebay bench --on local,ebs-gp3,efs-elastic -- ./pipeline.sh\n  \
     forebay bench --on local,slow --emulate slow=5ms,125MiB/s -- ./pipeline.sh\n  \
     forebay bench --on local,efs=/mnt/efs --price efs=efs.elastic --instance ec2.m6i.large -- ./x\n  \
+    forebay bench --on efs-elastic --vary lib=env:LD_LIBRARY_PATH=: -- ./pipeline.sh\n  \
     forebay bench --on nfs=/mnt/nfs/me --for 4d --timeout 100s -- fasterq-dump SRR1234567\n  \
     forebay bench --on local,nfs=/mnt/nfs/me --replay day1.run --speed 20\n\n\
     COMMAND is run in a fresh directory each time, which is removed afterwards: name inputs by \
@@ -55,6 +59,12 @@ pub(crate) struct Args {
     /// or what an operation on names takes and what reads, and writes, get: slow=5ms,125MiB/s
     #[arg(long, value_name = "NAME=PROFILE")]
     emulate: Vec<String>,
+    /// The first storage again with one thing changed, to see its effect: NAME=env:VARIABLE=VALUE,
+    /// NAME=env:VARIABLE (without it), NAME=cache:cold, NAME=rules:RULES.toml[,SITE.toml]
+    #[arg(long, value_name = "NAME=CHANGE")]
+    vary: Vec<String>,
+    #[command(flatten)]
+    scale: scale::Sizes,
     /// Rounds: in each, the command runs once on each storage, in an order drawn by lot
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=i64::from(keep::ROUNDS_MAX)))]
     repeat: u32,
@@ -134,6 +144,8 @@ fn some_time(text: &str) -> Result<Seconds, String> {
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let args = &replay::resolved(args)?;
     let mut places = places::all(&args.on, &args.emulate)?;
+    vary::add(&args.vary, &mut places)?;
+    scale::spread(&args.scale, &mut places)?;
     let words = args.command.iter().map(|word| word.to_string_lossy().into_owned());
     let header = Header {
         schema: keep::SCHEMA,
@@ -147,7 +159,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         replay: args.replay.clone(),
     };
     let sheet = priced::load(&args.prices, &mut places)?;
-    args.cache.check()?;
+    places.iter().try_for_each(|place| place.cache(args.cache).check())?;
     let mut kept = Kept::open(&args.output, &header)?;
     let held = Held::signals();
     if !kept.runs.is_empty() {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use forebay_model::{Privacy, Profile};
 use forebay_volume::cover::{ALONE, Access};
+use forebay_volume::fuse::Emulated;
 use forebay_volume::launch::{self, Failure, Mount, Record, Unmounting, lasting_mounts, place_of};
 
 use super::run::{Trace, check_output, explain, header, run_name, state_file};
@@ -45,6 +46,10 @@ pub(crate) struct Args {
     /// operation on names takes, and what all reads, and all writes, get, such as 5ms,125MiB/s
     #[arg(long, value_name = "PROFILE", value_parser = emulate::boxed)]
     emulate: Option<Box<Profile>>,
+    /// What is emulated is one server for all mounts that name this file: they share what the whole
+    /// storage has, as nodes do
+    #[arg(long, value_name = "FILE", requires = "emulate")]
+    server: Option<PathBuf>,
     /// Do not return: stay until it is unmounted, or unmount at SIGINT or SIGTERM
     #[arg(short, long)]
     foreground: bool,
@@ -73,6 +78,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         (_, true) => Access::Root,
         _ => Access::Owner,
     };
+    let emulated = args.emulate.map(|profile| emulated(*profile, args.server.as_deref()));
     let mounted = launch::mount(Mount {
         volume: args.volume,
         point: point.clone(),
@@ -80,7 +86,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         every_read: args.trace == Trace::EveryRead,
         placement,
         warmed: placement::warmed,
-        emulated: args.emulate.map(|profile| *profile),
+        emulated: emulated.transpose()?,
         record,
     })
     .map_err(explain_mount)?;
@@ -123,6 +129,14 @@ fn refuse_taken(point: &Path) -> Result<(), Stop> {
         format!("{} is mounted at {} already", there.source, point.display()),
         format!("`forebay unmount {}` first, or mount elsewhere", point.display()),
     ))
+}
+
+fn emulated(profile: Profile, server: Option<&Path>) -> Result<Emulated, Stop> {
+    Emulated::new(profile, server).map_err(|error| {
+        let file = server.unwrap_or(Path::new("")).display();
+        let next = "name a file that you may write, in memory if possible; nothing was mounted";
+        Stop::new(NOTHING_RUN, format!("--server {file}: {error}"), next)
+    })
 }
 
 fn keep(output: &Path, trace: Trace) -> Result<Record, Stop> {

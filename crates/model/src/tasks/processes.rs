@@ -1,8 +1,8 @@
 //! The engine of no engine: tasks by the process tree alone.
 //!
-//! The command is a driver, and so are the shells, engines and wrappers below it; the topmost other
-//! process is a task, with all that it starts. Drivers of one name are one row: what they do
-//! themselves is small, and rarely of interest one by one.
+//! The command is a driver, unless it is all there is, and so are the shells, engines and wrappers
+//! below it; the topmost other process is a task, with all that it starts. Drivers of one name are
+//! one row: what they do themselves is small, and rarely of interest one by one.
 
 use super::program::{is_driver, name};
 use super::seen::{Claims, Seen, Task};
@@ -50,5 +50,17 @@ fn claim(seen: &Seen, claims: &mut Claims) {
             claims.add(Task { name, engine: NAME, ..Task::default() })
         };
         claims.of[process] = Some(task);
+    }
+    alone(seen, claims);
+}
+
+/// A command that starts no task does the work itself.
+fn alone(seen: &Seen, claims: &mut Claims) {
+    let Some(command) = seen.command().filter(|&command| !is_driver(&seen.processes[command]))
+    else {
+        return;
+    };
+    if let (Some(task), true) = (claims.of[command], claims.tasks.iter().all(|task| task.driver)) {
+        claims.tasks[task].driver = false;
     }
 }

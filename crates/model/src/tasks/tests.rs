@@ -101,11 +101,17 @@ fn the_topmost_program_below_drivers_is_the_task() {
 }
 
 #[test]
-fn the_command_is_a_driver_whatever_it_is() {
+fn the_command_is_a_driver_if_it_starts_others() {
     let claims = assigned(&[(1, None, "my_pipeline"), (2, Some(1), "step"), (3, Some(1), "step")]);
     assert_eq!(task_names(&claims), ["my_pipeline", "step", "step"]);
     assert_ne!(claims.of[1], claims.of[2], "two steps are two tasks");
     assert!(claims.tasks[claims.of[0].expect("claimed")].driver);
+    let driver = |line: &str| {
+        let claims = assigned(&[(1, None, line)]);
+        claims.tasks[claims.of[0].expect("claimed")].driver
+    };
+    assert!(!driver("bowtie2 -x hg38"), "alone it does the work");
+    assert!(driver("bash -c true"));
 }
 
 #[test]

@@ -9,13 +9,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use forebay_model::Profile;
 use rustix::io::Errno;
 use zerocopy::IntoBytes;
 
 use super::abi::{self, InHeader};
-use super::late::Late;
-use crate::clock::Clock;
+use super::late::{Emulated, Late};
 
 /// One connection to the kernel's FUSE driver; clones share it.
 #[derive(Debug, Clone)]
@@ -37,8 +35,8 @@ impl Device {
     ///
     /// # Errors
     /// When no thread can be made.
-    pub fn emulating(fd: OwnedFd, profile: &Profile, clock: Arc<dyn Clock>) -> io::Result<Device> {
-        Ok(Device { late: Some(Late::start(profile, clock)?), ..Device::new(fd) })
+    pub fn emulating(fd: OwnedFd, emulated: &Emulated) -> io::Result<Device> {
+        Ok(Device { late: Some(Late::start(emulated)?), ..Device::new(fd) })
     }
 
     /// The same, where the kernel can let a name expire.

@@ -6,8 +6,10 @@
 //! due is for [`shape`] to say, from the numbers that a simulation prices with, too.
 
 mod asked;
+mod board;
 mod limit;
 mod shape;
+mod workers;
 mod written;
 
 use std::cell::Cell;
@@ -15,6 +17,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -23,13 +26,33 @@ use forebay_model::Profile;
 use parking_lot::{Condvar, Mutex};
 
 use super::abi::InHeader;
-use crate::clock::Clock;
+use crate::clock::{Clock, MachineClock};
 use asked::{Asked, answered};
+use board::Board;
 use shape::Shape;
 
 thread_local! {
     /// What the request that this thread serves asks for.
     static ASKED: Cell<Option<Asked>> = const { Cell::new(None) };
+}
+
+/// A storage to be emulated.
+#[derive(Debug, Clone)]
+pub struct Emulated {
+    profile: Profile,
+    board: Option<Arc<Board>>,
+}
+
+impl Emulated {
+    /// One that can do what the profile says. All that name the same file as their server share what
+    /// the whole storage has.
+    ///
+    /// # Errors
+    /// When the file can't be opened or made.
+    pub fn new(profile: Profile, server: Option<&Path>) -> std::io::Result<Emulated> {
+        let board = server.map(Board::open).transpose()?.map(Arc::new);
+        Ok(Emulated { profile, board })
+    }
 }
 
 /// A reply, and the queue of the kernel's that waits for it.
@@ -88,8 +111,9 @@ pub(super) struct Late {
 
 impl Late {
     /// Starts the thread that sends replies when they are due.
-    pub(super) fn start(profile: &Profile, clock: Arc<dyn Clock>) -> std::io::Result<Arc<Late>> {
-        let late = Late::new(profile, clock);
+    pub(super) fn start(emulated: &Emulated) -> std::io::Result<Arc<Late>> {
+        // Mounts of one server must agree on what time it is.
+        let late = Late::new(&emulated.profile, Arc::new(MachineClock), emulated.board.clone());
         let (queue, clock) = (Arc::clone(&late.queue), Arc::clone(&late.clock));
         std::thread::Builder::new().name("forebay-late".into()).spawn(move || {
             // Timers of ordinary threads are 50 us late, which is a twentieth of a millisecond.
@@ -100,13 +124,13 @@ impl Late {
         Ok(Arc::new(late))
     }
 
-    fn new(profile: &Profile, clock: Arc<dyn Clock>) -> Late {
+    fn new(profile: &Profile, clock: Arc<dyn Clock>, board: Option<Arc<Board>>) -> Late {
         let seconds = |time: forebay_model::Seconds| Duration::try_from_secs_f64(time.get()).ok();
         Late {
             clock,
             most_trust: profile.attributes_for.and_then(seconds),
             closes: shape::closing(profile) > 0.0,
-            shape: Mutex::new(Shape::new(profile, written::room())),
+            shape: Mutex::new(Shape::new(profile, written::room(), board.as_ref())),
             queue: Arc::default(),
         }
     }

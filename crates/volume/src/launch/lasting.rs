@@ -6,13 +6,13 @@ mod show;
 use std::io;
 use std::path::PathBuf;
 
-use forebay_model::Profile;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::front::{self, reap};
 use super::{Channel, Failure, HomecomingTold, ToDaemon, ToFront, fork, open_tiers, pair, system};
 use crate::cover::{self, Access};
 use crate::daemon::{self, Record};
+use crate::fuse::Emulated;
 use crate::tiers::{Trouble, Underway, Wanted, Warmed};
 
 /// What to mount, and where.
@@ -31,7 +31,7 @@ pub struct Mount {
     /// Told what was copied to tiers before the volume is shown.
     pub warmed: fn(&Warmed),
     /// The storage to emulate.
-    pub emulated: Option<Profile>,
+    pub emulated: Option<Emulated>,
     /// The record, if one is wanted.
     pub record: Option<Record>,
 }

@@ -22,7 +22,9 @@ const BLOCKS: usize = 64;
 
 /// Says of each emulated storage where it will be slower than asked for, since this machine is.
 pub(super) fn tell(places: &[Place], held: &Held) -> Result<(), Stop> {
-    for place in places {
+    for same in places.chunk_by(|one, other| one.storage() == other.storage()) {
+        // What one client sees.
+        let place = &Place { name: same[0].storage().to_owned(), scale: None, ..same[0].clone() };
         let Some(profile) = place.emulated.as_deref().and_then(|how| emulate::profile(how).ok())
         else {
             continue;

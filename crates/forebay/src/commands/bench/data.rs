@@ -45,6 +45,10 @@ fn of(args: &Args, row: &Row<'_>, at: usize, phases: &[phases::Row]) -> Value {
     json!({
         "on": row.place.name,
         "emulated": row.place.emulated,
+        "vary": row.place.vary,
+        "scale": row.place.scale,
+        "commands_per_hour": row.done.map(|done| done.an_hour),
+        "efficiency": row.done.map(|done| done.efficiency),
         "runs": row.good,
         "failed": row.failed,
         "filled_up": row.filled_up,

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::held::Held;
-use super::places::{BARE, Place};
+use super::places::Place;
+use super::vary::Change;
 use crate::exit::Stop;
 
 /// A storage that is served as it is, but by the way that an emulated one is: what stands between
@@ -16,7 +17,9 @@ const AS_IT_IS: &str = "0ms";
 /// A new directory on a storage, served and recorded unless it is bare.
 pub(super) struct Fresh<'h> {
     pub(super) path: PathBuf,
-    mounted: bool,
+    /// Where it is served, with the record of each if there is one.
+    points: Vec<PathBuf>,
+    pub(super) records: Vec<PathBuf>,
     held: &'h Held,
 }
 
@@ -29,30 +32,87 @@ impl<'h> Fresh<'h> {
             let next = "is the storage there, yours, and not full? Runs so far are kept";
             Stop::new(1, format!("{}: {error}", path.display()), next)
         })?;
-        Ok(Fresh { path, mounted: false, held })
+        Ok(Fresh { path, points: Vec::new(), records: Vec::new(), held })
     }
 
-    /// From now on it is what the command will find; `record`: where what is done in it goes.
+    /// From now on it is what the command will find, on each node if there are several; `record`:
+    /// where what is done in it goes.
     pub(super) fn show(&mut self, place: &Place, record: Option<&Path>) -> Result<(), Stop> {
-        if place.name != BARE && (place.emulated.is_some() || record.is_some()) {
-            let how = place.emulated.as_deref().unwrap_or(AS_IT_IS);
-            let mut words = vec![OsStr::new("mount"), "--emulate".as_ref(), how.as_ref()];
-            if let Some(record) = record {
-                words.extend([OsStr::new("--output"), record.as_os_str()]);
-            }
-            self.forebay(&words, 2).inspect_err(|_| {
+        let ruled = matches!(place.vary, Some(Change::Rules(..)));
+        if place.bare || place.emulated.is_none() && record.is_none() && !ruled {
+            return Ok(());
+        }
+        let points = match place.scale {
+            None => vec![self.path.clone()],
+            // Slurm's nodes are other machines.
+            Some(scale) if scale.slurm => return Ok(()),
+            Some(scale) => (0..scale.nodes).map(|node| scale.point(&self.path, node)).collect(),
+        };
+        for (node, point) in points.into_iter().enumerate() {
+            let record = record.map(|record| match node {
+                0 => record.to_owned(),
+                _ => record.with_extension(format!("{node}.run")),
+            });
+            self.serve(place, point, record).inspect_err(|_| {
+                let _ = self.unmount();
                 let _ = std::fs::remove_dir_all(&self.path);
             })?;
-            self.mounted = true;
         }
         Ok(())
     }
 
-    /// Nobody serves it any more; its record is complete.
-    pub(super) fn unmount(&mut self) -> Result<(), Stop> {
-        if std::mem::take(&mut self.mounted) {
-            self.forebay(&[OsStr::new("unmount")], 1)?;
+    fn serve(
+        &mut self,
+        place: &Place,
+        point: PathBuf,
+        record: Option<PathBuf>,
+    ) -> Result<(), Stop> {
+        let how = place.emulated.as_deref().unwrap_or(AS_IT_IS);
+        let mut words = vec![OsStr::new("mount"), "--emulate".as_ref(), how.as_ref()];
+        if let Some(record) = &record {
+            words.extend([OsStr::new("--output"), record.as_os_str()]);
         }
+        if let Some(Change::Rules(rules, site)) = &place.vary {
+            words.extend([OsStr::new("--rules"), rules.as_os_str()]);
+            words.extend(site.iter().flat_map(|site| [OsStr::new("--site"), site.as_os_str()]));
+        }
+        let server = self.server();
+        if point != self.path {
+            words.extend([OsStr::new("--server"), server.as_os_str()]);
+            std::fs::create_dir(&point).map_err(|error| {
+                Stop::new(1, format!("{}: {error}", point.display()), "runs so far are kept")
+            })?;
+        }
+        words.extend([self.path.as_os_str(), point.as_os_str()]);
+        self.forebay(&words).inspect_err(|_| {
+            let _ = std::fs::remove_dir(&point);
+        })?;
+        self.points.push(point);
+        self.records.extend(record);
+        Ok(())
+    }
+
+    /// By this file nodes share what the storage has.
+    fn server(&self) -> PathBuf {
+        let mut name = self.path.as_os_str().to_owned();
+        name.push(".server");
+        PathBuf::from(name)
+    }
+
+    /// It is served.
+    pub(super) fn is_served(&self) -> bool {
+        !self.points.is_empty()
+    }
+
+    /// Nobody serves it any more; its records are complete.
+    pub(super) fn unmount(&mut self) -> Result<(), Stop> {
+        while let Some(point) = self.points.pop() {
+            self.forebay(&[OsStr::new("unmount"), point.as_os_str()])?;
+            if point != self.path {
+                let _ = std::fs::remove_dir(&point);
+            }
+        }
+        let _ = std::fs::remove_file(self.server());
         Ok(())
     }
 
@@ -63,8 +123,8 @@ impl<'h> Fresh<'h> {
         })
     }
 
-    /// Calls this program, with the directory as its last words.
-    pub(super) fn forebay(&self, words: &[&OsStr], directories: usize) -> Result<(), Stop> {
+    /// Calls this program.
+    pub(super) fn forebay(&self, words: &[&OsStr]) -> Result<(), Stop> {
         let failed = |why: String| {
             let what = words[0].to_string_lossy();
             let next = match what.as_ref() {
@@ -78,7 +138,7 @@ impl<'h> Fresh<'h> {
         };
         let own = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
         let mut command = Command::new(own);
-        command.args(words).args(vec![&self.path; directories]).process_group(0);
+        command.args(words).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let child = self.held.spawn(&mut command).map_err(|error| failed(error.to_string()))?;
         let done = child.wait_with_output().map_err(|error| failed(error.to_string()))?;

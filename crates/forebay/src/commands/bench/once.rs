@@ -14,7 +14,7 @@ use super::fresh::Fresh;
 use super::held::{ENDS, Held};
 use super::keep::Run;
 use super::outside::Ended;
-use super::places::{BARE, Place};
+use super::places::Place;
 use super::recorded::Recorded;
 use super::{Args, Record, phases, replay};
 use crate::exit::Stop;
@@ -50,14 +50,28 @@ pub(super) fn run(
     let output = File::create(log).map_err(failed)?;
     let errors = output.try_clone().map_err(failed)?;
     let record = log.with_extension("run");
-    let record = (args.record == Record::Yes && place.name != BARE).then_some(record);
-    let mut fresh = replay::prepare(args, Fresh::make(place, round, held)?)?;
+    let record = (args.record == Record::Yes && !place.bare).then_some(record);
+    let fresh = Fresh::make(place, round, held)?;
+    if let Some(scale) = place.scale {
+        scale.prepare(&fresh.path)?;
+    }
+    let mut fresh = replay::prepare(args, place, fresh)?;
     fresh.show(place, record.as_deref())?;
-    let mut command = Command::new(&args.command[0]);
-    command.args(&args.command[1..]).current_dir(&fresh.path).process_group(0);
+    let mut command = match place.scale {
+        Some(scale) => scale.command(args, &fresh.path, fresh.is_served()),
+        None => {
+            let mut command = Command::new(&args.command[0]);
+            command.args(&args.command[1..]);
+            command
+        }
+    };
+    command.current_dir(&fresh.path).process_group(0);
     command.stdin(Stdio::null()).stdout(output).stderr(errors);
     if let Ok(here) = std::env::current_dir() {
         command.env("FOREBAY_BENCH_FROM", here);
+    }
+    if let Some(change) = &place.vary {
+        change.apply(&mut command);
     }
     let began = Instant::now();
     let child = match held.spawn(&mut command) {
@@ -112,8 +126,8 @@ pub(super) fn run(
         left_bytes: left,
         recorded: None,
     };
-    if let (Some(file), None, true) = (&record, run.failure(), unmounted.is_ok()) {
-        let read = Recorded::read(file, &Ended { sent, log, seconds });
+    if !fresh.records.is_empty() && run.failure().is_none() && unmounted.is_ok() {
+        let read = Recorded::of_nodes(&fresh.records, &Ended { sent, log, seconds });
         let read = read.inspect_err(|why| say::note(&format!("not recorded: {why}"))).ok();
         run.recorded = read.map(|mut recorded| {
             recorded.phases.extend(phases::of_logs(&fresh.path));

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use forebay_model::profile::{Described, SHIPPED};
 use serde::{Deserialize, Serialize};
 
+use super::cache::Cache;
+use super::scale::Scale;
+use super::vary::Change;
 use crate::commands::mount::emulate;
 use crate::exit::Stop;
 
@@ -14,16 +17,25 @@ pub(super) struct Place {
     pub(super) name: String,
     /// Runs get fresh directories in it.
     pub(super) path: PathBuf,
+    /// Nothing of Forebay's stands before it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) bare: bool,
     /// As `forebay mount --emulate` takes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) emulated: Option<String>,
+    /// What is different there from the first one, if it is that one again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) vary: Option<Change>,
+    /// How often the command is run at once there; `None`: once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) scale: Option<Scale>,
     /// What it costs, by its name in a price sheet. It may change while runs stay the same.
     #[serde(skip)]
     pub(super) price: Option<String>,
 }
 
 /// The name of the current directory's file system without Forebay in between.
-pub(super) const BARE: &str = "bare";
+const BARE: &str = "bare";
 
 fn wrong(message: String) -> Stop {
     Stop::new(2, message, "write --on local,ebs-gp3,NAME=DIR, and --emulate NAME=5ms,125MiB/s")
@@ -40,13 +52,7 @@ pub(super) fn all(on: &[String], emulate: &[String]) -> Result<Vec<Place>, Stop>
             Some((name, path)) => (name, Some(PathBuf::from(path))),
             None => (word.as_str(), None),
         };
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        if name.is_empty() || name.starts_with('.') || !name.chars().all(plain) {
-            return Err(wrong(format!("{name:?} is no name: letters, digits and -_. make one")));
-        }
-        if places.iter().any(|place| place.name == name) {
-            return Err(wrong(format!("{name} is named twice")));
-        }
+        check_name(name, &places)?;
         let at = slow.iter().position(|(slow, _)| slow == name);
         let shipped = path.is_none() && Described::shipped(name).is_some();
         let emulated = match at {
@@ -70,11 +76,40 @@ pub(super) fn all(on: &[String], emulate: &[String]) -> Result<Vec<Place>, Stop>
             let message = format!("{name}: {} is no directory", path.display());
             Stop::new(2, message, "name one that is there; nothing was run")
         })?;
-        places.push(Place { name: name.to_owned(), path, emulated, price: None });
+        let (name, bare) = (name.to_owned(), name == BARE);
+        places.push(Place { name, path, bare, emulated, vary: None, scale: None, price: None });
     }
     match slow.first() {
         Some((name, _)) => Err(wrong(format!("--emulate {name}: --on does not name it"))),
         None => Ok(places),
+    }
+}
+
+/// Can this be the name of another one?
+pub(super) fn check_name(name: &str, places: &[Place]) -> Result<(), Stop> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if name.is_empty() || name.starts_with('.') || !name.chars().all(plain) {
+        return Err(wrong(format!("{name:?} is no name: letters, digits and -_. make one")));
+    }
+    if places.iter().any(|place| place.name == name) {
+        return Err(wrong(format!("{name} is named twice")));
+    }
+    Ok(())
+}
+
+impl Place {
+    /// The storage, whatever the size.
+    pub(super) fn storage(&self) -> &str {
+        let name = self.name.as_str();
+        self.scale.and_then(|_| name.rsplit_once('@')).map_or(name, |(name, _)| name)
+    }
+
+    /// What is done about caches before its runs; `usual` if it is not what is varied.
+    pub(super) fn cache(&self, usual: Cache) -> Cache {
+        match self.vary {
+            Some(Change::Cache(cache)) => cache,
+            _ => usual,
+        }
     }
 }
 

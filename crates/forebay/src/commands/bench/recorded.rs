@@ -1,7 +1,7 @@
 //! What a run did to its storage, from its run file.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use forebay_model::run::TaskRow;
 use forebay_model::{ByteCount, FileId, Micros, Op, OpGroup, Result, Run};
@@ -34,6 +34,31 @@ pub(super) struct Recorded {
 }
 
 impl Recorded {
+    /// What was done on all nodes, from the record of each.
+    pub(super) fn of_nodes(files: &[PathBuf], ended: &Ended<'_>) -> Result<Self> {
+        if let [file] = files {
+            return Self::read(file, ended);
+        }
+        // What all of them sent is not known of one.
+        let each = Ended { sent: None, ..*ended };
+        let mut all = Self::default();
+        let (mut waited, mut told) = (0.0, 0.0);
+        for file in files {
+            let one = Self::read(file, &each)?;
+            one.ops.into_iter().for_each(|(op, count)| *all.ops.entry(op).or_default() += count);
+            all.names += one.names;
+            all.data += one.data;
+            all.read_bytes += one.read_bytes;
+            all.written_bytes += one.written_bytes;
+            // All of them see one storage.
+            all.peak_bytes = all.peak_bytes.max(one.peak_bytes);
+            waited += one.waited_share.unwrap_or(0.0);
+            told += f64::from(u8::from(one.waited_share.is_some()));
+        }
+        all.waited_share = (told > 0.0).then(|| waited / told);
+        Ok(all)
+    }
+
     /// Reads a run file, and what the bench knows of the same run.
     pub(super) fn read(file: &Path, ended: &Ended<'_>) -> Result<Self> {
         let run = Run::open(file)?;

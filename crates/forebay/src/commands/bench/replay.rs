@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::Args;
 use super::fresh::Fresh;
+use super::places::Place;
 use crate::commands::replay;
 use crate::exit::{NOTHING_RUN, Stop};
 
@@ -37,10 +38,17 @@ pub(super) fn resolved(args: &Args) -> Result<Args, Stop> {
 
 /// Makes the inputs of a replay, before anybody looks, and does with caches what is asked for, once
 /// more.
-pub(super) fn prepare<'h>(args: &Args, fresh: Fresh<'h>) -> Result<Fresh<'h>, Stop> {
+pub(super) fn prepare<'h>(args: &Args, place: &Place, fresh: Fresh<'h>) -> Result<Fresh<'h>, Stop> {
     let Some(run) = args.replay.as_ref().and_then(|run| run.to_str()) else { return Ok(fresh) };
-    let made = fresh.forebay(&["replay", "--prepare", run, "-C"].map(OsStr::new), 1);
-    match made.and_then(|()| args.cache.prepare()) {
+    let places = match place.scale {
+        None => vec![fresh.path.clone()],
+        Some(scale) => scale.places(&fresh.path),
+    };
+    let made = places.iter().try_for_each(|place| {
+        let words = ["replay", "--prepare", run, "-C"].map(OsStr::new);
+        fresh.forebay(&[&words[..], &[place.as_os_str()]].concat())
+    });
+    match made.and_then(|()| place.cache(args.cache).prepare()) {
         Ok(()) => Ok(fresh),
         Err(stop) => fresh.remove().and(Err(stop)),
     }
@@ -51,8 +59,9 @@ pub(super) fn seconds(args: &Args, log: &Path) -> Option<f64> {
     args.replay.as_ref()?;
     let text = std::fs::read(log).ok()?;
     let text = String::from_utf8_lossy(&text);
-    let line = text.lines().rev().find_map(|line| line.strip_prefix(LAST.0))?;
-    line.strip_suffix(LAST.1)?.parse().ok()
+    let told = text.lines().filter_map(|line| line.strip_prefix(LAST.0)?.strip_suffix(LAST.1));
+    // Of several that began together the last counts.
+    told.filter_map(|seconds| seconds.parse().ok()).reduce(f64::max)
 }
 
 /// Says that it was a replay, and of what.

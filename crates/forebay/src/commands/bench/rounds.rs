@@ -16,7 +16,8 @@ use crate::say;
 
 /// Runs what is missing.
 pub(super) fn go(args: &Args, places: &[Place], kept: &mut Kept, held: &Held) -> Result<(), Stop> {
-    let mut warm = vec![args.cache != Cache::Warm; places.len()];
+    let warm = |place: &Place| place.cache(args.cache) != Cache::Warm;
+    let mut warm: Vec<bool> = places.iter().map(warm).collect();
     let until = End::of(args, kept);
     let mut rounds = 0;
     while rounds < keep::ROUNDS_MAX && until.goes_on(args, places, kept, rounds) {
@@ -30,7 +31,7 @@ pub(super) fn go(args: &Args, places: &[Place], kept: &mut Kept, held: &Held) ->
                 let (_, trouble) = ran(once::run(args, place, rounds, &log, held)?, kept)?;
                 trouble.map_or(Ok(()), Err)?;
             }
-            args.cache.prepare()?;
+            place.cache(args.cache).prepare()?;
             let (run, trouble) = ran(once::run(args, place, rounds, &log, held)?, kept)?;
             if let Some(why) = run.failure() {
                 let full = if run.filled_up() { "; no room was left there" } else { "" };

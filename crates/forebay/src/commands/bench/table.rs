@@ -90,6 +90,27 @@ pub(super) fn storages(rows: &[Row], frame: Frame) {
     print(&lines, frame);
 }
 
+/// What more at once get done; nothing where there is one size.
+pub(super) fn throughput(rows: &[Row], frame: Frame) {
+    let titles = ["on", "nodes", "jobs", "an hour", "efficiency", "waited"];
+    let mut lines = vec![titles.map(str::to_owned).to_vec()];
+    for row in rows {
+        let Some(done) = row.done else { continue };
+        lines.push(vec![
+            row.place.storage().to_owned(),
+            done.scale.nodes.to_string(),
+            done.scale.jobs.to_string(),
+            format!("{:.1}", done.an_hour),
+            format!("{:.0} %", done.efficiency * 100.0),
+            row.did.waited_share.map_or_else(dash, |share| format!("{:.1} %", share * 100.0)),
+        ]);
+    }
+    if lines.len() > 1 {
+        println!();
+        print(&lines, frame);
+    }
+}
+
 /// Where time went; nothing where no engine told.
 pub(super) fn phases(rows: &[Row], phases: &[phases::Row], frame: Frame) {
     if phases.is_empty() {

@@ -11,6 +11,7 @@ use super::phases::{self, TIMING};
 use super::places::Place;
 use super::priced::Sheet;
 use super::table::{self, MARKDOWN, PLAIN};
+use super::throughput::{self, Throughput};
 use super::{Args, data, words};
 
 /// What is known of one storage.
@@ -32,6 +33,8 @@ pub(super) struct Row<'p> {
     /// The smallest difference that so many runs show, as a share.
     pub(super) detectable: Option<f64>,
     pub(super) did: Did,
+    /// What it gets done; `None` if it has no size.
+    pub(super) done: Option<Throughput>,
     /// Of a run, in the middle.
     pub(super) usd: Option<f64>,
     pub(super) costs: Vec<Cost>,
@@ -62,7 +65,8 @@ pub(super) fn tell(
 ) {
     let base = times(runs, &places[0].name);
     let row = |(at, place)| row(args, place, (at > 0).then_some(&base[..]), sheet, runs);
-    let rows: Vec<Row> = places.iter().enumerate().map(row).collect();
+    let mut rows: Vec<Row> = places.iter().enumerate().map(row).collect();
+    throughput::tell(&mut rows);
     let names: Vec<&str> = places.iter().map(|place| place.name.as_str()).collect();
     let phases = phases::rows(&names, runs);
     let frame = if args.markdown { MARKDOWN } else { PLAIN };
@@ -74,6 +78,7 @@ pub(super) fn tell(
                 words::head(args, base.len());
             }
             table::times(args, &rows, sheet.is_some(), frame);
+            table::throughput(&rows, frame);
             table::storages(&rows, frame);
             table::phases(&rows, &phases, frame);
             let mut lines = Vec::new();
@@ -133,6 +138,7 @@ fn row<'p>(
             written_bytes: of(|run| Some(run.written_bytes as f64)),
             waited_share: of(|run| run.waited_share),
         },
+        done: None,
         usd: median(&costs.iter().map(|cost| cost.total.get()).collect::<Vec<_>>()),
         costs,
         outside: outside

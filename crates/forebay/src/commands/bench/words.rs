@@ -3,7 +3,9 @@
 use forebay_model::ByteCount;
 use forebay_plan::compare::Verdict;
 
-use super::places::BARE;
+use super::places::Place;
+use super::scale::Scale;
+use super::throughput::{saturates, storages};
 use super::told::Row;
 use super::{Args, Record};
 
@@ -39,19 +41,47 @@ pub(super) fn elsewhere(row: &Row<'_>) -> Option<String> {
     ))
 }
 
+/// From where more at once get no more done.
+fn saturation(rows: &[Row<'_>]) {
+    for group in storages(rows) {
+        let name = group[0].place.storage();
+        match saturates(group) {
+            Some(Scale { nodes, jobs, .. }) => println!(
+                "{name}: more than {nodes} nodes with {jobs} jobs each get hardly more done"
+            ),
+            None if group.iter().filter(|row| row.done.is_some()).count() > 1 => {
+                println!("{name}: the most at once still got more done than fewer");
+            }
+            None => {}
+        }
+    }
+}
+
+/// What a storage is.
+fn what(place: &Place, first: &Place) {
+    let name = place.storage();
+    if let Some(how) = &place.emulated {
+        println!("{name}: emulated, {how} on top of {}", place.path.display());
+    }
+    if let Some(change) = &place.vary {
+        println!("{name}: {} again, {}", first.storage(), change.told());
+    }
+    if place.bare {
+        println!("{name}: without Forebay in between, so that what that costs is seen");
+    }
+}
+
 /// What may be doubted.
 pub(super) fn foot(args: &Args, rows: &[Row<'_>]) {
+    saturation(rows);
     if rows.iter().any(|row| row.middle.is_some_and(|middle| middle.span.range)) {
         println!("fewer than 6 runs: from the least to the greatest, no interval at 95 %");
     }
+    for group in storages(rows) {
+        what(group[0].place, rows[0].place);
+    }
     for row in rows {
         let name = &row.place.name;
-        if let Some(how) = &row.place.emulated {
-            println!("{name}: emulated, {how} on top of {}", row.place.path.display());
-        }
-        if name == BARE {
-            println!("{name}: without Forebay in between, so that what that costs is seen");
-        }
         if let Some(rate) = row.failures.filter(|_| row.failed > 0 || args.r#for.is_some()) {
             let [share, low, high] = [rate.share, rate.low, rate.high].map(|part| part * 100.0);
             println!("{name}: {share:.0} % of runs failed ({low:.0} to {high:.0} % at 95 %)");

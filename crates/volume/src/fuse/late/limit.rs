@@ -1,6 +1,10 @@
 //! What a storage has of one thing in a second, for all who ask.
 
+use std::sync::Arc;
+
 use forebay_model::profile::Burst;
+
+use super::board::Board;
 
 /// Nanoseconds of a second.
 const SECOND: f64 = 1e9;
@@ -17,20 +21,46 @@ pub(super) fn after(done: f64, now: f64) -> f64 {
 /// time at which it will be empty (the generic cell rate algorithm of ITU-T I.371). With credits
 /// there are two: the one that fills at the burst's rate, and that of the rate itself, which may run
 /// ahead of the clock by what the account holds.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct Limit {
     /// Bytes or operations a second; infinity: no limit.
     rate: f64,
     burst: Option<Burst>,
     /// Nanoseconds of the clock, at which all promised so far is done at each of the two rates.
-    done: f64,
-    fast: f64,
+    done: Moment,
+    fast: Moment,
+}
+
+/// A moment of this mount's own, or of a server that others use, too.
+#[derive(Debug)]
+enum Moment {
+    Own(f64),
+    Shared(Arc<Board>, usize),
+}
+
+impl Moment {
+    fn change(&mut self, to: impl Fn(f64) -> f64) -> f64 {
+        match self {
+            Self::Own(moment) => {
+                *moment = to(*moment);
+                *moment
+            }
+            Self::Shared(board, at) => board.change(*at, to),
+        }
+    }
 }
 
 impl Limit {
     pub(super) fn new(rate: Option<f64>, burst: Option<Burst>) -> Self {
-        let never = f64::NEG_INFINITY;
-        Self { rate: rate.unwrap_or(f64::INFINITY), burst, done: never, fast: never }
+        let never = || Moment::Own(f64::NEG_INFINITY);
+        Self { rate: rate.unwrap_or(f64::INFINITY), burst, done: never(), fast: never() }
+    }
+
+    /// The same for all mounts that have this board; it takes two of its places.
+    pub(super) fn shared(self, board: Option<&Arc<Board>>, at: usize) -> Self {
+        let Some(board) = board else { return self };
+        let moment = |at| Moment::Shared(Arc::clone(board), at);
+        Self { done: moment(at), fast: moment(at + 1), ..self }
     }
 
     /// What goes through at most, while credits last.
@@ -45,13 +75,13 @@ impl Limit {
         }
         let takes = |rate: f64| amount / rate * SECOND;
         let Some(burst) = self.burst else {
-            self.done = after(self.done, now) + takes(self.rate);
-            return self.done;
+            let takes = takes(self.rate);
+            return self.done.change(|done| after(done, now) + takes);
         };
         let ahead = burst.credits / self.rate * SECOND;
-        self.done = self.done.max(now - ahead) + takes(self.rate);
-        self.fast = after(self.fast, now) + takes(burst.per_second);
-        self.done.max(self.fast)
+        let (slow, fast) = (takes(self.rate), takes(burst.per_second));
+        let done = self.done.change(|done| done.max(now - ahead) + slow);
+        done.max(self.fast.change(|done| after(done, now) + fast))
     }
 }
 

@@ -5,14 +5,15 @@
 //! the same open file ended waits for that one, however far a client reads ahead; limits that all
 //! share let no more through than they have. A storage that is slower than that by itself stays so.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use forebay_model::{Op, OpGroup, OpKey, Pattern, Profile};
 use rustc_hash::FxHashMap;
 
 use super::asked::{Answered, Asked};
+use super::board::Board;
 use super::limit::{Limit, after};
+use super::workers::Workers;
 use super::written::Written;
 
 /// Bytes a second that go through the kernel to us: of a few GiB/s, the less.
@@ -44,8 +45,7 @@ pub(super) struct Shape {
     write: Lane,
     names: Limit,
     data: Limit,
-    /// When each of those that work is done, if there are not as many as one likes.
-    workers: BinaryHeap<Reverse<u64>>,
+    workers: Workers,
     streams: FxHashMap<(u64, bool), Stream>,
     written: Option<Written>,
 }
@@ -57,12 +57,16 @@ pub(super) fn closing(profile: &Profile) -> f64 {
 }
 
 impl Lane {
-    fn new(lane: forebay_model::profile::Lane, spread: f64) -> Self {
+    fn new(
+        lane: forebay_model::profile::Lane,
+        spread: f64,
+        (board, at): (Option<&Arc<Board>>, usize),
+    ) -> Self {
         let rate = |rate: Option<forebay_model::Rate>| rate.map(|rate| rate.get());
         let (node_burst, total_burst) =
             if lane.total.is_some() { (None, lane.burst) } else { (lane.burst, None) };
         let node = Limit::new(rate(lane.node), node_burst);
-        let total = Limit::new(rate(lane.total), total_burst);
+        let total = Limit::new(rate(lane.total), total_burst).shared(board, at);
         let file = node.most().min(total.most() * spread);
         let byte = 1.0 / rate(lane.stream).map_or(file, |stream| stream.min(file));
         Self { byte, node, total }
@@ -79,15 +83,15 @@ impl Stream {
 
 impl Shape {
     /// A storage whose client remembers up to so many bytes that it wrote, if it does.
-    pub(super) fn new(profile: &Profile, memory: u64) -> Self {
+    pub(super) fn new(profile: &Profile, memory: u64, server: Option<&Arc<Board>>) -> Self {
         let stripes = profile.stripes;
         let spread = f64::from(stripes.count) / f64::from(stripes.servers);
         Self {
-            read: Lane::new(profile.read, spread),
-            write: Lane::new(profile.write, spread),
-            names: Limit::new(profile.names_per_second, None),
-            data: Limit::new(profile.data_per_second, profile.data_burst),
-            workers: (0..profile.at_once.unwrap_or(0)).map(|_| Reverse(0)).collect(),
+            read: Lane::new(profile.read, spread, (server, 0)),
+            write: Lane::new(profile.write, spread, (server, 2)),
+            names: Limit::new(profile.names_per_second, None).shared(server, 4),
+            data: Limit::new(profile.data_per_second, profile.data_burst).shared(server, 6),
+            workers: Workers::new(profile.at_once, server),
             streams: FxHashMap::default(),
             written: profile.keeps_written.then(|| Written::new(memory)),
             profile: profile.clone(),
@@ -132,7 +136,7 @@ impl Shape {
             OpGroup::Sync => now,
             _ => self.names.turn(now, 1.0),
         };
-        (self.work(now, price) + price * 1e9).max(through)
+        (self.workers.begin(now, price * 1e9) + price * 1e9).max(through)
     }
 
     fn data(&mut self, asked: &Asked, answered: &Answered, now: f64) -> (f64, bool) {
@@ -154,7 +158,7 @@ impl Shape {
         let bytes = bytes as f64;
         let share = self.profile.share_of_one(key, bytes);
         let price = self.profile.price(key).get() * share;
-        let mut start = self.work(now, price);
+        let mut start = self.workers.begin(now, price * 1e9);
         if pattern == Pattern::Sequential {
             start = if start > now { start.max(from) } else { after(from, now) };
         }
@@ -168,17 +172,6 @@ impl Shape {
             stream.busy = due;
         }
         (due, goes_on)
-    }
-
-    /// When somebody begins to work on what takes so many seconds.
-    fn work(&mut self, now: f64, price: f64) -> f64 {
-        let Some(Reverse(free)) = self.workers.peek().copied().filter(|_| price > 0.0) else {
-            return now;
-        };
-        let start = now.max(free as f64);
-        self.workers.pop();
-        self.workers.push(Reverse((start + price * 1e9) as u64));
-        start
     }
 }
 

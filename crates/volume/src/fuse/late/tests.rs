@@ -19,7 +19,7 @@ fn header(opcode: u32) -> InHeader {
 
 #[test]
 fn replies_go_in_the_order_of_their_time() {
-    let late = Late::new(&slow(), Arc::new(ManualClock::default()));
+    let late = Late::new(&slow(), Arc::new(ManualClock::default()), None);
     let (mut reader, writer) = std::io::pipe().expect("pipe");
     let file = Arc::new(File::from(std::os::fd::OwnedFd::from(writer)));
     let (head, write) = (OutHeader::default(), WriteIn { size: 1_000_000, ..WriteIn::default() });
@@ -50,10 +50,10 @@ fn replies_go_in_the_order_of_their_time() {
 fn what_is_believed_is_bounded_by_the_profile() {
     let mut profile = slow();
     let clock = || Arc::new(ManualClock::default());
-    assert_eq!(Late::new(&profile, clock()).most_trust, None);
-    assert!(!Late::new(&profile, clock()).closes);
+    assert_eq!(Late::new(&profile, clock(), None).most_trust, None);
+    assert!(!Late::new(&profile, clock(), None).closes);
     profile.attributes_for = Some(Seconds(3.0));
     profile.set_prices(Op::Flush, Seconds(1e-3));
-    let late = Late::new(&profile, clock());
+    let late = Late::new(&profile, clock(), None);
     assert_eq!((late.most_trust, late.closes), (Some(Duration::from_secs(3)), true));
 }

@@ -23,7 +23,7 @@ fn profile(set: impl Fn(&mut Profile)) -> Profile {
 }
 
 fn shape(set: impl Fn(&mut Profile)) -> Shape {
-    Shape::new(&profile(set), 1 << 30)
+    Shape::new(&profile(set), 1 << 30, None)
 }
 
 /// Milliseconds at which the replies to these are due, all asked at once.
@@ -107,4 +107,22 @@ fn memory_answers_what_was_written_here() {
     assert_eq!(together(&mut shape, [Asked { node: 8, ..read(8192) }]), [5]);
     together(&mut shape, [ask(Op::Truncate, 0.0, 0, 4096)]);
     assert_eq!(together(&mut shape, [Asked { open: 2, ..read(8192) }]), [5]);
+}
+
+#[test]
+fn mounts_of_one_server_share_what_it_has() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let board = || Some(Arc::new(Board::open(&folder.path().join("server")).expect("a board")));
+    let profile = profile(|p| {
+        p.set_prices(Op::Create, Seconds(5e-3));
+        p.at_once = Some(1);
+        p.write = Rates { node: Some(Rate(1e8)), total: Some(Rate(1e8)), ..Rates::default() };
+    });
+    let [mut one, mut other] =
+        [board(), board()].map(|board| Shape::new(&profile, 0, board.as_ref()));
+    let write = |open| Asked { open, ..ask(Op::Write, 0.0, 0, 1_000_000) };
+    assert_eq!(together(&mut one, [write(1)]), [10]);
+    assert_eq!(together(&mut other, [write(1)]), [20]);
+    assert_eq!(together(&mut one, [ask(Op::Create, 0.0, 0, 0)]), [5]);
+    assert_eq!(together(&mut other, [ask(Op::Create, 0.0, 0, 0)]), [10]);
 }

@@ -1,0 +1,91 @@
+//! What more at once get done.
+
+use super::scale::Scale;
+use super::told::Row;
+
+/// What is told of one size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Throughput {
+    pub(super) scale: Scale,
+    /// Commands an hour.
+    pub(super) an_hour: f64,
+    /// Of what as many would have done that are not in each other's way: 1 is all of it.
+    pub(super) efficiency: f64,
+}
+
+/// Rows of one storage stand together, the smallest size first.
+pub(super) fn storages<'r, 'p>(rows: &'r [Row<'p>]) -> impl Iterator<Item = &'r [Row<'p>]> {
+    rows.chunk_by(|one, other| one.place.storage() == other.place.storage())
+}
+
+/// Has each row say what its size gets done.
+pub(super) fn tell(rows: &mut [Row<'_>]) {
+    for group in rows.chunk_by_mut(|one, other| one.place.storage() == other.place.storage()) {
+        let size = |row: &Row<'_>| Some((row.place.scale?, row.middle.map(|middle| middle.median)));
+        let sizes: Option<Vec<_>> = group.iter().map(size).collect();
+        for (row, done) in group.iter_mut().zip(sizes.iter().flat_map(|sizes| throughput(sizes))) {
+            row.done = done;
+        }
+    }
+}
+
+/// Of the sizes of one storage with their seconds, the smallest first.
+fn throughput(sizes: &[(Scale, Option<f64>)]) -> Vec<Option<Throughput>> {
+    let rate = |(scale, seconds): &(Scale, Option<f64>)| {
+        seconds
+            .filter(|seconds| *seconds > 0.0)
+            .map(|seconds| f64::from(scale.all()) * 3600.0 / seconds)
+    };
+    let first = sizes.iter().find_map(|size| Some(rate(size)? / f64::from(size.0.all())));
+    sizes
+        .iter()
+        .map(|size| {
+            let (an_hour, first) = (rate(size)?, first?);
+            let efficiency = an_hour / f64::from(size.0.all()) / first;
+            Some(Throughput { scale: size.0, an_hour, efficiency })
+        })
+        .collect()
+}
+
+/// Half as many commands beside each other, or fewer, already did nine tenths of the most.
+const NEAR: f64 = 0.9;
+
+/// The size from which more at once get no more done; `None`: the largest one still does.
+pub(super) fn saturates(group: &[Row<'_>]) -> Option<Scale> {
+    largest_useful(&group.iter().filter_map(|row| row.done).collect::<Vec<_>>())
+}
+
+fn largest_useful(all: &[Throughput]) -> Option<Scale> {
+    let most = all.iter().map(|one| one.an_hour).fold(0.0, f64::max);
+    let largest = all.iter().map(|one| one.scale.all()).max()?;
+    let enough = all.iter().filter(|one| one.an_hour >= NEAR * most);
+    let smallest = enough.min_by_key(|one| one.scale.all())?;
+    (smallest.scale.all() * 2 <= largest).then_some(smallest.scale)
+}
+
+#[cfg(test)]
+mod tests {
+    //! If these fail, a storage is said to scale that does not, or not to.
+    use super::*;
+
+    fn size(nodes: u32, jobs: u32, seconds: f64) -> (Scale, Option<f64>) {
+        (Scale { nodes, jobs, slurm: false }, Some(seconds))
+    }
+
+    fn useful(all: &[Option<Throughput>]) -> Option<Scale> {
+        largest_useful(&all.iter().flatten().copied().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn who_waits_for_others_gets_no_more_done() {
+        let all =
+            throughput(&[size(1, 1, 10.0), size(2, 1, 10.0), size(4, 1, 20.0), size(8, 1, 39.0)]);
+        let told: Vec<(f64, f64)> =
+            all.iter().flatten().map(|one| (one.an_hour, one.efficiency)).collect();
+        assert_eq!(told[..3], [(360.0, 1.0), (720.0, 1.0), (720.0, 0.5)]);
+        assert_eq!(useful(&all).map(|scale| scale.nodes), Some(2));
+        let all = throughput(&[size(1, 1, 10.0), size(4, 1, 10.0)]);
+        assert_eq!(useful(&all), None, "nobody knows how far it goes");
+        assert_eq!(throughput(&[(size(1, 1, 1.0).0, None)]), [None]);
+    }
+}

@@ -1,0 +1,63 @@
+//! What one thing changes. If these fail, a variable or a rule is blamed for what it does not do.
+
+use crate::bench::told;
+use crate::place::{Place, done};
+
+/// `forebay bench` of the project's own storage, with these options, of this shell script.
+fn bench(place: &Place, options: &[&str], script: &str) -> std::process::Command {
+    let words = ["bench", "--on", "local", "--repeat", "3"].into_iter();
+    let words: Vec<&str> =
+        words.chain(options.iter().copied()).chain(["--", "sh", "-c", script]).collect();
+    place.forebay(&words)
+}
+
+#[test]
+fn a_variable_has_an_effect_of_its_own() {
+    let place = Place::new();
+    let options = ["--vary", "nap=env:NAP=0.4", "--vary", "same=env:OTHER=0.4"];
+    let end = done(&mut bench(&place, &options, "sleep ${NAP:-0.05}"));
+    end.code(0);
+    told(&end, &["nap: local again, with NAP=\"0.4\"", "same: local again, with OTHER=\"0.4\""]);
+    let row = |name: &str| {
+        let text = end.text();
+        let line = text.lines().find(|line| line.starts_with(name)).map(str::to_owned);
+        line.unwrap_or_else(|| panic!("no row {name:?} in:\n{text}"))
+    };
+    assert!(row("nap ").ends_with("slower"), "{}", row("nap "));
+    assert!(!row("same ").ends_with("slower"), "{}", row("same "));
+}
+
+#[test]
+fn rules_are_varied() {
+    let place = Place::new();
+    let tier = place.all.join("tier");
+    std::fs::create_dir(&tier).expect("a directory");
+    let site = place.all.join("site.toml");
+    let text = format!("[tier.far]\npath = {:?}\nreach = \"node\"\n", tier.display().to_string());
+    std::fs::write(&site, text).expect("a site");
+    let rules = place.all.join("rules.toml");
+    std::fs::write(&rules, "[[rule]]\nmatch = \"**\"\nhome = \"far\"\n").expect("rules");
+    let vary = format!("away=rules:{},{}", rules.display(), site.display());
+    // Where the body of a file is, a look at the tier tells: it is one of its own for each run.
+    let script =
+        format!("echo ACGT > reads; find {} -type f -size 5c | wc -l; cat reads", tier.display());
+    done(&mut bench(&place, &["--vary", &vary], &script)).code(0);
+    let log = |name: &str| {
+        std::fs::read_to_string(place.project.join(format!("bench/1-{name}.log"))).expect("a log")
+    };
+    assert_eq!(log("local").split_whitespace().collect::<Vec<_>>(), ["0", "ACGT"]);
+    assert_eq!(log("away").split_whitespace().collect::<Vec<_>>(), ["1", "ACGT"]);
+}
+
+#[test]
+fn what_cannot_be_varied_is_said() {
+    let place = Place::new();
+    for (vary, words) in [
+        ("x", "what is changed"),
+        ("local=env:A=b", "named twice"),
+        ("x=disk:fast", "no \"disk\" to vary"),
+        ("x=rules:none.toml", "none.toml"),
+    ] {
+        done(&mut bench(&place, &["--vary", vary], "true")).code(2).says(words);
+    }
+}
