@@ -8,47 +8,9 @@
 # limit: 120
 set -u
 . "$REAL/lib.sh"
+. "$REAL/cluster.sh"
 
-# A cluster of one node, all of it in this case's own namespaces.
-etc=$WORK/slurm host=$(hostname -s)
-mkdir -p "$etc/spool" "$etc/state" "$WORK/munge"
-chown munge: "$WORK/munge" && chmod 755 "$WORK" "$WORK/munge"
-head -c 1024 /dev/urandom > "$WORK/munge/key"
-chown munge: "$WORK/munge/key" && chmod 400 "$WORK/munge/key"
-as_munge() { setpriv --reuid munge --regid munge --clear-groups "$@"; }
-as_munge munged --force --key-file="$WORK/munge/key" --socket="$WORK/munge/socket" \
-    --pid-file="$WORK/munge/pid" --log-file="$WORK/munge/log" --seed-file="$WORK/munge/seed" ||
-    fail "munged"
-cat > "$etc/slurm.conf" <<CONF
-ClusterName=case
-SlurmctldHost=$host
-AuthType=auth/munge
-AuthInfo=socket=$WORK/munge/socket
-CredType=cred/munge
-SlurmUser=root
-SlurmctldPort=16817
-SlurmdPort=16818
-StateSaveLocation=$etc/state
-SlurmdSpoolDir=$etc/spool
-SlurmctldPidFile=$etc/slurmctld.pid
-SlurmdPidFile=$etc/slurmd.pid
-SlurmctldLogFile=$etc/slurmctld.log
-SlurmdLogFile=$etc/slurmd.log
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-MpiDefault=none
-ReturnToService=2
-NodeName=$host CPUs=1 TmpDisk=100 State=UNKNOWN
-PartitionName=all Nodes=ALL Default=YES State=UP
-CONF
-export SLURM_CONF=$etc/slurm.conf
-slurmctld && slurmd || { cat "$etc"/*.log; fail "Slurm does not start"; }
-stop() {
-    kill "$(cat "$etc/slurmd.pid")" "$(cat "$etc/slurmctld.pid")" "$(cat "$WORK/munge/pid")"
-    wait_for 20 sh -c "! pgrep -x 'slurmd|slurmctld|munged' > /dev/null"
-}
-idle() { sinfo -h -o %T | grep -qx idle; }
-wait_for 30 idle || { cat "$etc"/*.log; sinfo; stop; fail "the node does not come up"; }
+cluster 1
 
 say "a job sees the volume, and what it writes goes where the rules say"
 mkdir data

@@ -119,7 +119,9 @@ impl Scale {
     fn srun(self, args: &Args, fresh: &Path) -> Command {
         let mut command = Command::new("srun");
         command.arg(format!("--nodes={}", self.nodes)).arg(format!("--ntasks={}", self.all()));
-        command.arg(format!("--ntasks-per-node={}", self.jobs)).arg("--kill-on-bad-exit=0");
+        command
+            .arg(format!("--ntasks-per-node={}", self.jobs))
+            .args(["--distribution=block", "--kill-on-bad-exit=0"]);
         command.args(["--chdir".as_ref(), fresh.as_os_str()]);
         command.args(["sh", "-c", OF_SLURM, "forebay-node"]).arg(self.jobs.to_string());
         command.args(&args.command);

@@ -1,0 +1,60 @@
+# A cluster of Slurm's on this machine, all of it in the case's own namespaces; sourced by cases.
+# cluster NODES    starts one with so many nodes, n1 and so on, of two cores each
+# stop             ends it
+# No case logic here.
+
+etc=$WORK/slurm
+
+as_munge() { setpriv --reuid munge --regid munge --clear-groups "$@"; }
+
+cluster() {
+    local host number pids=
+    host=$(hostname -s)
+    mkdir -p "$etc/state" "$WORK/munge"
+    chown munge: "$WORK/munge" && chmod 755 "$WORK" "$WORK/munge"
+    head -c 1024 /dev/urandom > "$WORK/munge/key"
+    chown munge: "$WORK/munge/key" && chmod 400 "$WORK/munge/key"
+    as_munge munged --force --key-file="$WORK/munge/key" --socket="$WORK/munge/socket" \
+        --pid-file="$WORK/munge/pid" --log-file="$WORK/munge/log" \
+        --seed-file="$WORK/munge/seed" || fail "munged"
+    cat > "$etc/slurm.conf" <<CONF
+ClusterName=case
+SlurmctldHost=$host
+AuthType=auth/munge
+AuthInfo=socket=$WORK/munge/socket
+CredType=cred/munge
+SlurmUser=root
+SlurmctldPort=16817
+StateSaveLocation=$etc/state
+SlurmdSpoolDir=$etc/spool.%n
+SlurmctldPidFile=$etc/slurmctld.pid
+SlurmdPidFile=$etc/slurmd.%n.pid
+SlurmctldLogFile=$etc/slurmctld.log
+SlurmdLogFile=$etc/slurmd.%n.log
+SlurmdParameters=config_overrides
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+MpiDefault=none
+ReturnToService=2
+NodeName=n[1-$1] NodeHostname=$host Port=[16818-$((16817 + $1))] CPUs=2 TmpDisk=100 State=UNKNOWN
+PartitionName=all Nodes=ALL Default=YES State=UP
+CONF
+    export SLURM_CONF=$etc/slurm.conf
+    slurmctld || { cat "$etc"/*.log; fail "slurmctld"; }
+    for number in $(seq "$1"); do
+        mkdir "$etc/spool.n$number"
+        slurmd -N "n$number" || { cat "$etc"/*.log; fail "slurmd n$number"; }
+    done
+    wait_for 30 all_idle "$1" || { cat "$etc"/*.log; sinfo; stop; fail "not all nodes come up"; }
+}
+
+all_idle() { [ "$(sinfo -h -t idle -o %D)" = "$1" ]; }
+
+stop() {
+    local file
+    for file in "$etc"/slurmd.*.pid "$etc/slurmctld.pid" "$WORK/munge/pid"; do
+        kill "$(cat "$file")"
+    done
+    wait_for 20 sh -c "! pgrep -x 'slurmd|slurmctld|munged' > /dev/null"
+}
