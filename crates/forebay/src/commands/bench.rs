@@ -166,7 +166,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         let (runs, file) = (kept.runs.len(), kept.file.display());
         say::note(&format!("{runs} runs are in {file} already"));
     }
-    bias::tell(&places, &held)?;
+    bias::tell(&mut places, &held)?;
     rounds::go(args, &places, &mut kept, &held)?;
     told::tell(args, &header, &places, sheet.as_ref(), &kept.runs);
     Ok(i32::from(kept.runs.iter().any(|run| run.failure().is_some())))

@@ -181,6 +181,7 @@ fn what_is_faster_than_this_machine_is_said_before() {
     let end = done(&mut two.bench(&["--repeat", "3", "--emulate", "other=1us,900GB/s"], "true"));
     end.code(0).says("other: a name takes").says("one file is written at");
     end.says("as slow as this machine");
+    told(&end, &["other (emulated, in part as local)", "in that it runs as local"]);
     two.nothing_left();
 }
 

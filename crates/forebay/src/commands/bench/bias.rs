@@ -20,9 +20,10 @@ const LOOKS: usize = 21;
 const BLOCK: usize = 1 << 20;
 const BLOCKS: usize = 64;
 
-/// Says of each emulated storage where it will be slower than asked for, since this machine is.
-pub(super) fn tell(places: &[Place], held: &Held) -> Result<(), Stop> {
-    for same in places.chunk_by(|one, other| one.storage() == other.storage()) {
+/// Notes and says of each emulated storage where it will be slower than asked for, since this
+/// machine is.
+pub(super) fn tell(places: &mut [Place], held: &Held) -> Result<(), Stop> {
+    for same in places.chunk_by_mut(|one, other| one.storage() == other.storage()) {
         // What one client sees.
         let place = &Place { name: same[0].storage().to_owned(), scale: None, ..same[0].clone() };
         let Some(profile) = place.emulated.as_deref().and_then(|how| emulate::profile(how).ok())
@@ -41,6 +42,7 @@ pub(super) fn tell(places: &[Place], held: &Held) -> Result<(), Stop> {
                 slower.join(", ")
             ));
         }
+        same.iter_mut().for_each(|place| place.as_local.clone_from(&slower));
     }
     Ok(())
 }

@@ -45,6 +45,7 @@ fn of(args: &Args, row: &Row<'_>, at: usize, phases: &[phases::Row]) -> Value {
     json!({
         "on": row.place.name,
         "emulated": row.place.emulated,
+        "as_local": row.place.as_local,
         "vary": row.place.vary,
         "scale": row.place.scale,
         "commands_per_hour": row.done.map(|done| done.an_hour),

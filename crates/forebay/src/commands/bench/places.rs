@@ -32,6 +32,9 @@ pub(super) struct Place {
     /// What it costs, by its name in a price sheet. It may change while runs stay the same.
     #[serde(skip)]
     pub(super) price: Option<String>,
+    /// In what it is no faster than this machine, though it should be.
+    #[serde(skip)]
+    pub(super) as_local: Vec<String>,
 }
 
 /// The name of the current directory's file system without Forebay in between.
@@ -77,7 +80,16 @@ pub(super) fn all(on: &[String], emulate: &[String]) -> Result<Vec<Place>, Stop>
             Stop::new(2, message, "name one that is there; nothing was run")
         })?;
         let (name, bare) = (name.to_owned(), name == BARE);
-        places.push(Place { name, path, bare, emulated, vary: None, scale: None, price: None });
+        places.push(Place {
+            name,
+            path,
+            bare,
+            emulated,
+            vary: None,
+            scale: None,
+            price: None,
+            as_local: Vec::new(),
+        });
     }
     match slow.first() {
         Some((name, _)) => Err(wrong(format!("--emulate {name}: --on does not name it"))),

@@ -35,7 +35,11 @@ fn cells(args: &Args, row: &Row, first: &str, priced: bool) -> Vec<String> {
     let span =
         |span: Span, digits: usize| format!("{:.digits$} to {:.digits$}", span.low, span.high);
     let digits = row.middle.map_or(2, |middle| digits(middle.median));
-    let emulated = if row.place.emulated.is_some() { " (emulated)" } else { "" };
+    let emulated = match (&row.place.emulated, row.place.as_local.is_empty()) {
+        (None, _) => "",
+        (Some(_), true) => " (emulated)",
+        (Some(_), false) => " (emulated, in part as local)",
+    };
     let usd = priced.then(|| row.usd.map_or_else(dash, dollars));
     let mut cells = vec![
         format!("{}{emulated}", row.place.name),

@@ -62,6 +62,9 @@ fn what(place: &Place, first: &Place) {
     let name = place.storage();
     if let Some(how) = &place.emulated {
         println!("{name}: emulated, {how} on top of {}", place.path.display());
+        for what in &place.as_local {
+            println!("{name}: {what}: in that it runs as local");
+        }
     }
     if let Some(change) = &place.vary {
         println!("{name}: {} again, {}", first.storage(), change.told());
