@@ -16,12 +16,11 @@ pub(super) fn dollars(plan: &Plan) -> Vec<String> {
     let Some(cost) = &plan.chosen.cost else { return told };
     let seen = cost.lines.iter().filter(|line| line.usd.get().abs() >= CENT / 1000.0);
     let lines: Vec<String> = seen.map(|line| format!("{} {}", line.usd, line.what)).collect();
+    let lines = if lines.is_empty() { String::new() } else { format!(": {}", lines.join(", ")) };
+    let (sheet, compiled) = (&cost.sheet, &cost.compiled);
     told.push(format!(
-        "It costs {} in all by price sheet {} of {}: {}.",
-        cost.total,
-        cost.sheet,
-        cost.compiled,
-        lines.join(", ")
+        "It costs {} in all by price sheet {sheet} of {compiled}{lines}.",
+        cost.total
     ));
     if !cost.unverified.is_empty() {
         told.push(format!("Nobody could verify these prices: {}.", cost.unverified.join(", ")));
