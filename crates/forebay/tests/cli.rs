@@ -10,6 +10,8 @@
 mod place;
 #[path = "common/processes.rs"]
 mod processes;
+#[path = "../../volume/tests/common/s3.rs"]
+mod s3;
 
 #[path = "cli/bench.rs"]
 mod bench;
@@ -45,6 +47,8 @@ mod plan;
 mod privacy;
 #[path = "cli/probe.rs"]
 mod probe;
+#[path = "cli/probe_s3.rs"]
+mod probe_s3;
 #[path = "cli/publish.rs"]
 mod publish;
 #[path = "cli/record.rs"]

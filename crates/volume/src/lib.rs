@@ -18,5 +18,6 @@ pub mod processes;
 pub mod recorder;
 pub mod sampler;
 mod short;
+pub mod store;
 pub mod tiers;
 mod watch;

@@ -8,6 +8,7 @@ mod figures;
 mod ground;
 mod json;
 mod memory;
+mod objects;
 mod refused;
 mod rounds;
 mod tier_file;
@@ -29,6 +30,7 @@ use crate::say;
 use bounds::{Bounds, Halt};
 use calls::Caller;
 use ground::{Ground, Hidden};
+use objects::Bucket;
 use refused::{gentle, stop};
 use told::Probe;
 
@@ -36,14 +38,18 @@ use told::Probe;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     forebay probe /data/scratch -o scratch.toml\n  \
-    forebay probe --time 20s --bytes 256MiB --json /mnt/nfs/me\n\n\
-    It works in a hidden directory in DIR, which is removed at the end, also by Ctrl-C. What it \
-    prints is a tier file: a [profile] for a site file, with the interval of each number behind \
+    forebay probe --time 20s --bytes 256MiB --json /mnt/nfs/me\n  \
+    forebay probe s3://bucket/prefix -o bucket.toml\n\n\
+    It works in a hidden directory in DIR, or a folder of the bucket, which is removed at the end, \
+    also by Ctrl-C. A bucket is asked for what one would be that shows its objects as files; \
+    settings are those of AWS's tools: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, \
+    AWS_ENDPOINT_URL. Requests cost money. What it prints is a tier file: a [profile] for a site file, with the interval of each number behind \
     it.\n\n\
     Exit codes: 0; 1 if DIR can't be probed, or FILE not written; 2 wrong usage; 130 or 143 if \
     SIGINT or SIGTERM ended it.")]
 pub(crate) struct Args {
-    /// A directory on the storage
+    /// A directory on the storage, or s3://BUCKET/PREFIX
+    #[arg(value_name = "DIR|s3://...")]
     dir: PathBuf,
     /// At most so long, about
     #[arg(long, value_name = "TIME", default_value = "60s")]
@@ -66,22 +72,22 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let ground = Ground::of(&args.dir)?;
+    let bucket = args.dir.to_str().filter(|dir| dir.starts_with("s3://"));
+    let bucket = bucket.map(Bucket::open).transpose()?;
+    let ground = bucket.as_ref().map_or_else(|| Ground::of(&args.dir), |b| Ok(b.ground()))?;
     gentle(args, &ground)?;
     if let Some(file) = args.output.as_deref().filter(|file| file.exists()) {
         let message = format!("{} is there already", file.display());
         return Err(Stop::new(1, message, "name another file after -o"));
     }
     let held = Held::signals();
-    let hidden = Hidden::make(&ground)?;
     let time = Duration::try_from_secs_f64(args.time.get()).unwrap_or(Duration::MAX);
     let bounds = Arc::new(Bounds::new(time, args.bytes, args.operations));
     bounds.heed(held);
-    let found = measured(args, &ground, &bounds, &hidden.path);
-    say::clear();
-    let removed = hidden.remove();
-    let found = found.map_err(|halt| stop(halt, &args.dir))?;
-    removed?;
+    let found = match &bucket {
+        Some(bucket) => in_bucket(args, bucket, &bounds),
+        None => in_directory(args, &ground, &bounds),
+    }?;
     let probe = Probe::of(&ground, &bounds, found);
     let batches = probe.batches();
     let fitted = calibrate(&batches, ground.reach, &probe.source(), 1).map_err(|why| {
@@ -103,6 +109,24 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     Ok(0)
 }
 
+fn in_bucket(args: &Args, bucket: &Bucket, bounds: &Bounds) -> Result<rounds::Found, Stop> {
+    let found = bucket.measured(args, bounds);
+    say::clear();
+    let removed = bucket.remove();
+    let why = |halt| bucket.stopped(halt).unwrap_or_else(|| stop(halt, &args.dir));
+    let found = found.map_err(why)?;
+    removed.and(Ok(found))
+}
+
+fn in_directory(args: &Args, ground: &Ground, bounds: &Bounds) -> Result<rounds::Found, Stop> {
+    let hidden = Hidden::make(ground)?;
+    let found = measured(args, ground, bounds, &hidden.path);
+    say::clear();
+    let removed = hidden.remove();
+    let found = found.map_err(|halt| stop(halt, &args.dir))?;
+    removed.and(Ok(found))
+}
+
 fn measured(
     args: &Args,
     ground: &Ground,
@@ -112,8 +136,14 @@ fn measured(
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let dir =
         openat(CWD, path, flags, Mode::empty()).map_err(|errno| Halt::Failed("open", errno))?;
+    let room = (ground.names_known(), args.bytes);
+    rounds::measure(bounds, Caller { bounds, dir }, room, &told_round(args, bounds))
+}
+
+/// Tells who watches how far it is.
+fn told_round(args: &Args, bounds: &Bounds) -> impl Fn(u32) {
     let shows = std::io::stderr().is_terminal();
-    let told = |round: u32| {
+    move |round: u32| {
         if shows {
             let (operations, bytes) = bounds.used();
             let took = bounds.took().as_secs();
@@ -125,9 +155,7 @@ fn measured(
             );
             say::passing(&line.chars().take(say::width().saturating_sub(1)).collect::<String>());
         }
-    };
-    let room = (ground.names_known(), args.bytes);
-    rounds::measure(bounds, Caller { bounds, dir }, room, &told)
+    }
 }
 
 fn print(text: &str) {

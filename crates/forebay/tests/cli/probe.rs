@@ -166,7 +166,6 @@ fn what_cannot_be_probed_is_refused_with_its_reason() {
     };
     wrong(&["/no/such/place"], 1, &["/no/such/place: No such file", "name a directory"]);
     wrong(&["../file"], 1, &["../file: is no directory"]);
-    wrong(&["s3://bucket/x"], 1, &["s3://bucket/x: objects can't be probed yet", "mount it"]);
     wrong(&["--bytes", "5GiB", "."], 2, &["5.0 GiB is much for a probe of .", "--yes"]);
     wrong(&["--bytes", "1PiB", "--yes", "."], 1, &["are more than a tenth of it", "--bytes"]);
     wrong(&["--time", "0s", "."], 1, &["--time ended the probe before its first round"]);

@@ -63,6 +63,16 @@ figures! {
     Read "sequential read" [],
     RandomRead "random reads of 4 KiB" [],
     RandomWrite "random writes of 4 KiB" [],
+    ObjectAbsent "HEAD of an object that is not there" [LookupFailed 1.0],
+    ObjectHead "HEAD of an object" [Lookup 1.0],
+    ObjectPut "PUT of 4 KiB" [Create 1.0],
+    ObjectGet "GET of an object of 4 KiB" [Open 1.0],
+    ObjectList "LIST of one object" [Readdir 1.0],
+    ObjectCopy "COPY and DELETE" [Rename 1.0],
+    ObjectDelete "DELETE" [Unlink 1.0],
+    ObjectNames "names: PUT of nothing, HEAD, DELETE" [Create 1.0, Lookup 1.0, Unlink 1.0],
+    Upload "PUT of a large object" [Create 1.0],
+    Download "GET of a large object" [Open 1.0],
 }
 
 /// What is the same in all rounds.
@@ -101,7 +111,8 @@ pub(super) fn batch(
     }
     let mut ops: Vec<(OpKey, f64)> =
         figure.names().iter().map(|(op, count)| (OpKey::plain(*op), *count)).collect();
-    use Figure::{FirstRead, Names, RandomRead, RandomWrite, Read, Rename, Rmdir, Small, Unlink};
+    use Figure::{Download, FirstRead, Names, ObjectGet, ObjectPut, RandomRead, RandomWrite};
+    use Figure::{Read, Rename, Rmdir, Small, Unlink, Upload};
     if sizes.asks_again && matches!(figure, Rename | Unlink | Rmdir | Figure::Link | Names) {
         ops.push((OpKey::plain(Op::Lookup), 1.0));
     }
@@ -109,10 +120,10 @@ pub(super) fn batch(
     let small = SMALL as u64;
     let (random, sequential) = (Pattern::Random, Pattern::Sequential);
     let data = match figure {
-        Small => Some((Op::Write, 1, small, sequential)),
-        FirstRead => Some((Op::Read, 1, small, sequential)),
-        Read => Some((Op::Read, pieces, piece, sequential)),
-        Figure::Write => Some((Op::Write, pieces, piece, sequential)),
+        Small | ObjectPut => Some((Op::Write, 1, small, sequential)),
+        FirstRead | ObjectGet => Some((Op::Read, 1, small, sequential)),
+        Read | Download => Some((Op::Read, pieces, piece, sequential)),
+        Figure::Write | Upload => Some((Op::Write, pieces, piece, sequential)),
         RandomRead => Some((Op::Read, sizes.random, small, random)),
         RandomWrite => Some((Op::Write, sizes.random, small, random)),
         _ => None,

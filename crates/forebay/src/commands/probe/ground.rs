@@ -2,7 +2,6 @@
 //! its own in it.
 
 use std::io::ErrorKind;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use forebay_model::{ByteCount, Reach};
@@ -52,10 +51,6 @@ impl Ground {
     /// Looks at a directory, and touches nothing.
     pub(super) fn of(dir: &Path) -> Result<Ground, Stop> {
         let shown = dir.display();
-        if dir.as_os_str().as_bytes().starts_with(b"s3://") {
-            let next = "mount it (s3fs, mountpoint-s3) and name a directory there";
-            return Err(Stop::new(1, format!("{shown}: objects can't be probed yet"), next));
-        }
         let stop = |why: String| {
             Stop::new(1, format!("{shown}: {why}"), "name a directory that is there and yours")
         };

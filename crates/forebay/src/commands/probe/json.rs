@@ -1,5 +1,6 @@
 //! All that a probe measured, as data.
 
+use forebay_model::Reach;
 use forebay_plan::calibrate::{Batch, Calibrated, Limited, Number};
 use forebay_plan::compare::Span;
 use serde_json::{Value, json};
@@ -38,7 +39,11 @@ pub(super) fn of(probe: &Probe, batches: &[Batch], fitted: &Calibrated) -> Value
         "schema": SCHEMA,
         "directory": probe.dir.to_string_lossy(),
         "file_system": probe.fs_type,
-        "reach": if probe.reach == forebay_model::Reach::Node { "node" } else { "shared" },
+        "reach": match probe.reach {
+            Reach::Node => "node",
+            Reach::Shared => "shared",
+            Reach::World => "world",
+        },
         "date": probe.date,
         "kernel": probe.kernel,
         "operations": probe.used.0,

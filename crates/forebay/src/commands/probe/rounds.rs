@@ -17,17 +17,18 @@ use super::chains::{self, Sums};
 use super::data;
 use super::figures::{Figure, Measured, PIECE, Sizes, THREADS};
 use super::together::Worker;
+pub(super) use known::{few, narrow};
 use parts::Part;
 
 /// Nothing becomes known much better after so many rounds.
-const ROUNDS_MAX: u32 = 40;
+pub(super) const ROUNDS_MAX: u32 = 40;
 /// Files that wait until their names are forgotten: at least, and if there is time.
 const LAID_UP: (usize, usize) = (8, 40);
 /// The part of the time that laying them up may take.
 const LAYING_UP: u32 = 10;
 /// Of the bytes that are allowed, what the largest file of a round may have: two times five numbers
 /// of threads in seven rounds take about all of them.
-const PART: u64 = 72;
+pub(super) const PART: u64 = 72;
 
 /// All that was found out.
 #[derive(Debug)]
@@ -39,6 +40,13 @@ pub(super) struct Found {
     pub(super) left_out: Vec<String>,
     /// What ended the probe before all was known.
     pub(super) ended: Vec<String>,
+}
+
+impl Found {
+    pub(super) fn new(sizes: Sizes) -> Self {
+        let (left_out, ended) = (Vec::new(), Vec::new());
+        Found { measured: Measured::new(), sizes, rounds: 0, left_out, ended }
+    }
 }
 
 struct Rounds<'b> {
@@ -66,8 +74,7 @@ pub(super) fn measure(
         workers.push(Worker::new(bounds, &caller, PIECE)?);
     }
     let sizes = data::taste(&mut workers[0], most.clamp(1, 64))?;
-    let left_out = Vec::new();
-    let found = Found { measured: Measured::new(), sizes, rounds: 0, left_out, ended: Vec::new() };
+    let found = Found::new(sizes);
     let (took, over) = (BTreeMap::new(), BTreeMap::new());
     let since = Duration::ZERO;
     let mut all = Rounds { bounds, workers, laid_up: Vec::new(), since, found, took, over };

@@ -34,6 +34,9 @@ pub(super) fn text(probe: &Probe, fitted: &Calibrated) -> String {
             value.map(|value| format!("{key} = {}{}", digits(value), behind(span, digits))),
         );
     }
+    if probe.reach == Reach::World {
+        lines.push("keeps_written = false".to_owned());
+    }
     lines.extend(fitted.at_once.map(|threads| format!("at_once = {threads}")));
     lines.push(String::new());
     lines.push("[profile.latency]".into());
@@ -45,6 +48,7 @@ pub(super) fn text(probe: &Probe, fitted: &Calibrated) -> String {
 fn reach(probe: &Probe) -> String {
     match (probe.reach, probe.fs_type.as_str()) {
         (Reach::Node, _) => "reach = \"node\"".to_owned(),
+        (Reach::World, _) => "reach = \"world\"  # limits as one machine sees them".to_owned(),
         (_, "fuse") => "reach = \"shared\"  # \"node\" if no other machine sees it".to_owned(),
         _ => "reach = \"shared\"  # limits as one machine sees them".to_owned(),
     }

@@ -27,9 +27,9 @@ impl<'b> Worker<'b> {
 }
 
 /// The same in each worker, begun at one moment: seconds until the last one is done.
-pub(super) fn together<'b>(
-    workers: &mut [Worker<'b>],
-    job: impl Fn(&mut Worker<'b>, usize) -> Result<(), Halt> + Sync,
+pub(super) fn together<W: Send>(
+    workers: &mut [W],
+    job: impl Fn(&mut W, usize) -> Result<(), Halt> + Sync,
 ) -> Result<f64, Halt> {
     if let [worker] = workers {
         let began = Instant::now();

@@ -11,36 +11,39 @@ const NARROW: f64 = 0.03;
 /// What takes longer, in seconds, another machine or a disk was asked for.
 const ASKED: f64 = 100e-6;
 
-impl Rounds<'_> {
-    /// Whether all figures of a part are known well enough.
-    pub(super) fn narrow(&self, part: Part) -> bool {
-        let (threads, is_of) = part.figures();
-        is_of.iter().all(|figure| {
-            let seconds = self.found.measured.get(&(*figure, threads));
-            let middle = seconds.and_then(|seconds| compare::middle(seconds));
-            let rounds = seconds.map_or(0, Vec::len);
-            middle.is_some_and(|middle| {
-                let wide = (middle.span.high - middle.span.low) / 2.0;
-                rounds >= RUNS_FOR_INTERVAL && wide <= middle.median * NARROW
-            })
+/// Whether all these figures are known well enough, at so many threads.
+pub(in super::super) fn narrow(measured: &Measured, (threads, figures): (u32, &[Figure])) -> bool {
+    figures.iter().all(|figure| {
+        let seconds = measured.get(&(*figure, threads));
+        let middle = seconds.and_then(|seconds| compare::middle(seconds));
+        let rounds = seconds.map_or(0, Vec::len);
+        middle.is_some_and(|middle| {
+            let wide = (middle.span.high - middle.span.low) / 2.0;
+            rounds >= RUNS_FOR_INTERVAL && wide <= middle.median * NARROW
         })
-    }
+    })
+}
 
+/// Notes what ended the probe before all was known.
+pub(in super::super) fn few<'w>(found: &mut Found, ends: impl Iterator<Item = &'w str>) {
+    let mut short: Vec<&str> = ends.filter(|why| why.starts_with("--")).collect();
+    short.sort_unstable();
+    short.dedup();
+    let few = found.measured.values().filter(|all| all.len() < RUNS_FOR_INTERVAL).count();
+    if few > 0 {
+        let ended = |option| format!("{option} ended the probe: {few} figures have few rounds");
+        found.ended.extend(short.into_iter().map(ended));
+    }
+}
+
+impl Rounds<'_> {
     pub(super) fn done(mut self, parts: &[Part]) -> Found {
         let found = &mut self.found;
         if remembered(&found.measured) {
             found.measured.remove(&(Figure::Present, 1));
             found.left_out.push(format!("{}: answered by memory", Figure::Present.name()));
         }
-        let ends = parts.iter().filter_map(|part| self.over.get(part));
-        let mut short: Vec<&str> = ends.filter(|why| why.starts_with("--")).copied().collect();
-        short.sort_unstable();
-        short.dedup();
-        let few = found.measured.values().filter(|all| all.len() < RUNS_FOR_INTERVAL).count();
-        if few > 0 {
-            let ended = |option| format!("{option} ended the probe: {few} figures have few rounds");
-            found.ended.extend(short.into_iter().map(ended));
-        }
+        few(found, parts.iter().filter_map(|part| self.over.get(part)).copied());
         self.found
     }
 }

@@ -1,0 +1,122 @@
+//! A bucket is probed as one that shows its objects as files would ask of it: a new file is a PUT, a
+//! first read a GET, and what is renamed is copied and deleted.
+
+mod chains;
+mod rounds;
+
+use std::sync::Mutex;
+use std::time::Instant;
+
+use forebay_model::Reach;
+use forebay_volume::store::{Failed, Objects};
+use rustix::io::Errno;
+
+use super::bounds::{Bounds, Halt};
+use super::calls::Timed;
+use super::ground::Ground;
+use super::memory::Buffer;
+use super::rounds::Found;
+use super::{Args, told_round};
+use crate::exit::Stop;
+
+/// A bucket, a folder of the probe's own in it, and what it said last when it refused something.
+#[derive(Debug)]
+pub(super) struct Bucket {
+    objects: Objects,
+    url: String,
+    folder: String,
+    trouble: Mutex<Option<Failed>>,
+}
+
+/// One thread's way to it.
+#[derive(Debug)]
+struct Client<'b> {
+    bounds: &'b Bounds,
+    bucket: &'b Bucket,
+    bytes: Buffer,
+}
+
+impl Client<'_> {
+    /// Counts a request and times it.
+    fn call<T>(
+        &self,
+        what: &'static str,
+        bytes: usize,
+        call: impl FnOnce(&Objects) -> Result<T, Failed>,
+    ) -> Timed<T> {
+        self.bounds.take(bytes as u64)?;
+        let began = Instant::now();
+        let result = call(&self.bucket.objects);
+        let seconds = began.elapsed().as_secs_f64();
+        result.map(|value| (value, seconds)).map_err(|failed| self.bucket.halt(what, failed))
+    }
+
+    /// A name that was never used before.
+    fn name(&self) -> String {
+        format!("{}/{}", self.bucket.folder, self.bounds.name())
+    }
+}
+
+impl Bucket {
+    /// Opens it, and asks it for the names in a folder that nobody has: whether it is there, and
+    /// whose key this is, is known then.
+    pub(super) fn open(url: &str) -> Result<Bucket, Stop> {
+        let objects = Objects::open(url, std::env::vars()).map_err(|why| stop(url, "", &why))?;
+        let folder = format!(".forebay-probe-{}", std::process::id());
+        let bucket = Bucket { objects, url: url.to_owned(), folder, trouble: Mutex::new(None) };
+        let asked = bucket.objects.list(&bucket.folder);
+        asked.map_err(|why| stop(url, "list ", &why))?;
+        Ok(bucket)
+    }
+
+    pub(super) fn ground(&self) -> Ground {
+        let (dir, fs_type) = (self.url.clone().into(), "S3".to_owned());
+        Ground { dir, fs_type, reach: Reach::World, free: None }
+    }
+
+    fn halt(&self, what: &'static str, failed: Failed) -> Halt {
+        if let Ok(mut trouble) = self.trouble.lock() {
+            trouble.get_or_insert(failed);
+        }
+        Halt::Failed(what, Errno::IO)
+    }
+
+    pub(super) fn measured(&self, args: &Args, bounds: &Bounds) -> Result<Found, Halt> {
+        rounds::measure(bounds, self, args.bytes, &told_round(args, bounds))
+    }
+
+    /// What the bucket itself said, if it ended the probe.
+    pub(super) fn stopped(&self, halt: Halt) -> Option<Stop> {
+        let Halt::Failed(what, _) = halt else { return None };
+        let trouble = self.trouble.lock().ok()?.take()?;
+        Some(stop(&self.url, &format!("{what} "), &trouble))
+    }
+
+    /// Removes all that the probe wrote.
+    pub(super) fn remove(&self) -> Result<(), Stop> {
+        let left = self.objects.list(&self.folder);
+        let removed =
+            left.and_then(|left| left.iter().try_for_each(|(name, _)| self.objects.delete(name)));
+        removed.map_err(|why| {
+            let message = format!("{}/{} is left: {why}", self.url, self.folder);
+            Stop::new(1, message, "remove it by hand")
+        })
+    }
+}
+
+fn stop(url: &str, what: &str, failed: &Failed) -> Stop {
+    use std::io::ErrorKind::{InvalidInput, NotFound, PermissionDenied};
+    let (code, next) = match failed.kind {
+        // Where the machine's role is asked for.
+        _ if failed.why.contains("169.254.") => {
+            (1, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: this machine has no role")
+        }
+        InvalidInput => (2, "name s3://BUCKET/PREFIX; settings are those of AWS's own tools"),
+        NotFound => (1, "is it the right bucket, and AWS_REGION or AWS_ENDPOINT_URL?"),
+        PermissionDenied => {
+            (1, "a probe lists, writes, reads and deletes: is AWS_ACCESS_KEY_ID of one who may?")
+        }
+        _ => (1, "a probe needs a storage that works, and AWS_ENDPOINT_URL if it is not AWS's"),
+    };
+    Stop::new(code, format!("{url}: {what}failed: {failed}"), next)
+}
