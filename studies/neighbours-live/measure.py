@@ -74,9 +74,12 @@ def probed(forebay, directory, name):
     tier = OUT / f"{name}.toml"
     tier.unlink(missing_ok=True)
     live.call(OUT, forebay, "probe", "--time", "20s", "-o", tier, directory, fine=(0, 1))
-    if not tier.exists():
+    text = tier.read_text("utf-8") if tier.exists() else ""
+    # Of few rounds with noise a rate may come out as no number: nothing can be predicted with that.
+    if not text or "NaN" in text:
+        print(f"{name}: the probe has no tier file that can be read; nothing is predicted from it")
         return ""
-    lines = [line for line in tier.read_text("utf-8").splitlines() if not line.startswith("about")]
+    lines = [line for line in text.splitlines() if not line.startswith("about")]
     return f"[tier.{name}]\n" + "\n".join(lines).replace("[profile", f"[tier.{name}.profile") + "\n"
 
 
