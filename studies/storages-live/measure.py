@@ -56,15 +56,24 @@ def environment():
     return {**os.environ, **words}
 
 
-def call(folder, *command, capture=False):
+def call(folder, *command, capture=False, fine=(0,)):
     """What a command printed; says what it said when it fails."""
     words = [str(word) for word in command]
-    done = subprocess.run(words, cwd=folder, env=environment(), check=False, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    if done.returncode:
-        sys.exit(f"storages-live: {' '.join(words)[:200]} failed with {done.returncode}\n"
-                 f"  where: {folder}\n  next:  its last lines:\n{(done.stdout + done.stderr)[-2000:]}")
-    return done.stdout if capture else None
+    with subprocess.Popen(words, cwd=folder, env=environment(), text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as child:
+        try:
+            out, err = child.communicate()
+        except BaseException:
+            # A bench ends its command and takes its mounts away; killed, it could not.
+            child.terminate()
+            child.wait()
+            raise
+    # A bench that can't begin says so with 1, too, but compares nothing.
+    if child.returncode not in fine or child.returncode and capture and not out:
+        sys.exit(f"{Path(sys.argv[0]).parent.name}: {' '.join(words)[:200]} failed with"
+                 f" {child.returncode}\n  where: {folder}\n  next:  its last lines:\n"
+                 f"{(out + err)[-2000:]}")
+    return out if capture else None
 
 
 def recorded(forebay, name, command):
@@ -80,12 +89,14 @@ def recorded(forebay, name, command):
     return traces[1:]
 
 
-def predicted(forebay, traces, storages):
-    """Seconds on each storage, before anything is run there."""
+def predicted(forebay, traces, storages, described=""):
+    """Seconds on each storage, before anything is run there; those that are no profile's names are
+    `described` as tiers of a site."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     site = f'[nodes]\ncores = 2\nslots = 2\nmemory = "{memory >> 20} MiB"\n'
     site += '[tier.local]\nreach = "node"\n[tier.local.profile]\nsource = "where it was recorded"\n'
-    site += "".join(f'[tier.{name}]\nprofile = "{name}"\n' for name in storages if name != "local")
+    site += described + "".join(f'[tier.{name}]\nprofile = "{name}"\n' for name in storages
+                                if f"[tier.{name}" not in site + described)
     (OUT / "site.toml").write_text(site, encoding="utf-8")
     seconds = {}
     for name in storages:
@@ -95,13 +106,13 @@ def predicted(forebay, traces, storages):
     return seconds
 
 
-def measured(forebay, name, storages, repeat, command):
+def measured(forebay, name, storages, repeat, command, options=("--cache", "warm"), fine=(0,)):
     """What `forebay bench` says of each storage."""
     bench, folder = OUT / f"{name}-bench", OUT / "at"
     shutil.rmtree(bench, ignore_errors=True)
     folder.mkdir(exist_ok=True)
-    told = call(folder, forebay, "bench", "--on", ",".join(storages), "--repeat", repeat, "--cache",
-                "warm", "-o", bench, "--json", "--", *command, capture=True)
+    told = call(folder, forebay, "bench", "--on", ",".join(storages), "--repeat", repeat, *options,
+                "-o", bench, "--json", "--", *command, capture=True, fine=fine)
     return {row["on"]: row for row in json.loads(told)["on"]}
 
 

@@ -19,6 +19,9 @@ use crate::scene::NotPossible;
 use forebay_model::{ByteCount, Op, OpKey, Pattern, Profile, Reach, Seconds};
 use std::collections::BTreeMap;
 
+/// Bytes a second that no memory reaches: a fit that says so has seen no bytes.
+const FASTEST: f64 = 1e13;
+
 /// The same done by so many threads at once, in several rounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
@@ -141,7 +144,9 @@ impl Number {
     /// Writes the number into a Profile. What one node sees of a storage that others use, too, is
     /// what a node gets, not all that there is.
     fn set(self, profile: &mut Profile, reach: Reach, value: f64) {
-        let rate = |value: f64| (value > 0.0).then_some(forebay_model::Rate(value));
+        // What takes next to nothing has no rate that anybody measured.
+        let known = |value: &f64| *value > 0.0 && *value < FASTEST;
+        let rate = |value: f64| Some(value).filter(known).map(forebay_model::Rate);
         match self {
             Self::Stream(Op::Read) => profile.read.stream = rate(1.0 / value),
             Self::Stream(_) => profile.write.stream = rate(1.0 / value),

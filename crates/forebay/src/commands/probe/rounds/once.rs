@@ -26,7 +26,7 @@ impl Rounds<'_> {
             Ok(()) if narrow(&self.found.measured, part.figures()) => self.end(part, "known"),
             Ok(()) => {}
             Err(Halt::Over(why)) => self.end(part, why),
-            Err(Halt::Failed(what, errno)) if can_not(errno) => {
+            Err(Halt::Failed(what, errno)) if can_not(part, errno) => {
                 self.found.left_out.push(format!("{what}: {errno}"));
                 self.end(part, "can't");
             }
@@ -99,7 +99,21 @@ impl Rounds<'_> {
     }
 }
 
-/// Answers of file systems that can't do something; others mean that no more can be asked.
-fn can_not(errno: Errno) -> bool {
+/// Answers of file systems that can't do something; others mean that no more can be asked. Links are
+/// what some have not at all, and they say so with an error of input and output (rclone 1.60).
+fn can_not(part: Part, errno: Errno) -> bool {
     matches!(errno, Errno::OPNOTSUPP | Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::MLINK)
+        || part == Part::Links && errno == Errno::IO
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_storage_without_links_is_no_broken_one() {
+        assert!(can_not(Part::Links, Errno::IO));
+        assert!(!can_not(Part::Small, Errno::IO), "a file that can't be written is");
+        assert!(can_not(Part::Links, Errno::OPNOTSUPP) && !can_not(Part::Links, Errno::NOSPC));
+    }
 }
