@@ -2,19 +2,29 @@
 # The closed loop for real: workflows are recorded three times each, their wall time on other
 # storage and with other numbers of slots is predicted from these runs, then they are run there, and
 # both are printed side by side, whatever comes out (studies/closed-loop/measure.py says more). Then
-# published comparisons of storages in small: published, predicted, measured (studies/storages-live).
+# published comparisons in small: published, predicted, measured: of storages
+# (studies/storages-live), and by nodes and jobs (studies/nodes-live).
 #
-#   scripts/studies-live.sh [--only wgs|rnaseq|assembly] [--most N]    40 to 70 minutes
-#   scripts/studies-live.sh --storages [--only trinity|nextflow]       the second part alone
+#   scripts/studies-live.sh [--only wgs|rnaseq|assembly] [--most N]               50 to 80 minutes
+#   scripts/studies-live.sh --storages [--only trinity|evacuation|nextflow]       the second part alone
+#   scripts/studies-live.sh --nodes [--only fastq-dump|bowtie]                    the third part alone
 #   FOREBAY=path             the binary (default target/release/forebay)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 scripts/setup-demo.sh
 bash tests/real/setup.sh
 forebay=${FOREBAY:-target/release/forebay}
-if [ "${1:-}" = --storages ]; then
+case ${1:-} in
+    --storages) study=storages-live ;;
+    --nodes) study=nodes-live ;;
+    *) study= ;;
+esac
+# Where a distribution lacks a program, its study says so.
+[ "$study" = storages-live ] || scripts/setup-programs.sh
+if [ -n "$study" ]; then
     shift
-    exec .venv/bin/python studies/storages-live/measure.py --forebay "$forebay" "$@"
+    exec .venv/bin/python "studies/$study/measure.py" --forebay "$forebay" "$@"
 fi
 .venv/bin/python studies/closed-loop/measure.py --forebay "$forebay" "$@"
-exec .venv/bin/python studies/storages-live/measure.py --forebay "$forebay"
+.venv/bin/python studies/storages-live/measure.py --forebay "$forebay"
+exec .venv/bin/python studies/nodes-live/measure.py --forebay "$forebay"
