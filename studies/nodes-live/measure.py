@@ -11,110 +11,34 @@ seconds (it is stopped and goes on, again and again), and the storages are those
 studies/nfs-lustre, so much slower that a job takes the same part of what the storage has as a job of
 the source did. So this machine has only to bear slow jobs. Beside it the real commands run, one and
 two at once on the storage that is called nfs here, and so do their replays: how faithful are these?
-About 10 minutes. The figures are appended to
-target/studies/nodes-live.jsonl.
+About 10 minutes. The figures are appended to target/studies/nodes-live.jsonl.
 """
 import argparse
-import contextlib
 import json
-import os
-import re
 import shutil
-import signal
-import sqlite3
 import statistics
-import subprocess
 import sys
 import time
-import tomllib
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-from programs import PROGRAMS, ROOT, SIMULATED, call
-from calls import environment
-
-OUT = ROOT / "target/studies/nodes-live"
-# Seconds that a job computes here.
-JOB = 6.0
-# Seconds that a slow core computes before it stands still.
-TURN = 2e-3
-MIB = 1 << 20
-SITES = {"nfs": "site.toml", "lustre": "lustre.toml"}
-UNITS = {"GB": 1e9}
+from job import JOB, OUT, Job
+from programs import PROGRAMS, ROOT, call
+from scale import MIB, SITES, profile, requests, source
+from table import tell
 
 
-def facts(file):
-    return tomllib.loads((SIMULATED / file).read_text(encoding="utf-8"))
-
-
-def amount(text):
-    number, unit = text.split()
-    return float(number) * UNITS[unit]
-
-
-def source(workload):
-    """A job of the source: its bytes, and seconds of computing."""
-    told = facts(workload)
-    compute = told["stage"][0]["step"][0]["compute"]
-    return sum(amount(one["bytes"]) for one in told["files"].values()), float(compute.split()[0])
-
-
-def requests(run):
-    """A job here: its bytes, and its requests as the emulation and the simulator count them: what
-    goes on where the last one ended is so large a part of one as its bytes are of 1 MiB."""
-    with sqlite3.connect(f"file:{run}?mode=ro", uri=True) as trace:
-        return trace.execute(
-            "SELECT sum(p.bytes), sum(CASE k.pattern WHEN 'random' THEN p.count"
-            " ELSE min(p.count, p.bytes / 1048576.0) END) FROM process_ops p JOIN op_keys k"
-            " USING (op_key) WHERE k.op IN ('read', 'write')").fetchone()
-
-
-def profile(storage, scale):
-    """What a storage has at this scale, as lines of TOML. Its network is left out: the jobs of the
-    source take a fifteenth of it at most."""
-    rate = facts(SITES[storage])["tier"]["data"]["profile"]["data_per_second"] * scale
-    return (f'source = "studies/nfs-lustre/{SITES[storage]}, times {scale:.4f}"\n'
-            f'data_per_second = {rate:.2f}\nmerges = "1 MiB"\n')
-
-
-class Study:
-    """One program."""
+class Study(Job):
+    """One program on its storages."""
 
     def __init__(self, forebay, name, repeat):
-        self.forebay, self.name, self.program = forebay, name, PROGRAMS[name]
-        self.repeat, self.out = repeat, OUT / name
-        self.home = {"HOME": str(self.out / "home")}
-        self.inputs, self.trace = self.out / "inputs", self.out / "job.run"
+        super().__init__(forebay, name)
+        self.repeat = repeat
         self.sizes = [(n, j) for n in self.program.nodes for j in self.program.jobs]
         self.before, self.after = {}, {}
 
     def forebay_says(self, folder, *words):
         return json.loads(call(OUT, folder, self.forebay, *words, "--json"))
-
-    def record(self):
-        """One job, on this machine's storage as a client with a page cache asks it: what programs
-        call beside that differs, since the kernel reads ahead. The first run brings programs into
-        memory."""
-        shutil.rmtree(self.out, ignore_errors=True)
-        self.inputs.mkdir(parents=True)
-        self.program.inputs(self.inputs, self.program.pairs)
-        self.command = [str(word) for word in self.program.command(self.inputs)]
-        self.slower = 1.0
-        for _ in range(2):
-            self.alone = self.real(1, "--emulate", "0ms")
-        self.slower = JOB / self.alone
-        # A record has no moment for each call: replays spread them over the time that a file was
-        # open, if that is long enough. So what is recorded is slow, too.
-        self.real(1, "-o", self.trace, "--trace", self.program.trace, "--emulate", "0ms")
-
-    def volume(self, jobs):
-        """A directory with what each job reads, in a directory of its own."""
-        volume = self.out / "volume"
-        shutil.rmtree(volume, ignore_errors=True)
-        folders = [volume / f"job-{number}" for number in range(jobs)]
-        for folder in folders:
-            shutil.copytree(self.inputs, folder)
-        return folders
 
     def scale(self):
         """How fast a core and the storages are here, so that a job is to them as in the source."""
@@ -171,44 +95,6 @@ class Study:
                 "rate": row["commands_per_hour"], "efficiency": row["efficiency"],
                 "waited": row["waited_share"], "row": row}
 
-    def real(self, jobs, *how):
-        """Seconds of the real command, so often at once, on a volume that is mounted like that."""
-        folders = self.volume(jobs)
-        volume = folders[0].parent
-        call(OUT, self.out, self.forebay, "mount", *how, volume, volume)
-        each = []
-        try:
-            began = time.monotonic()
-            each = [subprocess.Popen(self.command, cwd=folder, env=environment(OUT, self.home),
-                                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                     start_new_session=True) for folder in folders]
-            self.slowly(each)
-            took = time.monotonic() - began
-            words = [one.communicate()[1].decode() for one in each]
-        finally:
-            for one in each:
-                if one.poll() is None:
-                    os.killpg(one.pid, signal.SIGKILL)
-                    one.wait()
-            call(OUT, self.out, self.forebay, "unmount", volume)
-        if any(one.returncode for one in each):
-            sys.exit(f"nodes-live: {self.name} failed\n  where: {volume}\n"
-                     f"  next:  its last lines:\n{words[0][-2000:]}")
-        self.aligned = re.findall(r"at least one.*alignment: .*\((.*?)\)", words[0])
-        return took
-
-    def slowly(self, each):
-        """Until all have ended, each is on a core so many times slower."""
-        while running := [one for one in each if one.poll() is None]:
-            if self.slower <= 1.0:
-                running[0].wait()
-                continue
-            for sent, pause in ((signal.SIGCONT, TURN), (signal.SIGSTOP, TURN * (self.slower - 1))):
-                for one in running:
-                    with contextlib.suppress(ProcessLookupError):
-                        os.killpg(one.pid, sent)
-                time.sleep(pause)
-
     def faithful(self):
         """The real command beside its replay, both at full speed: to wait while it is stopped
         would count for both."""
@@ -224,43 +110,6 @@ class Study:
             yield {"program": self.name, "real_jobs": jobs, "real_s": real, "replayed_s": replayed}
         for share in self.aligned:
             print(f"{share} of the pairs align")
-
-    def figure(self, figures, finding):
-        rate = lambda storage, size: figures[storage, size]["rate"]
-        if finding.figure == "waited":
-            return figures[finding.storage, finding.at]["waited"]
-        if finding.figure == "rate":
-            return rate(finding.storage, finding.at) / rate(finding.storage, finding.over)
-        ahead = [rate("lustre", size) / rate("nfs", size) for size in (finding.at, finding.over)]
-        return ahead[0] / ahead[1]
-
-    def tell(self):
-        """The table and the findings; their figures."""
-        print("\n| storage | nodes | jobs | published | predicted: an hour | efficiency | waited |"
-              " measured: an hour | efficiency | waited |\n" + "|---" * 10 + "|")
-        for (storage, size), told in self.before.items():
-            cells = [f"{one['rate']:.0f} | {one['efficiency']:.0%} | {one['waited']:.1%}"
-                     for one in (told, self.after[storage, size])]
-            words = self.program.published[storage] if size == self.sizes[0] else ""
-            print(f"| {storage} (emulated) | {size[0]} | {size[1]} | {words} | {' | '.join(cells)} |")
-            yield {"program": self.name, "storage": storage, "nodes": size[0], "jobs": size[1],
-                   "predicted": told, "measured": self.after[storage, size]}
-        print("\n| published finding | stands for it | predicted | | measured | |\n" + "|---" * 6 + "|")
-        for one in self.program.findings:
-            bound = f"at least {one.least}" if one.least is not None else f"at most {one.most}"
-            bound = bound if one.figure != "advantage" else "above 1"
-            what = {"rate": "jobs an hour, times those of fewer nodes", "waited": "share waited",
-                    "advantage": "Lustre over NFS, times that of fewer jobs"}[one.figure]
-            cells = []
-            for figures in (self.before, self.after):
-                value = self.figure(figures, one)
-                over = one.least is None or (value > one.least if one.figure == "advantage"
-                                             else value >= one.least)
-                holds = over and (one.most is None or value <= one.most)
-                cells += [f"{value:.3f}", "holds" if holds else "does not"]
-            print(f"| {one.words} | {what}: {bound} | {' | '.join(cells)} |", flush=True)
-            yield {"program": self.name, "finding": one.words, "predicted": cells[:2],
-                   "measured": cells[2:]}
 
 
 def main():
@@ -279,7 +128,7 @@ def main():
         study.scale()
         study.predict()
         study.measure()
-        rows = list(study.tell())
+        rows = list(tell(study))
         print("All jobs start at once and do the same at the same time, and nobody writes behind: so"
               " they wait for each other before a storage is full.")
         rows += study.faithful()
