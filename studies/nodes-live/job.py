@@ -10,12 +10,13 @@ import time
 
 from programs import PROGRAMS, ROOT, call
 from calls import environment
+from scale import requests
 
 OUT = ROOT / "target/studies/nodes-live"
 # Seconds that a job computes here.
 JOB = 6.0
 # Seconds that a slow core computes before it stands still.
-TURN = 2e-3
+TURN = 2e-2
 
 
 class Job:
@@ -26,6 +27,7 @@ class Job:
         self.out = OUT / name
         self.home = {"HOME": str(self.out / "home")}
         self.inputs, self.trace = self.out / "inputs", self.out / "job.run"
+        self.quick = self.out / "quick.run"
         self.aligned = []
 
     def record(self):
@@ -37,12 +39,18 @@ class Job:
         self.program.inputs(self.inputs, self.program.pairs)
         self.command = [str(word) for word in self.program.command(self.inputs)]
         self.slower = 1.0
+        how = "--trace", self.program.trace, "--emulate", "0ms"
         for _ in range(2):
-            self.alone = self.real(1, "--emulate", "0ms")
+            self.quick.unlink(missing_ok=True)
+            self.alone = self.real(1, "-o", self.quick, *how)
         self.slower = JOB / self.alone
         # A record has no moment for each call: replays spread them over the time that a file was
         # open, if that is long enough. So what is recorded is slow, too.
-        self.real(1, "-o", self.trace, "--trace", self.program.trace, "--emulate", "0ms")
+        records = [self.out / f"job-{number}.run" for number in range(3)]
+        for record in records:
+            self.real(1, "-o", record, *how)
+        # Of one that is stopped the kernel reads in more pieces.
+        min(records, key=lambda record: requests(record)[1]).rename(self.trace)
 
     def volume(self, jobs):
         """A directory with what each job reads, in a directory of its own."""

@@ -45,7 +45,7 @@ class Study(Job):
         self.site("plain", 'source = "where it was recorded"\n', 1.0)
         self.compute = self.simulated("plain", 1, 1)["makespan_s"]
         self.speed = self.compute / JOB
-        self.bytes, asked = requests(self.trace)
+        self.bytes, asked = requests(self.quick)
         size, seconds = source(self.program.workload)
         self.rate = (asked / JOB) / (size / MIB / seconds)
         for storage in SITES:
