@@ -91,9 +91,13 @@ class Study(Job):
                           "--jobs", ",".join(map(str, self.program.jobs)))
         for row in rows:
             size = row["scale"]["nodes"], row["scale"]["jobs"]
+            waited = row["waited_share"]
+            if waited is None:
+                # Nobody told: what a job took beyond its computing.
+                waited = max(0.0, 1 - JOB / row["median_s"])
             self.after[row["on"].split("@")[0], size] = {
                 "rate": row["commands_per_hour"], "efficiency": row["efficiency"],
-                "waited": row["waited_share"], "row": row}
+                "waited": waited, "row": row}
 
     def faithful(self):
         """The real command beside its replay, both at full speed: to wait while it is stopped
