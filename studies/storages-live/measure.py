@@ -3,26 +3,27 @@
 on each storage is predicted from that, then `forebay bench` runs it there; published, predicted and
 measured stand side by side, whatever comes out.
 
-    studies/storages-live/measure.py [--only trinity|nextflow] [--repeat 5] [--forebay PATH]
+    studies/storages-live/measure.py [--only trinity|evacuation|nextflow] [--repeat 5] [--forebay PATH]
 
 Storages are emulated on this machine from the profiles that come with Forebay, and a small workflow
-stands for a large one: it is the ratio between storages that is compared, not hours. 10 to 20
-minutes. The figures are appended to target/studies/storages-live.jsonl.
+stands for a large one: it is the ratio between storages that is compared, not hours. Trinity is run
+where it is on the PATH, else rnaSPAdes. 10 to 20 minutes. The figures are appended to
+target/studies/storages-live.jsonl.
 """
 import argparse
 import dataclasses
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "closed-loop"))
-from workflows import NEXTFLOW, ROOT, WORKFLOWS
+import calls
+import evacuation
+from calls import ROOT
+from workflows import WORKFLOWS
 
 OUT = ROOT / "target/studies/storages-live"
 
@@ -36,13 +37,25 @@ class Edition:
     unit: str
     # storage here -> published; the first is what the others are compared with
     published: dict[str, float | None]
+    # The source's machine, for prices
+    instance: str | None = None
 
+
+def trinity(folder, slots):
+    return ["Trinity", "--seqType", "fq", "--left", folder / "left.fq.gz", "--right",
+            folder / "right.fq.gz", "--CPU", slots, "--max_memory", "4G", "--output", "trinity_out"]
+
+
+HAS_TRINITY = shutil.which("Trinity") is not None
+if HAS_TRINITY:
+    WORKFLOWS["assembly"] = dataclasses.replace(WORKFLOWS["assembly"], command=trinity)
 
 EDITIONS = {
     "trinity": Edition(
         "Trinity 2.15.1, mean of 5 runs (article on Trinity by storage of its intermediate files,"
-        " 2024); here rnaSPAdes",
-        "assembly", "s", {"local": 662.4, "ebs-gp3": 662.8, "efs-elastic": 1699.2}),
+        f" 2024); here {'Trinity' if HAS_TRINITY else 'rnaSPAdes'}",
+        "assembly", "s", {"local": 662.4, "ebs-gp3": 662.8, "efs-elastic": 1699.2},
+        "ec2.m6id.8xlarge"),
     "nextflow": Edition(
         "Nextflow RNA-seq, 276 tasks (MemVerge, 2024-07-24): JuiceFS stands under local; S3FS under"
         " s3-mount; here ten tasks",
@@ -50,30 +63,12 @@ EDITIONS = {
 }
 
 
-def environment():
-    words = {"PYTHONDONTWRITEBYTECODE": "1", "NXF_OFFLINE": "true", "XDG_CACHE_HOME": str(OUT / "cache"),
-             "PATH": f"{ROOT / '.venv/bin'}:{NEXTFLOW.parent}:{os.environ['PATH']}"}
-    return {**os.environ, **words}
+# What `forebay bench` said of each edition, for those that come after it.
+DONE = {}
 
 
-def call(folder, *command, capture=False, fine=(0,)):
-    """What a command printed; says what it said when it fails."""
-    words = [str(word) for word in command]
-    with subprocess.Popen(words, cwd=folder, env=environment(), text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE) as child:
-        try:
-            out, err = child.communicate()
-        except BaseException:
-            # A bench ends its command and takes its mounts away; killed, it could not.
-            child.terminate()
-            child.wait()
-            raise
-    # A bench that can't begin says so with 1, too, but compares nothing.
-    if child.returncode not in fine or child.returncode and capture and not out:
-        sys.exit(f"{Path(sys.argv[0]).parent.name}: {' '.join(words)[:200]} failed with"
-                 f" {child.returncode}\n  where: {folder}\n  next:  its last lines:\n"
-                 f"{(out + err)[-2000:]}")
-    return out if capture else None
+def call(folder, *command, fine=(0,)):
+    return calls.call(OUT, folder, *command, fine=fine)
 
 
 def recorded(forebay, name, command):
@@ -101,7 +96,7 @@ def predicted(forebay, traces, storages, described=""):
     seconds = {}
     for name in storages:
         told = call(OUT, forebay, "plan", *traces, "--site", OUT / "site.toml", "--project", name,
-                    "--json", "--budget", "1s", capture=True)
+                    "--json", "--budget", "1s")
         seconds[name] = json.loads(told)["as_it_is"]["makespan_s"]
     return seconds
 
@@ -112,21 +107,27 @@ def measured(forebay, name, storages, repeat, command, options=("--cache", "warm
     shutil.rmtree(bench, ignore_errors=True)
     folder.mkdir(exist_ok=True)
     told = call(folder, forebay, "bench", "--on", ",".join(storages), "--repeat", repeat, *options,
-                "-o", bench, "--json", "--", *command, capture=True, fine=fine)
+                "-o", bench, "--json", "--", *command, fine=fine)
     return {row["on"]: row for row in json.loads(told)["on"]}
+
+
+def prepared(name, workflow):
+    """The command of a workflow, whose inputs have been made."""
+    workflow, inputs = WORKFLOWS[workflow], OUT / f"{name}-inputs"
+    shutil.rmtree(inputs, ignore_errors=True)
+    inputs.mkdir(parents=True)
+    call(inputs, *workflow.inputs(inputs))
+    return workflow.command(inputs, 2)
 
 
 def compare(forebay, name, edition, repeat):
     """The rows of one published comparison."""
-    workflow, inputs = WORKFLOWS[edition.workflow], OUT / f"{name}-inputs"
-    shutil.rmtree(inputs, ignore_errors=True)
-    inputs.mkdir(parents=True)
-    call(inputs, *workflow.inputs(inputs))
-    command = workflow.command(inputs, 2)
+    command = prepared(name, edition.workflow)
     storages = list(edition.published)
     first = storages[0]
     before = predicted(forebay, recorded(forebay, name, command), storages)
-    rows = measured(forebay, name, storages, repeat, command)
+    price = ["--instance", edition.instance] if edition.instance else []
+    rows = DONE[name] = measured(forebay, name, storages, repeat, command, *price)
     print(f"\n{name}: {edition.about}\n\n| storage | published, {edition.unit} | times | predicted, s |"
           " times | measured, s | times | interval | verdict |\n" + "|---" * 9 + "|")
     for storage in storages:
@@ -143,13 +144,17 @@ def compare(forebay, name, edition, repeat):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--only", action="append", choices=EDITIONS)
+    parser.add_argument("--only", action="append", choices=[*EDITIONS, "evacuation"])
     parser.add_argument("--repeat", type=int, default=5, help="rounds of each comparison")
     parser.add_argument("--forebay", type=Path, default=ROOT / "target/release/forebay")
     arguments = parser.parse_args()
     OUT.mkdir(parents=True, exist_ok=True)
-    for name in arguments.only or EDITIONS:
-        rows = list(compare(arguments.forebay.resolve(), name, EDITIONS[name], arguments.repeat))
+    forebay = arguments.forebay.resolve()
+    for name in arguments.only or ["trinity", "evacuation", "nextflow"]:
+        if name == "evacuation":
+            rows = list(evacuation.compare(forebay, arguments.repeat, sys.modules[__name__]))
+        else:
+            rows = list(compare(forebay, name, EDITIONS[name], arguments.repeat))
         with open(OUT.with_suffix(".jsonl"), "a", encoding="utf-8") as results:
             results.writelines(json.dumps(one) + "\n" for one in rows)
 
