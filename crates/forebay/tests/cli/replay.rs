@@ -226,6 +226,8 @@ fn storages_are_compared_by_a_replay() {
         told.and_then(|rest| rest.strip_suffix(" s")).expect("told").parse().expect("s");
     let of = lines.find(|line| line.contains("\"round\":0,\"on\":\"other\"")).expect("a run");
     assert!(of.contains(&format!("\"seconds\":{told}")), "{told} in {of}");
+    // What the replay did is told as what the command itself would have done.
+    assert!(of.contains("\"written_bytes\":4,") && !of.contains("\"names\":0"), "{of}");
     assert_eq!(std::fs::read_dir(&other).expect("there").count(), 0, "nothing is left");
     let both = ["bench", "--on", "local", "--replay", run, "--", "true"];
     done(&mut place.forebay(&both)).code(2).says("cannot be used with");

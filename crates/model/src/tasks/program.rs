@@ -12,8 +12,8 @@ const DRIVERS: &[&str] = &[
     // wrappers
     "env", "time", "nice", "timeout", "sudo", "doas", "su", "stdbuf", "setsid", "nohup", "ionice",
     "taskset", "numactl", "chrt", "strace", "unshare", "setpriv", "tini", "catchsegv", "script",
-    "conda", "mamba", "micromamba", "singularity", "apptainer", "starter", "forebay",
-    "jspawnhelper",
+    "conda", "mamba", "micromamba", "singularity", "apptainer", "starter", "jspawnhelper",
+    "forebay run", "forebay mount", "forebay unmount", "forebay bench",
     // workflow engines, and the solver that one asks what to start next
     "cbc", "snakemake", "nextflow", "nextflow.cli.Launcher", "Trinity", "cwltool", "toil", "miniwdl",
 ];
@@ -25,6 +25,8 @@ const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tc
 const TRADES: &[&str] = &[
     "bwa", "bwa-mem2", "samtools", "bcftools", "bedtools", "seqkit", "salmon", "kallisto", "gatk",
     "git", "minimap2", "sambamba", "freebayes", "vcftools", "rtg", "picard",
+    // What it replays is work, what it serves is not.
+    "forebay",
 ];
 
 /// An interpreter: which of its options take the next word, and which hold a program.

@@ -97,6 +97,15 @@ fn near(what: &str, found: Option<f64>, known: f64) {
 }
 
 #[test]
+fn a_byte_that_takes_no_time_has_no_rate() {
+    let mut profile = Profile::free("a test");
+    Number::Stream(Op::Write).set(&mut profile, Reach::Shared, 5e-324);
+    assert_eq!(profile.write.stream, None);
+    Number::Stream(Op::Write).set(&mut profile, Reach::Shared, 0.5);
+    assert_eq!(profile.write.stream, Some(Rate(2.0)));
+}
+
+#[test]
 fn a_storage_with_known_prices_and_limits_is_found_again() {
     for reach in [Reach::Node, Reach::Shared] {
         let mut known = served();

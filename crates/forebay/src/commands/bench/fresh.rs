@@ -137,6 +137,8 @@ impl<'h> Fresh<'h> {
             Stop::new(1, format!("forebay {what} {}: {why}", self.path.display()), next)
         };
         let own = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
+        // What was put in its place since is another one.
+        let own = if own.exists() { own } else { PathBuf::from("/proc/self/exe") };
         let mut command = Command::new(own);
         command.args(words).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());

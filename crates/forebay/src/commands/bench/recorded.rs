@@ -64,7 +64,7 @@ impl Recorded {
         let run = Run::open(file)?;
         let mut tasks = run.tasks()?;
         // Who mounted it looked into it, too.
-        let own = |task: &TaskRow| task.driver && task.name == "forebay";
+        let own = |task: &TaskRow| task.driver && task.name.starts_with("forebay ");
         let others: Vec<u32> = tasks.iter().filter(|task| own(task)).map(|task| task.id).collect();
         tasks.retain(|task| !own(task));
         let mut recorded = Self { peak_bytes: peak(&run)?, ..Self::default() };
