@@ -126,8 +126,9 @@ def compare(forebay, name, edition, repeat):
     storages = list(edition.published)
     first = storages[0]
     before = predicted(forebay, recorded(forebay, name, command), storages)
-    price = ["--instance", edition.instance] if edition.instance else []
-    rows = DONE[name] = measured(forebay, name, storages, repeat, command, *price)
+    price = ("--instance", edition.instance) if edition.instance else ()
+    rows = DONE[name] = measured(forebay, name, storages, repeat, command,
+                                   ("--cache", "warm", *price))
     print(f"\n{name}: {edition.about}\n\n| storage | published, {edition.unit} | times | predicted, s |"
           " times | measured, s | times | interval | verdict |\n" + "|---" * 9 + "|")
     for storage in storages:
