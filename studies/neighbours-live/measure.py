@@ -27,6 +27,7 @@ sys.path.insert(0, str(HERE))
 import mounts
 
 # The other study of real runs, whose file is called as this one.
+sys.path.insert(0, str(HERE.parent / "storages-live"))
 SPEC = importlib.util.spec_from_file_location("storages_live", HERE.parent / "storages-live/measure.py")
 live = importlib.util.module_from_spec(SPEC)
 sys.modules[SPEC.name] = live
