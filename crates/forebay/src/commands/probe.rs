@@ -41,10 +41,10 @@ use told::Probe;
     forebay probe --time 20s --bytes 256MiB --json /mnt/nfs/me\n  \
     forebay probe s3://bucket/prefix -o bucket.toml\n\n\
     It works in a hidden directory in DIR, or a folder of the bucket, which is removed at the end, \
-    also by Ctrl-C. A bucket is asked for what one would be that shows its objects as files; \
-    settings are those of AWS's tools: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, \
-    AWS_ENDPOINT_URL. Requests cost money. What it prints is a tier file: a [profile] for a site file, with the interval of each number behind \
-    it.\n\n\
+    also by Ctrl-C. A bucket is asked for what a mount of it would ask; settings are \
+    those of AWS's tools: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, \
+    AWS_ENDPOINT_URL. Requests cost money. What it prints is a tier file: a [profile] for a site \
+    file, with the interval of each number behind it.\n\n\
     Exit codes: 0; 1 if DIR can't be probed, or FILE not written; 2 wrong usage; 130 or 143 if \
     SIGINT or SIGTERM ended it.")]
 pub(crate) struct Args {

@@ -106,14 +106,16 @@ impl<'h> Fresh<'h> {
 
     /// Nobody serves it any more; its records are complete.
     pub(super) fn unmount(&mut self) -> Result<(), Stop> {
+        let mut all = Ok(());
         while let Some(point) = self.points.pop() {
-            self.forebay(&[OsStr::new("unmount"), point.as_os_str()])?;
+            // A node that stays is no reason for the others to stay.
+            all = all.and(self.forebay(&[OsStr::new("unmount"), point.as_os_str()]));
             if point != self.path {
                 let _ = std::fs::remove_dir(&point);
             }
         }
         let _ = std::fs::remove_file(self.server());
-        Ok(())
+        all
     }
 
     pub(super) fn remove(self) -> Result<(), Stop> {
