@@ -31,6 +31,7 @@ mod placing;
 mod remove;
 mod rest;
 mod slot;
+mod space;
 mod still;
 mod sync;
 mod table;
@@ -121,6 +122,7 @@ pub struct Native {
     wardrobe: Wardrobe,
     groups: Box<dyn Fn(u32) -> Groups + Send + Sync>,
     handles: Mutex<FxHashMap<u64, Arc<Handle>>>,
+    releases: space::Releases,
     dirs: Mutex<FxHashMap<u64, Arc<DirHandle>>>,
     next_handle: AtomicU64,
     posix_locks: locks::PosixLocks,
@@ -193,6 +195,7 @@ impl Native {
             wardrobe: Wardrobe::new(),
             groups,
             handles: Mutex::default(),
+            releases: space::Releases::default(),
             dirs: Mutex::default(),
             next_handle: AtomicU64::new(1),
             posix_locks: locks::PosixLocks::default(),

@@ -54,6 +54,35 @@ covered_at "$PWD/disk" /usr/bin/python3 "$WORK/fill.py" || fail "the full disk"
 same "$WORK/data" disk/data
 [ "$(stat -c %s disk/small)" = 100000 ] || fail "small"
 rm -f disk/inode*
+
+say "space that a removed or replaced file gives back is there at once"
+cat > "$WORK/again.py" <<'PY'
+import errno, os
+os.unlink("small")
+def fill(name):
+    fd = os.open(name, os.O_CREAT | os.O_WRONLY)
+    try:
+        while True:
+            os.write(fd, b"F" * 65536)
+    except OSError as e:
+        assert e.errno == errno.ENOSPC, e
+    os.close(fd)
+for turn in range(30):
+    open("next", "wb").close()
+    fill("fill")
+    if turn % 3 == 1:
+        open("fill", "rb").read()
+    if turn % 3 == 2:
+        os.rename("next", "fill")
+    else:
+        os.unlink("fill")
+    open("next", "wb").write(b"y" * 500000)
+    os.path.exists("fill") and os.unlink("fill")
+    os.unlink("next")
+open("small", "wb").write(b"y" * 100000)
+PY
+covered_at "$PWD/disk" /usr/bin/python3 "$WORK/again.py" || fail "space is not given back"
+
 expect_status 1 covered_at "$PWD/disk" dd if=/dev/zero of=big bs=64k
 same "$WORK/data" disk/data
 covered_at "$PWD/disk" rm big

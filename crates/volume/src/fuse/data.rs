@@ -163,6 +163,7 @@ impl Session {
 
     fn release(&self, request: &Request<'_>) -> Result<()> {
         let (ask, _) = request.parse::<abi::ReleaseIn>()?;
+        let _releasing = self.tree.native.releasing();
         let handle = self.tree.native.release(ask.fh);
         request.reply(&[]);
         if let Some(handle) = handle {

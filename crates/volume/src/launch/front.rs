@@ -4,10 +4,14 @@
 use std::mem::MaybeUninit;
 use std::path::PathBuf;
 
-use rustix::process::{Pid, Signal};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 
 use super::patience::Last;
 use super::{Channel, Exit, Failure, Outcome, ToDaemon, ToFront, Underway};
+
+/// How long the daemon's last steps are waited for.
+const LAST_STEPS: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
 /// The signal mask that the caller had.
 #[derive(Debug)]
@@ -132,6 +136,10 @@ impl Front {
             Last::Word(Some(ToFront::Failed { why })) => outcome.warnings.push(why),
             Last::Word(_) => outcome.daemon_lost = true,
         }
+        if outcome.lingering.is_none() && outcome.left.is_none() {
+            // Whoever unmounts something below right after us is not told that it is busy.
+            reap_within(self.daemon, LAST_STEPS);
+        }
         self.signals.restore_for_command();
         outcome
     }
@@ -195,6 +203,17 @@ pub(super) fn next_signal() -> libc::siginfo_t {
                 return info;
             }
         }
+    }
+}
+
+/// Waits for the end of a process that has nothing to do but to close what it holds; not for ever,
+/// since a file system that does not answer may keep it.
+fn reap_within(pid: Pid, patience: Timespec) {
+    // Without pidfd (Linux below 5.3) nobody waits, and no result depends on it.
+    let Ok(ended) = pidfd_open(pid, PidfdFlags::empty()) else { return };
+    let mut fds = [PollFd::new(&ended, PollFlags::IN)];
+    if rustix::event::poll(&mut fds, Some(&patience)).is_ok_and(|ready| ready > 0) {
+        reap(pid);
     }
 }
 

@@ -53,6 +53,9 @@ impl Native {
         if let Some(body) = body {
             self.drop_body(&body, false);
         }
+        if let Some(gone) = &gone {
+            self.give_space_back(gone);
+        }
         Ok(gone.and_then(|node| node.file()))
     }
 
@@ -115,7 +118,7 @@ impl Native {
         if let Some((node, _)) = &moved {
             self.disturb(node);
         }
-        let replaced = self.pin_before_loss(to.as_fd(), new_name).map(|(node, _)| node);
+        let (replaced, last) = self.pin_before_loss(to.as_fd(), new_name).unzip();
         let exchanged = flags & RenameFlags::EXCHANGE.bits() != 0;
         // A name that is moved onto itself loses nothing. The kernel does not ask for that.
         let itself = moved
@@ -143,6 +146,8 @@ impl Native {
                 node.seen_at(parent, name, 2);
                 node.rename_known();
                 self.renamed(node);
+            } else if !itself && last == Some(true) {
+                self.give_space_back(node);
             }
         }
         let mut known = None;

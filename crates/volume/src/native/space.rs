@@ -1,0 +1,81 @@
+//! Space that a removed file gives back. A local file system has it again when the last close and
+//! the unlink have returned. Here both return before we are done: the kernel sends RELEASE and
+//! FORGET in its own time, and until then our descriptors hold the bytes. On a full disk the next
+//! write would fail, which a program that has just made room can't understand.
+
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use rustix::fs::fstatvfs;
+
+use super::{Handle, Native, Node};
+
+/// How often a removal looks again for a close that may be on its way: for 5 ms or a little more.
+/// Programs that work with a file after they removed it can't be told from those: they wait this
+/// long on a nearly full disk.
+const LOOKS: u32 = 50;
+const PAUSE: Duration = Duration::from_micros(100);
+/// Below one part in so many a file system is nearly full.
+const NEARLY_FULL: u64 = 32;
+
+/// How many closes are being worked on.
+#[derive(Debug, Default)]
+pub(super) struct Releases(AtomicU32);
+
+/// One of them, until its descriptor is closed too.
+#[derive(Debug)]
+pub(crate) struct Releasing<'a>(&'a Releases);
+
+impl Drop for Releasing<'_> {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, SeqCst);
+    }
+}
+
+impl Native {
+    /// Held while a close is worked on.
+    pub(crate) fn releasing(&self) -> Releasing<'_> {
+        self.releases.0.fetch_add(1, SeqCst);
+        Releasing(&self.releases)
+    }
+
+    /// Lets go of a file that has just lost its last name, where its file system is nearly full.
+    /// Elsewhere nobody misses the space, and removing does not wait.
+    ///
+    /// Who holds such a file by `O_PATH` alone can't open it any more: the price of telling no
+    /// other program of a full disk that is not.
+    pub(super) fn give_space_back(&self, node: &Node) {
+        if node.is_dir() || !is_nearly_full(node) {
+            return;
+        }
+        let handles: Vec<Weak<Handle>> =
+            node.open.lock().handles.iter().map(Arc::downgrade).collect();
+        for _ in 0..LOOKS {
+            let is_held = handles.iter().any(|handle| handle.strong_count() > 0);
+            if !is_held && self.releases.0.load(SeqCst) == 0 {
+                break;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        let open = node.open.lock();
+        if !open.shared.is_open() {
+            node.place.lock().pin = None;
+        }
+    }
+}
+
+/// Asks through a descriptor that holds the file, if there is one: the body of a file that a rule
+/// placed lies elsewhere than its name.
+fn is_nearly_full(node: &Node) -> bool {
+    let pin = node.place.lock().pin.clone();
+    let known = match pin {
+        Some(pin) => fstatvfs(pin.as_fd()),
+        None => match node.open.lock().handles.last().cloned() {
+            Some(handle) => fstatvfs(&handle.file),
+            None => return false,
+        },
+    };
+    known.is_ok_and(|known| known.f_bavail < known.f_blocks / NEARLY_FULL)
+}
