@@ -350,31 +350,6 @@ impl Native {
         }
     }
 
-    /// Pins a file that is about to lose a name, so that whoever still uses it finds it. Tells
-    /// whether it is the last.
-    pub(crate) fn pin_before_loss(
-        &self,
-        dir: BorrowedFd<'_>,
-        name: &CStr,
-    ) -> Option<(Arc<Node>, bool)> {
-        let stat = stat_of(dir, name).ok()?;
-        let node = self.table.find(Identity::of(&stat))?;
-        self.disturb(&node);
-        let is_open = node.open.lock().shared.is_open();
-        let last = node.is_dir() || stat.stx_nlink < 2;
-        if let Some(tiers) = self.tiers.as_ref().filter(|_| last) {
-            tiers.forget_copy(node.identity());
-        }
-        if last && !is_open && node.place.lock().pin.is_none() {
-            let fd = match node.placed.get() {
-                Some(placed) => self.tiers.as_ref()?.reach(&placed, OFlags::PATH).ok()?,
-                None => self.open_path(dir, name, &node).ok()?,
-            };
-            node.place.lock().pin = Some(Arc::new(fd));
-        }
-        Some((node, last))
-    }
-
     /// The path below the covered directory by which the record knows a node.
     pub(crate) fn known(
         &self,

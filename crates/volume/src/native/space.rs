@@ -1,16 +1,18 @@
-//! Space that a removed file gives back. A local file system has it again when the last close and
-//! the unlink have returned. Here both return before we are done: the kernel sends RELEASE and
-//! FORGET in its own time, and until then our descriptors hold the bytes. On a full disk the next
-//! write would fail, which a program that has just made room can't understand.
+//! A file that loses its last name: held for whoever still uses it, and let go of where its space
+//! is wanted. A local file system has that again when the last close and the unlink have returned.
+//! Here both return before we are done: the kernel sends RELEASE and FORGET in its own time, and
+//! until then our descriptors hold the bytes. On a full disk the next write would fail, which a
+//! program that has just made room can't understand.
 
-use std::os::fd::AsFd;
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use rustix::fs::fstatvfs;
+use rustix::fs::{OFlags, fstatvfs};
 
-use super::{Handle, Native, Node};
+use super::{Handle, Identity, Native, Node, stat_of};
 
 /// How often a removal looks again for a close that may be on its way: for 5 ms or a little more.
 /// Programs that work with a file after they removed it can't be told from those: they wait this
@@ -41,6 +43,31 @@ impl Native {
         Releasing(&self.releases)
     }
 
+    /// Pins a file that is about to lose a name, so that whoever still uses it finds it. Tells
+    /// whether it is the last.
+    pub(crate) fn pin_before_loss(
+        &self,
+        dir: BorrowedFd<'_>,
+        name: &CStr,
+    ) -> Option<(Arc<Node>, bool)> {
+        let stat = stat_of(dir, name).ok()?;
+        let node = self.table.find(Identity::of(&stat))?;
+        self.disturb(&node);
+        let is_open = node.open.lock().shared.is_open();
+        let last = node.is_dir() || stat.stx_nlink < 2;
+        if let Some(tiers) = self.tiers.as_ref().filter(|_| last) {
+            tiers.forget_copy(node.identity());
+        }
+        if last && !is_open && node.place.lock().pin.is_none() {
+            let fd = match node.placed.get() {
+                Some(placed) => self.tiers.as_ref()?.reach(&placed, OFlags::PATH).ok()?,
+                None => self.open_path(dir, name, &node).ok()?,
+            };
+            node.place.lock().pin = Some(Arc::new(fd));
+        }
+        Some((node, last))
+    }
+
     /// Lets go of a file that has just lost its last name, where its file system is nearly full.
     /// Elsewhere nobody misses the space, and removing does not wait.
     ///
@@ -60,7 +87,8 @@ impl Native {
             std::thread::sleep(PAUSE);
         }
         let open = node.open.lock();
-        if !open.shared.is_open() {
+        // Without a time of birth the next file of this inode number would be taken for this one.
+        if !open.shared.is_open() && node.identity().born != 0 {
             node.place.lock().pin = None;
         }
     }
