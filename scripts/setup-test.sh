@@ -10,7 +10,7 @@ fail() {  # cause, where, next step
     exit 1
 }
 
-command -v cargo >/dev/null || fail "no Rust tool chain" "PATH" "install Rust 1.90 or newer (rustup)"
+command -v cargo >/dev/null || fail "no Rust tool chain" "PATH" "install Rust 1.92 or newer (rustup)"
 command -v cc >/dev/null || command -v gcc >/dev/null || fail "no C compiler (SQLite is compiled in)" \
     "PATH" "apt-get install build-essential"
 for component in fmt clippy; do

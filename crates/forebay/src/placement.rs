@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use forebay_model::tasks::elsewhere;
 use forebay_model::{Reach, Rules, Site};
+use forebay_volume::store::{ProfileFile, Settings};
 use forebay_volume::tiers::{Trouble, Wanted};
 
 use crate::exit::{NOTHING_RUN, Stop};
@@ -39,7 +40,19 @@ pub(crate) fn load(site: Option<&Path>, rules: Option<&Path>) -> Result<Option<W
     let site = Site::parse(&read(&site)?, &source, &variable).map_err(wrong)?;
     let source = rules.display().to_string();
     let rules = Rules::parse(&read(rules)?, &source, &site).map_err(wrong)?;
-    Ok(Some(Wanted { site, rules }))
+    Ok(Some(Wanted { site, rules, settings: settings() }))
+}
+
+/// How buckets are reached, as AWS's own tools are told.
+pub(crate) fn settings() -> Settings {
+    Settings::of(std::env::vars_os(), |file, elsewhere| {
+        let name = match file {
+            ProfileFile::Credentials => ".aws/credentials",
+            ProfileFile::Config => ".aws/config",
+        };
+        let usual = || Some(PathBuf::from(std::env::var_os("HOME")?).join(name));
+        std::fs::read_to_string(elsewhere.map(PathBuf::from).or_else(usual)?).ok()
+    })
 }
 
 /// Refuses a command whose tasks run on other machines, where files on a tier of this node would

@@ -99,6 +99,7 @@ fn here(site: &Site, learnt: &Learnt, fs_types: &[String]) -> Option<Tier> {
     Some(Tier {
         id: measured(),
         path: None,
+        bucket: None,
         // With several machines, a project that they all work on is on something that they share.
         reach: if shared || many { Reach::Shared } else { Reach::Node },
         capacity: None,

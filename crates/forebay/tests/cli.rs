@@ -51,6 +51,8 @@ mod probe;
 mod probe_s3;
 #[path = "cli/publish.rs"]
 mod publish;
+#[path = "cli/publish_s3.rs"]
+mod publish_s3;
 #[path = "cli/record.rs"]
 mod record;
 #[path = "cli/replay.rs"]

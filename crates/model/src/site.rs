@@ -62,6 +62,8 @@ pub struct Tier {
     /// The directory, absolute. A pool has that of its tier. `None`: a storage that is described,
     /// for plans, and is not at hand.
     pub path: Option<PathBuf>,
+    /// The bucket and the prefix in it, as `s3://BUCKET/PREFIX`, instead of a directory.
+    pub bucket: Option<String>,
     /// Who can read it directly.
     pub reach: Reach,
     /// The hard bound of what Forebay keeps there; for a tier with pools, of what it keeps outside
@@ -141,14 +143,15 @@ impl Site {
             Some(shipped) => Some(shipped.profile.clone()),
             None => profile.map(|entry| Profile::read(entry.table()?)).transpose()?,
         };
-        let path = match table.get("path") {
-            Some(path) => Some(path::directory(path, variable)?),
-            None if profile.is_some() => None,
-            None => Some(path::directory(table.need("path")?, variable)?),
+        let (path, bucket) = match table.get("path") {
+            Some(path) => path::place(path, variable)?,
+            None if profile.is_some() => (None, None),
+            None => path::place(table.need("path")?, variable)?,
         };
         let mut tier = Tier {
             id,
             path,
+            bucket,
             reach: match (table.get("reach"), &shipped) {
                 (None, Some(shipped)) => shipped.reach,
                 _ => table.need("reach")?.word(&REACHES)?,

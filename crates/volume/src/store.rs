@@ -1,7 +1,12 @@
-//! Where the bytes of files can live, other than in a directory.
+//! Where the bytes of files can live, other than in a directory: objects, which are put whole and
+//! read by range.
 
 mod failed;
+mod key;
 mod object;
+mod settings;
 
 pub use failed::Failed;
-pub use object::Objects;
+pub use key::key_of;
+pub use object::{Found, Objects, Version, When};
+pub use settings::{ProfileFile, Settings};

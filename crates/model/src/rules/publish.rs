@@ -32,7 +32,9 @@ pub(super) fn publish(table: Table<'_>, home: &Home, site: &Site) -> Result<Opti
     // Pools of a tier have its directory, and two tiers may have one.
     if let Home::Tier(id) = home
         && site.tier(id).is_some_and(|home| {
-            home.whole() == &tier.id || home.path.is_some() && home.path == tier.path
+            home.whole() == &tier.id
+                || home.path.is_some() && home.path == tier.path
+                || home.bucket.is_some() && home.bucket == tier.bucket
         })
     {
         let message = format!("publish is for another tier: the files live on {name} already");

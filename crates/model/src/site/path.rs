@@ -4,13 +4,26 @@ use super::Variables;
 use crate::toml::{Entry, Flaw};
 use std::path::PathBuf;
 
-/// An absolute directory.
-pub(super) fn directory(entry: Entry<'_>, variable: Variables<'_>) -> Result<PathBuf, Flaw> {
+/// Where buckets are.
+const BUCKETS: &str = "s3://";
+
+/// An absolute directory, or a bucket.
+pub(super) fn place(
+    entry: Entry<'_>,
+    variable: Variables<'_>,
+) -> Result<(Option<PathBuf>, Option<String>), Flaw> {
     let path = replaced(entry.text()?, variable).map_err(|message| entry.flaw(message))?;
-    if !path.starts_with('/') {
-        return Err(entry.flaw(format!("{} must begin with /, but is {path:?}", entry.key)));
+    if let Some(bucket) = path.strip_prefix(BUCKETS) {
+        return match bucket.split('/').next() {
+            None | Some("") => Err(entry.flaw("which bucket? s3://BUCKET/PREFIX")),
+            Some(_) => Ok((None, Some(path))),
+        };
     }
-    Ok(PathBuf::from(path))
+    if !path.starts_with('/') {
+        let message = format!("{} must begin with / or {BUCKETS}, but is {path:?}", entry.key);
+        return Err(entry.flaw(message));
+    }
+    Ok((Some(PathBuf::from(path)), None))
 }
 
 /// The text with values in place of names; values are taken as they are, whatever they contain.

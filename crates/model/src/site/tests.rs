@@ -37,6 +37,7 @@ fn the_example_is_read_with_its_pools() {
     let tier = |name: &str, capacity, pool_of: Option<&str>| Tier {
         id: id(name),
         path: Some("/home/ada/.cache/forebay/scratch".into()),
+        bucket: None,
         profile: None,
         price: None,
         reach: Reach::Node,

@@ -28,6 +28,7 @@ pub fn simulated(profile: &Profile, reach: Reach, batch: &Batch) -> Result<Secon
     let tier = Tier {
         id: id.clone(),
         path: None,
+        bucket: None,
         reach,
         capacity: None,
         pool_of: None,

@@ -15,6 +15,7 @@ impl Learnt {
         let tier = |id: &str, profile: Profile| Tier {
             id: TierId(id.to_owned()),
             path: None,
+            bucket: None,
             reach: Reach::Node,
             capacity: None,
             pool_of: None,

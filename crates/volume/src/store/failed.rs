@@ -29,6 +29,31 @@ impl fmt::Display for Failed {
 
 impl std::error::Error for Failed {}
 
+impl Failed {
+    /// Whether asking again later, with nothing else changed, can't help.
+    #[must_use]
+    pub fn is_lasting(&self) -> bool {
+        use io::ErrorKind::{
+            AlreadyExists, InvalidInput, NotFound, PermissionDenied, StaleNetworkFileHandle,
+        };
+        matches!(
+            self.kind,
+            AlreadyExists | InvalidInput | NotFound | PermissionDenied | StaleNetworkFileHandle
+        )
+    }
+
+    /// A thread that carried a request is no more.
+    pub(super) fn lost(error: &tokio::task::JoinError) -> Failed {
+        Failed { kind: io::ErrorKind::Other, why: error.to_string() }
+    }
+}
+
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Self {
+        Self { kind: error.kind(), why: error.to_string() }
+    }
+}
+
 impl From<object_store::Error> for Failed {
     fn from(error: object_store::Error) -> Self {
         use object_store::Error;
@@ -37,6 +62,8 @@ impl From<object_store::Error> for Failed {
             Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
                 io::ErrorKind::PermissionDenied
             }
+            Error::AlreadyExists { .. } => io::ErrorKind::AlreadyExists,
+            Error::Precondition { .. } => io::ErrorKind::StaleNetworkFileHandle,
             Error::InvalidPath { .. } | Error::UnknownConfigurationKey { .. } => {
                 io::ErrorKind::InvalidInput
             }

@@ -1,108 +1,84 @@
-//! Objects of a bucket that speaks S3, for callers that wait: the runtime of the client stays in here.
+//! Objects of a bucket, for callers that wait: the runtime of the client stays in here.
+
+mod hedge;
+mod put;
+mod read;
+mod scheme;
+mod upload;
 
 use std::io;
 use std::ops::Range;
-use std::time::Duration;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::TryStreamExt;
-use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
-use object_store::client::ClientOptions;
 use object_store::path::Path;
-use object_store::{BackoffConfig, ObjectStore, ObjectStoreExt, RetryConfig};
+use object_store::{Attribute, GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt};
 use tokio::runtime::Runtime;
 
 use super::Failed;
+use hedge::Hedge;
+pub use put::When;
 
-/// A request that is not answered for so long is tried again.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// Threads that carry requests: bytes are copied and signed, the rest is waiting.
 const THREADS: usize = 2;
+/// How often bytes are asked for that come other than they were written: on the way they change by
+/// chance, where they lie they stay wrong.
+const LOOKS: usize = 4;
+/// What an object says of itself, as user-defined metadata: who wrote it, and which state of it.
+const TAG: Attribute = Attribute::Metadata(std::borrow::Cow::Borrowed("forebay"));
 
 /// What is below a prefix of a bucket.
 #[derive(Debug)]
 pub struct Objects {
     runtime: Runtime,
-    store: AmazonS3,
-    prefix: Path,
+    store: Arc<dyn ObjectStore>,
+    prefix: String,
+    hedge: Arc<Hedge>,
+}
+
+/// Tells one state of an object from all others: its ETag (RFC 9110, section 8.8.3).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Version(pub String);
+
+/// An object that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Its name after the prefix that was opened.
+    pub name: String,
+    /// Bytes.
+    pub size: u64,
+    /// `None`: the store tells none.
+    pub version: Option<Version>,
+    /// What its writer called this state of it; a listing does not tell.
+    pub tag: Option<String>,
 }
 
 impl Objects {
-    /// Opens `s3://BUCKET/PREFIX`. Settings are those of AWS's own tools (`AWS_ACCESS_KEY_ID`,
-    /// `AWS_REGION`, `AWS_ENDPOINT_URL`, ...), from who calls; without a key in them the machine's
-    /// or the container's role is asked for one. Nothing is asked of the bucket yet.
-    ///
-    /// # Errors
-    /// The URL or a setting makes no sense, or no thread can be made.
-    pub fn open(
-        url: &str,
-        settings: impl IntoIterator<Item = (String, String)>,
-    ) -> Result<Objects, Failed> {
-        let wrong = |why: String| Failed { kind: io::ErrorKind::InvalidInput, why };
-        let rest = url.strip_prefix("s3://").ok_or_else(|| wrong(format!("{url} is no s3://")))?;
-        let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-        if bucket.is_empty() {
-            return Err(wrong("which bucket? s3://BUCKET/PREFIX".to_owned()));
-        }
-        // Who has one already keeps it.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = AmazonS3Builder::new();
-        let (mut region, mut options) = (false, ClientOptions::new().with_timeout(PATIENCE));
-        for (name, value) in settings {
-            let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>() else { continue };
-            region |= matches!(key, AmazonS3ConfigKey::Region | AmazonS3ConfigKey::DefaultRegion);
-            // Who writes http:// wants it.
-            let endpoint =
-                matches!(key, AmazonS3ConfigKey::Endpoint | AmazonS3ConfigKey::S3Endpoint);
-            if endpoint && value.starts_with("http://") {
-                options = options.with_allow_http(true);
-            }
-            builder = builder.with_config(key, value);
-        }
-        if !region {
-            builder = builder.with_region("us-east-1");
-        }
-        let retry = RetryConfig {
-            backoff: BackoffConfig::default(),
-            max_retries: 3,
-            retry_timeout: PATIENCE,
-        };
-        let builder = builder.with_bucket_name(bucket).with_client_options(options);
-        // One object is one request, and not all that speaks S3 knows the other way.
-        let builder = builder.with_disable_bulk_delete(true);
-        let store = builder.with_retry(retry).build()?;
+    fn over(store: Arc<dyn ObjectStore>, prefix: &str) -> Result<Objects, Failed> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(THREADS)
             .thread_name("forebay-objects")
             .enable_all()
             .build()
             .map_err(|error| Failed { kind: error.kind(), why: error.to_string() })?;
-        let prefix =
-            Path::parse(prefix.trim_end_matches('/')).map_err(|error| wrong(error.to_string()))?;
-        Ok(Objects { runtime, store, prefix })
+        let prefix = prefix.trim_matches('/').to_owned();
+        let objects = Objects { runtime, store, prefix, hedge: Arc::default() };
+        objects.at("")?;
+        Ok(objects)
     }
 
-    fn at(&self, name: &str) -> Path {
-        name.split('/')
-            .filter(|part| !part.is_empty())
-            .fold(self.prefix.clone(), |path, part| path.join(part))
-    }
-
-    /// Writes an object, all of it or nothing.
-    ///
-    /// # Errors
-    /// Those of the network, and what the bucket refuses.
-    pub fn put(&self, name: &str, bytes: Bytes) -> Result<(), Failed> {
-        self.runtime.block_on(self.store.put(&self.at(name), bytes.into()))?;
-        Ok(())
-    }
-
-    /// Reads a part of an object: bytes of it from and up to there.
-    ///
-    /// # Errors
-    /// Those of the network, and what the bucket refuses.
-    pub fn get(&self, name: &str, range: Range<u64>) -> Result<Bytes, Failed> {
-        Ok(self.runtime.block_on(self.store.get_range(&self.at(name), range))?)
+    /// Names are keys as they are: what the client would spell another way, other tools would not
+    /// find.
+    fn at(&self, name: &str) -> Result<Path, Failed> {
+        let name = name.trim_matches('/');
+        let whole = match (self.prefix.as_str(), name) {
+            ("", name) => name.to_owned(),
+            (prefix, "") => prefix.to_owned(),
+            (prefix, name) => format!("{prefix}/{name}"),
+        };
+        Path::parse(&whole)
+            .map_err(|error| Failed { kind: io::ErrorKind::InvalidInput, why: error.to_string() })
     }
 
     /// How long an object is; `None`: it is not there.
@@ -110,8 +86,20 @@ impl Objects {
     /// # Errors
     /// Those of the network, and what the bucket refuses.
     pub fn size(&self, name: &str) -> Result<Option<u64>, Failed> {
-        match self.runtime.block_on(self.store.head(&self.at(name))) {
-            Ok(found) => Ok(Some(found.size)),
+        Ok(self.head(name)?.map(|found| found.size))
+    }
+
+    /// What is known of an object; `None`: it is not there.
+    ///
+    /// # Errors
+    /// Those of the network, and what the bucket refuses.
+    pub fn head(&self, name: &str) -> Result<Option<Found>, Failed> {
+        let options = GetOptions { head: true, ..GetOptions::default() };
+        match self.runtime.block_on(self.store.get_opts(&self.at(name)?, options)) {
+            Ok(got) => {
+                let tag = got.attributes.get(&TAG).map(|tag| tag.to_string());
+                Ok(Some(Found { tag, ..found(name.to_owned(), got.meta) }))
+            }
             Err(object_store::Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -122,7 +110,7 @@ impl Objects {
     /// # Errors
     /// Those of the network, and what the bucket refuses.
     pub fn delete(&self, name: &str) -> Result<(), Failed> {
-        match self.runtime.block_on(self.store.delete(&self.at(name))) {
+        match self.runtime.block_on(self.store.delete(&self.at(name)?)) {
             Err(object_store::Error::NotFound { .. }) => Ok(()),
             result => Ok(result?),
         }
@@ -133,26 +121,66 @@ impl Objects {
     /// # Errors
     /// Those of the network, and what the bucket refuses.
     pub fn copy(&self, from: &str, to: &str) -> Result<(), Failed> {
-        Ok(self.runtime.block_on(self.store.copy(&self.at(from), &self.at(to)))?)
+        Ok(self.runtime.block_on(self.store.copy(&self.at(from)?, &self.at(to)?))?)
     }
 
-    /// Names and lengths of all objects in a folder and below, in order; names start after the
-    /// prefix that was opened.
+    /// All objects in a folder and below, in order.
     ///
     /// # Errors
     /// Those of the network, and what the bucket refuses.
-    pub fn list(&self, folder: &str) -> Result<Vec<(String, u64)>, Failed> {
-        let below = self.at(folder);
+    pub fn list(&self, folder: &str) -> Result<Vec<Found>, Failed> {
+        let below = self.at(folder)?;
         let below = (!below.as_ref().is_empty()).then_some(&below);
-        let found = self.store.list(below);
-        let name = |found: object_store::ObjectMeta| {
-            let parts = found.location.prefix_match(&self.prefix)?;
-            let parts: Vec<String> = parts.map(|part| part.as_ref().to_owned()).collect();
-            Some((parts.join("/"), found.size))
-        };
-        let all: Vec<_> = self.runtime.block_on(found.try_collect())?;
-        let mut all: Vec<_> = all.into_iter().filter_map(name).collect();
-        all.sort();
+        let listed = self.store.list(below);
+        let all: Vec<_> = self.runtime.block_on(listed.try_collect())?;
+        let mut all: Vec<_> = all.into_iter().filter_map(|meta| self.named(meta)).collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(all)
     }
+
+    fn named(&self, meta: ObjectMeta) -> Option<Found> {
+        let whole = meta.location.as_ref();
+        let name = match self.prefix.as_str() {
+            "" => whole,
+            prefix => whole.strip_prefix(prefix)?.strip_prefix('/')?,
+        };
+        Some(found(name.to_owned(), meta))
+    }
+
+    /// Reads a part of an object: bytes of it from and up to there.
+    ///
+    /// # Errors
+    /// Those of the network, and what the bucket refuses. `InvalidData`: fewer bytes came.
+    pub fn get(&self, name: &str, range: Range<u64>) -> Result<Bytes, Failed> {
+        self.runtime.block_on(self.part(&self.at(name)?, range, None).ask())
+    }
+
+    /// The same of this state of it, if one is given, asked for a second time where the answer is
+    /// overdue; and again where `is_right` says that these are not the bytes that were written.
+    ///
+    /// # Errors
+    /// As [`Objects::get`]. `StaleNetworkFileHandle`: the object is in another state.
+    /// `InvalidData`: the bytes are wrong however often one asks.
+    pub fn fetch(
+        &self,
+        name: &str,
+        range: Range<u64>,
+        version: Option<&Version>,
+        is_right: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<Bytes, Failed> {
+        let path = self.at(name)?;
+        for _ in 0..LOOKS {
+            let part = self.part(&path, range.clone(), version);
+            let bytes = self.runtime.block_on(part.fetch())?;
+            if is_right(&bytes) {
+                return Ok(bytes);
+            }
+        }
+        let why = format!("{path}: bytes {range:?} are not those that were written");
+        Err(Failed { kind: io::ErrorKind::InvalidData, why })
+    }
+}
+
+fn found(name: String, meta: ObjectMeta) -> Found {
+    Found { name, size: meta.size, version: meta.e_tag.map(Version), tag: None }
 }

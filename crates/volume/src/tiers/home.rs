@@ -84,7 +84,7 @@ pub fn bring_home(
     let bare = work.root.try_clone();
     if which == (Which::Ruled { succeeded: true }) && tiers.publishes() {
         match &bare {
-            Ok(bare) => work.publisher = Publisher::of(tiers, bare, progress),
+            Ok(bare) => work.publisher = Publisher::of(tiers, (bare, directory), progress),
             // Without it, what is to be published stays where it is.
             Err(error) => {
                 work.done.unpublished.push(Left { path: ".".into(), why: error.to_string() });

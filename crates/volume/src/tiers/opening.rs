@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 
 use super::book::{Book, Opened};
 use super::{Cache, OWN, Room, Tiers};
+use crate::store::Settings;
 
 /// What the tiers of a directory are opened for.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +33,8 @@ pub struct Wanted {
     pub site: Site,
     /// Which file goes where.
     pub rules: Rules,
+    /// How buckets are reached.
+    pub settings: Settings,
 }
 
 /// Why the tiers of a directory can't be used.
@@ -53,7 +56,10 @@ impl Trouble {
 
 /// The directory of a tier, as the site file says.
 pub(super) fn directory(tier: &Tier) -> Result<&Path, Trouble> {
-    let why = "its site file gives no path for it: it can be planned with, not run on";
+    let why = match tier.bucket {
+        None => "its site file gives no path for it: it can be planned with, not run on",
+        Some(_) => "it is a bucket: files can be published to it, and can't live in it",
+    };
     let at = || Path::new("tier").join(tier.whole().as_str());
     tier.path.as_deref().ok_or_else(|| Trouble::at(&at(), "using")(io::Error::other(why)))
 }
@@ -126,7 +132,7 @@ impl Tiers {
             for tier in named.into_iter().filter_map(|id| wanted.site.tier(id)) {
                 current.push((self.book.add(directory, tier)?, tier));
             }
-            self.publish_dirs = super::publish::open(directory, &wanted.site, &wanted.rules)?;
+            self.publish_dirs = super::publish::open(directory, wanted)?;
             self.book.save()?;
         }
         for entry in self.book.entries() {

@@ -3,22 +3,27 @@
 //! by size and time of modification, is left alone, so that a second run copies what has changed.
 //! It removes nothing, here or there.
 
+mod bucket;
 mod files;
 mod folders;
+mod many;
 mod owners;
+mod patience;
 mod walk;
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use forebay_model::{Placement, Rules, Site, TierId};
+use bucket::Bucket;
+use forebay_model::{Placement, Tier, TierId};
 use rustix::fs::{Access, CWD, Mode, OFlags, access, openat};
 use rustix::io::Errno;
 
 use super::home::{Left, Progress};
 use super::opening::directory as tier_directory;
-use super::{Tiers, Trouble};
+use super::{Tiers, Trouble, Wanted};
 use crate::native::{Identity, device_of, stat_of};
+use crate::store::Settings;
 pub(super) use files::Source;
 use folders::Folder;
 
@@ -26,23 +31,39 @@ use folders::Folder;
 #[derive(Debug)]
 pub(super) struct PublishDir {
     tier: TierId,
-    path: PathBuf,
-    /// Which directory it was at the start: a file system that is gone at the end leaves another.
-    identity: Identity,
+    to: Shelf,
 }
 
-/// The directories to which the rules publish files of `directory`.
+/// What files are published to.
+#[derive(Debug)]
+enum Shelf {
+    Directory {
+        path: PathBuf,
+        /// Which directory it was at the start: a file system that is gone at the end leaves
+        /// another.
+        identity: Identity,
+    },
+    Bucket {
+        url: String,
+        settings: Settings,
+    },
+}
+
+/// The directories and buckets to which the rules publish files of `directory`.
 ///
 /// # Errors
 /// One is missing or can't be written, or one of the two lies below the other: files would be
 /// published into the covered directory, over others.
-pub(super) fn open(
-    directory: &Path,
-    site: &Site,
-    rules: &Rules,
-) -> Result<Vec<PublishDir>, Trouble> {
-    let tiers = rules.publishes().into_iter().filter_map(|id| site.tier(id));
-    let open = |tier: &forebay_model::Tier| {
+pub(super) fn open(directory: &Path, wanted: &Wanted) -> Result<Vec<PublishDir>, Trouble> {
+    let tiers = wanted.rules.publishes().into_iter().filter_map(|id| wanted.site.tier(id));
+    let open = |tier: &Tier| {
+        if let Some(url) = &tier.bucket {
+            let refuse = Trouble::at(Path::new(url), "publishing to");
+            bucket::check(url, wanted.settings.clone())
+                .map_err(|failed| refuse(std::io::Error::new(failed.kind, failed)))?;
+            let to = Shelf::Bucket { url: url.clone(), settings: wanted.settings.clone() };
+            return Ok(PublishDir { tier: tier.id.clone(), to });
+        }
         let path = tier_directory(tier)?;
         let path = path.canonicalize().map_err(Trouble::at(path, "publishing to"))?;
         let refuse = |why| Trouble::at(&path, "publishing to")(std::io::Error::other(why));
@@ -56,7 +77,7 @@ pub(super) fn open(
             .map_err(|error| Trouble::at(&path, "publishing to")(error.into()))?;
         let at = Trouble::at(&path, "publishing to");
         let identity = reach(&path).map_err(|error| at(error.into()))?.1;
-        Ok(PublishDir { tier: tier.id.clone(), path, identity })
+        Ok(PublishDir { tier: tier.id.clone(), to: Shelf::Directory { path, identity } })
     };
     tiers.map(open).collect()
 }
@@ -82,8 +103,12 @@ pub(super) struct Publisher<'t> {
     tiers: &'t Tiers,
     /// The covered directory, bare.
     root: &'t OwnedFd,
-    /// The directories that files go to.
+    /// Its path.
+    directory: &'t Path,
+    /// The directories that files go to; those of buckets are none.
     bases: Vec<Result<OwnedFd, Errno>>,
+    /// The buckets that they go to, where it is one.
+    buckets: Vec<Option<Bucket>>,
     /// In the names of files on their way, so that two directories that publish to one tier do not
     /// meet.
     mark: String,
@@ -95,7 +120,7 @@ pub(super) struct Publisher<'t> {
     /// Whether root is root on each tier, as far as it had to be tried.
     mighty: Vec<Option<bool>>,
     /// Why the file is not published that is just being so, if it is not for the tier to say.
-    refusal: Option<&'static str>,
+    refusal: Option<String>,
     /// Directories that get their modes when all is done.
     made: Vec<(usize, PathBuf, Mode)>,
     done: Published,
@@ -105,7 +130,7 @@ impl<'t> Publisher<'t> {
     /// `None` when no rule publishes.
     pub(super) fn of(
         tiers: &'t Tiers,
-        root: &'t OwnedFd,
+        (root, directory): (&'t OwnedFd, &'t Path),
         progress: &'t Progress<'t>,
     ) -> Option<Publisher<'t>> {
         if tiers.publish_dirs.is_empty() {
@@ -114,14 +139,23 @@ impl<'t> Publisher<'t> {
         let stat = stat_of(root.as_fd(), c"").ok();
         let mark = stat
             .map_or_else(String::new, |stat| format!("{:x}.{:x}", device_of(&stat), stat.stx_ino));
-        let base = |dir: &PublishDir| match reach(&dir.path)? {
-            (fd, identity) if identity == dir.identity => Ok(fd),
-            _ => Err(Errno::STALE),
+        let base = |dir: &PublishDir| match &dir.to {
+            Shelf::Directory { path, identity } => match reach(path)? {
+                (fd, now) if now == *identity => Ok(fd),
+                _ => Err(Errno::STALE),
+            },
+            Shelf::Bucket { .. } => Err(Errno::NOTDIR),
+        };
+        let bucket = |dir: &PublishDir| match &dir.to {
+            Shelf::Directory { .. } => None,
+            Shelf::Bucket { url, settings } => Some(Bucket::of(url, settings)),
         };
         Some(Publisher {
             tiers,
             root,
+            directory,
             bases: tiers.publish_dirs.iter().map(base).collect(),
+            buckets: tiers.publish_dirs.iter().map(bucket).collect(),
             mark,
             progress,
             folder: None,

@@ -61,7 +61,8 @@ impl Bucket {
     /// Opens it, and asks it for the names in a folder that nobody has: whether it is there, and
     /// whose key this is, is known then.
     pub(super) fn open(url: &str) -> Result<Bucket, Stop> {
-        let objects = Objects::open(url, std::env::vars()).map_err(|why| stop(url, "", &why))?;
+        let objects =
+            Objects::open(url, crate::placement::settings()).map_err(|why| stop(url, "", &why))?;
         let folder = format!(".forebay-probe-{}", std::process::id());
         let bucket = Bucket { objects, url: url.to_owned(), folder, trouble: Mutex::new(None) };
         let asked = bucket.objects.list(&bucket.folder);
@@ -96,7 +97,7 @@ impl Bucket {
     pub(super) fn remove(&self) -> Result<(), Stop> {
         let left = self.objects.list(&self.folder);
         let removed =
-            left.and_then(|left| left.iter().try_for_each(|(name, _)| self.objects.delete(name)));
+            left.and_then(|left| left.iter().try_for_each(|left| self.objects.delete(&left.name)));
         removed.map_err(|why| {
             let message = format!("{}/{} is left: {why}", self.url, self.folder);
             Stop::new(1, message, "remove it by hand")

@@ -33,7 +33,10 @@ impl Ground {
         let site = format!("[tier.far]\npath = '{}'\nreach = 'node'\n", far.path().display());
         let site = Site::parse(&site, "site", &|_| None).expect("a site");
         let rules = Rules::parse(RULES, "rules", &site).expect("rules");
-        let tiers = Tiers::open(home.path(), Purpose::Place(&Wanted { site, rules }));
+        let tiers = Tiers::open(
+            home.path(),
+            Purpose::Place(&Wanted { site, rules, settings: Default::default() }),
+        );
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, home.path(), flags, Mode::empty()).expect("it is there");
         let native = Native::new(root, Settings::default(), Box::new(|_| Arc::from([])));

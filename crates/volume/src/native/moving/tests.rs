@@ -57,7 +57,7 @@ impl Ground {
         );
         let site = Site::parse(&site, "site", &|_| None).expect("right");
         let rules = Rules::parse(rules, "rules", &site).expect("right");
-        let wanted = Wanted { site, rules };
+        let wanted = Wanted { site, rules, settings: Default::default() };
         let tiers = Tiers::open(&home, Purpose::Place(&wanted)).expect("opens").expect("is there");
         let tiers = tiers.start();
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;

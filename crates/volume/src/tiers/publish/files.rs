@@ -34,6 +34,10 @@ impl Publisher<'_> {
     /// # Errors
     /// The two file systems'; what was published before under its name is there still.
     pub(crate) fn file(&mut self, to: usize, path: &Path, from: &Source<'_>) -> Result<u64, Errno> {
+        if let Some(bucket) = &self.buckets[to] {
+            let done = bucket.file(path, from);
+            return self.stored(done);
+        }
         let (dir, name) = self.target(to, path)?;
         let passing = self.passing(&name);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -87,6 +91,9 @@ impl Publisher<'_> {
     /// Whether the tier has this file already, as far as size and time tell. File systems cut
     /// times to what they can keep: microseconds, or seconds.
     pub(crate) fn has(&mut self, to: usize, path: &Path, size: u64, mtime: Time) -> bool {
+        if let Some(bucket) = &self.buckets[to] {
+            return bucket.has(path, size, mtime);
+        }
         let found = self.there(to, path).and_then(|(dir, name)| stat_of(dir.as_fd(), &name));
         let Ok(there) = found else { return false };
         let time = Time::of(&there.stx_mtime);

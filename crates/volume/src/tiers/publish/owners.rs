@@ -85,7 +85,7 @@ impl Publisher<'_> {
 
     /// Says why, for the file that is just being published.
     fn refuse(&mut self, why: &'static str) -> Errno {
-        self.refusal = Some(why);
+        self.refusal = Some(why.to_owned());
         Errno::PERM
     }
 }

@@ -25,13 +25,14 @@ const PASSING: &[u8] = b".forebay.";
 
 /// A file that is to be published.
 pub(super) struct Wanted {
-    path: PathBuf,
-    to: usize,
-    what: What,
-    bytes: u64,
+    pub(super) path: PathBuf,
+    pub(super) to: usize,
+    pub(super) what: What,
+    pub(super) bytes: u64,
+    pub(super) mtime: Time,
 }
 
-enum What {
+pub(super) enum What {
     /// A plain file in place.
     Plain,
     /// A link of ours: the body.
@@ -52,13 +53,19 @@ impl Publisher<'_> {
         let bytes = found.iter().map(|one| one.bytes).sum();
         self.progress.begin(true, found.len() as u64, bytes);
         let mut so_far = (0, 0);
-        for one in found {
+        let mut counted = |publisher: &mut Self, one: &Wanted| {
+            so_far = (so_far.0 + 1, so_far.1 + one.bytes);
+            publisher.progress.landing();
+            publisher.progress.at(so_far.0, so_far.1);
+        };
+        let (objects, files): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|one| self.buckets[one.to].is_some());
+        for one in files {
             let done = self.publish_one(&one);
             self.came(&one.path, one.to, done);
-            so_far = (so_far.0 + 1, so_far.1 + one.bytes);
-            self.progress.landing();
-            self.progress.at(so_far.0, so_far.1);
+            counted(self, &one);
         }
+        self.store_all(&objects, counted);
     }
 
     fn publish_one(&mut self, Wanted { path, to, what, .. }: &Wanted) -> Result<u64, Errno> {
@@ -132,11 +139,14 @@ impl Publisher<'_> {
                 return None;
             }
         };
+        let mtime = Time::of(&stat.stx_mtime);
         let (old, bytes) = match &what {
             What::Link(target, _) => (self.has_link(to, path, target), 0),
-            _ => (self.has(to, path, stat.stx_size, Time::of(&stat.stx_mtime)), stat.stx_size),
+            // Of a bucket many are asked at once, later.
+            _ if self.buckets[to].is_some() => (false, stat.stx_size),
+            _ => (self.has(to, path, stat.stx_size, mtime), stat.stx_size),
         };
-        if old { None } else { Some(Wanted { path: path.to_owned(), to, what, bytes }) }
+        if old { None } else { Some(Wanted { path: path.to_owned(), to, what, bytes, mtime }) }
     }
 
     /// What a name stands for, and its attributes. A link to where bodies lie is never somebody's

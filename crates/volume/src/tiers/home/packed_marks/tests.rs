@@ -37,7 +37,7 @@ impl Killed {
         let site = format!("[tier.far]\npath = '{}'\nreach = 'node'\n", far.display());
         let site = Site::parse(&site, "site", &|_| None).expect("right");
         let rules = Rules::parse(RULES, "rules", &site).expect("right");
-        let wanted = Wanted { site, rules };
+        let wanted = Wanted { site, rules, settings: Default::default() };
         let tiers = Tiers::open(&home, Purpose::Place(&wanted)).expect("opens").expect("is there");
         let tiers = Arc::new(tiers);
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -1,0 +1,152 @@
+//! Requests of which an answer is overdue are sent a second time, and the first answer counts:
+//! one slow server among many then delays one request in a thousand, not one in twenty.
+//! Source: J. Dean, L. A. Barroso, "The Tail at Scale", CACM 56(2), 2013.
+
+use std::future::Future;
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+use parking_lot::Mutex;
+use tokio::time::{Instant, timeout};
+
+use super::Failed;
+
+/// Longer answers take their time by their length, which differs more than servers do.
+const LONGEST: u64 = 1 << 20;
+/// Answers from which it is known how long one takes.
+const KNOWN: usize = 64;
+/// An answer is overdue after so many times what 19 of 20 take, but not before 10 ms.
+const OVERDUE: u32 = 2;
+const EARLIEST: Duration = Duration::from_millis(10);
+/// One request in so many may be sent twice: a server that is slow for all is not helped by more.
+const ONE_IN: u64 = 20;
+
+/// How long answers take, and how many requests were sent twice.
+#[derive(Debug, Default)]
+pub(super) struct Hedge(Mutex<Seen>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    took: Vec<Duration>,
+    next: usize,
+    asked: u64,
+    twice: u64,
+}
+
+impl Hedge {
+    /// The first good answer of one request, or of two.
+    pub(super) async fn first_of<T, F: Future<Output = Result<T, Failed>>>(
+        &self,
+        length: u64,
+        ask: impl Fn() -> F,
+    ) -> Result<T, Failed> {
+        if length > LONGEST {
+            return ask().await;
+        }
+        let began = Instant::now();
+        let mut first = Box::pin(ask());
+        let answer = match self.overdue() {
+            None => first.await,
+            Some(patience) => match timeout(patience, &mut first).await {
+                Ok(answer) => answer,
+                Err(_) if !self.may_ask_twice() => first.await,
+                Err(_) => match select(first, Box::pin(ask())).await {
+                    Either::Left((Err(_), other)) => other.await,
+                    Either::Right((Err(_), other)) => other.await,
+                    Either::Left((good, _)) | Either::Right((good, _)) => good,
+                },
+            },
+        };
+        if answer.is_ok() {
+            self.took(began.elapsed());
+        }
+        answer
+    }
+
+    fn overdue(&self) -> Option<Duration> {
+        let mut seen = self.0.lock();
+        seen.asked += 1;
+        if seen.took.len() < KNOWN {
+            return None;
+        }
+        let mut took = seen.took.clone();
+        let at = took.len() * 19 / 20;
+        let (_, usual, _) = took.select_nth_unstable(at);
+        Some((*usual * OVERDUE).max(EARLIEST))
+    }
+
+    fn may_ask_twice(&self) -> bool {
+        let mut seen = self.0.lock();
+        let may = seen.twice * ONE_IN < seen.asked;
+        seen.twice += u64::from(may);
+        may
+    }
+
+    fn took(&self, time: Duration) {
+        let mut seen = self.0.lock();
+        if seen.took.len() < KNOWN {
+            seen.took.push(time);
+            return;
+        }
+        let at = seen.next;
+        seen.took[at] = time;
+        seen.next = (at + 1) % KNOWN;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    use super::*;
+
+    fn lone(test: impl Future<Output = ()>) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        runtime.expect("a runtime").block_on(test);
+    }
+
+    #[test]
+    fn a_late_answer_is_overtaken_and_a_second_failure_waits_for_the_first() {
+        lone(async {
+            let hedge = Hedge::default();
+            for _ in 0..KNOWN {
+                hedge.first_of(1, || async { Ok(()) }).await.expect("at once");
+            }
+            let asked = AtomicU32::new(0);
+            // The first takes a minute, the second answers.
+            let answer = hedge.first_of(1, || {
+                let turn = asked.fetch_add(1, Relaxed);
+                async move {
+                    if turn == 0 {
+                        tokio::time::sleep(Duration::from_secs(60)).await;
+                    }
+                    Ok(turn)
+                }
+            });
+            assert_eq!(answer.await.expect("an answer"), 1);
+            // The second fails, so the first counts, late as it is.
+            let asked = AtomicU32::new(0);
+            let answer = hedge.first_of(1, || {
+                let turn = asked.fetch_add(1, Relaxed);
+                async move {
+                    if turn == 1 {
+                        let why = "refused".to_owned();
+                        return Err(Failed { kind: std::io::ErrorKind::Other, why });
+                    }
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    Ok(turn)
+                }
+            });
+            assert_eq!(answer.await.expect("an answer"), 0);
+            assert_eq!(asked.load(Relaxed), 2);
+        });
+    }
+
+    #[test]
+    fn no_more_than_one_in_twenty_is_sent_twice() {
+        let hedge = Hedge::default();
+        hedge.0.lock().asked = 100;
+        let twice = (0..50).filter(|_| hedge.may_ask_twice()).count();
+        assert_eq!(twice, 5);
+    }
+}

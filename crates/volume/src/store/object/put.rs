@@ -1,0 +1,86 @@
+//! Writing an object by one request, and finding out what became of one that was not answered.
+
+use std::io;
+
+use bytes::Bytes;
+use object_store::{Attributes, ObjectStore, PutMode, PutOptions, PutResult, UpdateVersion};
+
+use super::{Failed, Objects, TAG, Version};
+
+/// When an object is to be written.
+#[derive(Debug, Clone, Copy)]
+pub enum When<'a> {
+    /// Whatever is there.
+    Always,
+    /// When nothing is there; else `AlreadyExists`.
+    Absent,
+    /// When this is what is there; else `StaleNetworkFileHandle`.
+    Is(&'a Version),
+}
+
+impl Objects {
+    /// Writes an object, all of it or nothing.
+    ///
+    /// # Errors
+    /// Those of the network, and what the bucket refuses.
+    pub fn put(&self, name: &str, bytes: Bytes) -> Result<(), Failed> {
+        self.put_when(name, bytes, When::Always, "").map(drop)
+    }
+
+    /// The same, on a condition, with a tag that says which state of it this is; `""`: none. When
+    /// an answer was lost and the object has the tag, it was written: `Absent` and `Is` want one
+    /// that nobody else has.
+    ///
+    /// # Errors
+    /// Those of the network, what the bucket refuses, and what [`When`] says.
+    pub fn put_when(
+        &self,
+        name: &str,
+        bytes: Bytes,
+        when: When<'_>,
+        tag: &str,
+    ) -> Result<Option<Version>, Failed> {
+        let mode = match when {
+            When::Always => PutMode::Overwrite,
+            When::Absent => PutMode::Create,
+            When::Is(version) => {
+                PutMode::Update(UpdateVersion { e_tag: Some(version.0.clone()), version: None })
+            }
+        };
+        let options = PutOptions { mode, attributes: tagged(tag), ..PutOptions::default() };
+        let done =
+            self.runtime.block_on(self.store.put_opts(&self.at(name)?, bytes.into(), options));
+        match done {
+            Ok(put) => Ok(version_of(put)),
+            Err(error) => self.is_there_after_all(name, tag, error.into()),
+        }
+    }
+
+    /// A request can have its effect and lose its answer.
+    pub(super) fn is_there_after_all(
+        &self,
+        name: &str,
+        tag: &str,
+        failed: Failed,
+    ) -> Result<Option<Version>, Failed> {
+        if tag.is_empty() || failed.is_lasting() && failed.kind != io::ErrorKind::AlreadyExists {
+            return Err(failed);
+        }
+        match self.head(name) {
+            Ok(Some(found)) if found.tag.as_deref() == Some(tag) => Ok(found.version),
+            _ => Err(failed),
+        }
+    }
+}
+
+pub(super) fn version_of(put: PutResult) -> Option<Version> {
+    put.e_tag.map(Version)
+}
+
+pub(super) fn tagged(tag: &str) -> Attributes {
+    let mut attributes = Attributes::new();
+    if !tag.is_empty() {
+        attributes.insert(TAG, tag.to_owned().into());
+    }
+    attributes
+}

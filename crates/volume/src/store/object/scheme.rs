@@ -1,0 +1,92 @@
+//! Which kinds of object storage there are: one line each in SCHEMES.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::client::{ClientConfigKey, ClientOptions};
+use object_store::memory::InMemory;
+use object_store::{BackoffConfig, ObjectStore, RetryConfig};
+
+use super::super::Settings;
+use super::{Failed, Objects};
+
+/// A request that is not answered for so long is tried again.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+type Pairs = Vec<(String, String)>;
+type Opened = Result<Arc<dyn ObjectStore>, Failed>;
+
+/// How one kind is opened: from the name behind `://` up to the first `/`.
+struct Scheme {
+    name: &'static str,
+    open: fn(&str, Pairs) -> Opened,
+}
+
+const SCHEMES: [Scheme; 2] =
+    [Scheme { name: "s3", open: s3 }, Scheme { name: "memory", open: memory }];
+
+impl Objects {
+    /// Opens `s3://BUCKET/PREFIX`, or `memory://ANY/PREFIX`, which is gone with the process.
+    /// Settings are those of AWS's own tools (`AWS_ACCESS_KEY_ID`, `AWS_REGION`,
+    /// `AWS_ENDPOINT_URL`, ...), from who calls; without a key in them the machine's or the
+    /// container's role is asked for one. Nothing is asked of the bucket yet.
+    ///
+    /// # Errors
+    /// The URL or a setting makes no sense, or no thread can be made.
+    pub fn open(url: &str, settings: impl Into<Settings>) -> Result<Objects, Failed> {
+        let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+        let Some(scheme) = SCHEMES.iter().find(|known| known.name == scheme) else {
+            return Err(wrong(format!("{url} is no s3://")));
+        };
+        let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        if bucket.is_empty() {
+            return Err(wrong(format!("which bucket? {}://BUCKET/PREFIX", scheme.name)));
+        }
+        let pairs = settings.into().pairs().map_err(wrong)?;
+        Objects::over((scheme.open)(bucket, pairs)?, prefix)
+    }
+
+    /// The names of all kinds.
+    pub fn schemes() -> impl Iterator<Item = &'static str> {
+        SCHEMES.iter().map(|scheme| scheme.name)
+    }
+}
+
+fn wrong(why: String) -> Failed {
+    Failed { kind: io::ErrorKind::InvalidInput, why }
+}
+
+fn memory(_: &str, _: Pairs) -> Opened {
+    Ok(Arc::new(InMemory::new()))
+}
+
+fn s3(bucket: &str, settings: Pairs) -> Opened {
+    // Who has one already keeps it.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let retry =
+        RetryConfig { backoff: BackoffConfig::default(), max_retries: 3, retry_timeout: PATIENCE };
+    let mut builder = AmazonS3Builder::new()
+        .with_bucket_name(bucket)
+        .with_client_options(ClientOptions::new().with_timeout(PATIENCE))
+        .with_retry(retry)
+        // One object is one request, and not all that speaks S3 knows the other way.
+        .with_disable_bulk_delete(true);
+    let mut region = false;
+    for (name, value) in settings {
+        let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>() else { continue };
+        region |= matches!(key, AmazonS3ConfigKey::Region | AmazonS3ConfigKey::DefaultRegion);
+        // Who writes http:// wants it.
+        let endpoint = matches!(key, AmazonS3ConfigKey::Endpoint | AmazonS3ConfigKey::S3Endpoint);
+        if endpoint && value.starts_with("http://") {
+            let allow = AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp);
+            builder = builder.with_config(allow, "true");
+        }
+        builder = builder.with_config(key, value);
+    }
+    if !region {
+        builder = builder.with_region("us-east-1");
+    }
+    Ok(Arc::new(builder.build()?))
+}
