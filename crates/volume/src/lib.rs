@@ -6,6 +6,7 @@
 pub mod clock;
 pub mod cover;
 pub mod creds;
+mod bucket;
 mod daemon;
 pub mod fuse;
 pub mod launch;

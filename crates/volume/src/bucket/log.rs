@@ -1,0 +1,247 @@
+//! A volume's log in its bucket: segments in the order of their numbers, each written only if
+//! nobody else has written that number. Whoever finds its number taken is no longer the writer, so
+//! two machines never write one history.
+
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::record::Record;
+use super::segment::{Damage, Draft, HEADER, Head};
+use super::tree::Tree;
+use crate::store::{Failed, Found, Objects, When};
+
+/// Where segments are, and checkpoints.
+const LOG: &str = ".forebay/log";
+const CHECKPOINTS: &str = ".forebay/checkpoint";
+/// Bytes of a segment of which the start is asked for: the records of most are in it.
+const START: u64 = 256 << 10;
+
+/// What a log needs of a bucket, so that tests can stop at every request.
+pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
+    /// Writes an object that is not there.
+    fn create(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), Failed>;
+    /// Reads a part of one.
+    fn read(
+        &self,
+        name: &str,
+        range: Range<u64>,
+        is_right: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<Bytes, Failed>;
+    /// Names in a folder.
+    fn names(&self, folder: &str) -> Result<Vec<Found>, Failed>;
+}
+
+impl Bucket for Objects {
+    fn create(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), Failed> {
+        self.put_when(name, bytes, When::Absent, tag).map(drop)
+    }
+
+    fn read(
+        &self,
+        name: &str,
+        range: Range<u64>,
+        is_right: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<Bytes, Failed> {
+        self.fetch(name, range, None, is_right)
+    }
+
+    fn names(&self, folder: &str) -> Result<Vec<Found>, Failed> {
+        self.list(folder)
+    }
+}
+
+/// The log, at its end.
+#[derive(Debug)]
+pub(crate) struct Log {
+    bucket: Arc<dyn Bucket>,
+    /// The number of the next segment.
+    next: u64,
+    /// Tells our writes from everybody else's.
+    me: String,
+}
+
+/// The name of a segment.
+pub(crate) fn segment(number: u64) -> String {
+    format!("{LOG}/{number:016x}")
+}
+
+fn checkpoint(number: u64) -> String {
+    format!("{CHECKPOINTS}/{number:016x}")
+}
+
+impl Log {
+    /// Reads what the bucket holds of a volume: the tree at its last cut. `me` is a text that no
+    /// other writer has.
+    ///
+    /// # Errors
+    /// Those of the bucket. `InvalidData`: a part of the log is damaged.
+    pub(crate) fn open(bucket: Arc<dyn Bucket>, me: String) -> Result<(Log, Tree), Failed> {
+        let mut reader = Reader::default();
+        let mut from = 0;
+        if let Some((number, size)) = numbers(&*bucket, CHECKPOINTS)?.pop() {
+            reader.take(read(&*bucket, &checkpoint(number), size)?)?;
+            from = number;
+        }
+        for (number, size) in numbers(&*bucket, LOG)? {
+            match number {
+                // Covered by the checkpoint; there for its data.
+                number if number < from => {}
+                number if number == from => {
+                    reader.take(read(&*bucket, &segment(number), size)?)?;
+                    from += 1;
+                }
+                // What follows a gap was never told to be written.
+                _ => break,
+            }
+        }
+        Ok((Log { bucket, next: from, me }, reader.tree))
+    }
+
+    /// The number that the next segment has: what is drafted may speak of it.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Writes a segment.
+    ///
+    /// # Errors
+    /// Those of the bucket, and the segment may be tried again. `AlreadyExists`: somebody else
+    /// writes this log now.
+    pub(crate) fn write(&mut self, bytes: Bytes) -> Result<(), Failed> {
+        let tag = format!("{} {}", self.me, self.next);
+        self.bucket.create(&segment(self.next), bytes, &tag)?;
+        self.next += 1;
+        Ok(())
+    }
+
+    /// Becomes the writer, by a segment that says so.
+    ///
+    /// # Errors
+    /// As `write`.
+    pub(crate) fn begin(&mut self, who: &str) -> Result<(), Failed> {
+        let mut draft = Draft::default();
+        draft.add(&Record::Begin { who });
+        let bytes = draft.finish(self.next);
+        self.write(bytes.into())
+    }
+
+    /// Writes what all segments so far come to, so that nobody has to read their records again.
+    ///
+    /// # Errors
+    /// Those of the bucket.
+    pub(crate) fn checkpoint(&self, tree: &Tree) -> Result<(), Failed> {
+        let mut draft = Draft::default();
+        tree.records(|record| draft.add(record));
+        let tag = format!("{} checkpoint {}", self.me, self.next);
+        let bytes = Bytes::from(draft.finish(self.next));
+        match self.bucket.create(&checkpoint(self.next), bytes, &tag) {
+            Err(failed) if failed.kind == io::ErrorKind::AlreadyExists => Ok(()),
+            done => done,
+        }
+    }
+}
+
+/// Numbers and sizes of the objects in a folder, in order.
+fn numbers(bucket: &dyn Bucket, folder: &str) -> Result<Vec<(u64, u64)>, Failed> {
+    let number = |found: Found| {
+        let digits = found.name.rsplit('/').next()?.to_owned();
+        let whole = digits.len() == 16;
+        Some((u64::from_str_radix(&digits, 16).ok().filter(|_| whole)?, found.size))
+    };
+    let mut all: Vec<_> = bucket.names(folder)?.into_iter().filter_map(number).collect();
+    all.sort_unstable();
+    Ok(all)
+}
+
+/// The records of a segment.
+fn read(bucket: &dyn Bucket, name: &str, size: u64) -> Result<(Head, Bytes), Failed> {
+    let broken = |why: &str| Failed {
+        kind: io::ErrorKind::InvalidData,
+        why: format!("{name}: {why}"),
+    };
+    let start = bucket.read(name, 0..size.min(START), &|bytes| {
+        Head::parse(bytes).is_ok_and(|head| {
+            let records = HEADER..head.data_at() as usize;
+            bytes.get(records).is_none_or(|records| head.is_right(records))
+        })
+    });
+    let start = match start {
+        Err(failed) if failed.kind == io::ErrorKind::InvalidData => {
+            return Err(broken("it is not what was written, or of a newer format"));
+        }
+        start => start?,
+    };
+    let head = Head::parse(&start).map_err(|damage| match damage {
+        Damage::Foreign => broken("it is of another format"),
+        Damage::Broken => broken("it is damaged"),
+    })?;
+    if head.length() != size {
+        return Err(broken("it has another length than it says"));
+    }
+    let end = head.data_at();
+    let records = match start.len() as u64 >= end {
+        true => start.slice(HEADER..end as usize),
+        false => bucket.read(name, HEADER as u64..end, &|bytes| head.is_right(bytes))?,
+    };
+    Ok((head, records))
+}
+
+/// Takes segments in, up to the last cut.
+#[derive(Debug, Default)]
+struct Reader {
+    tree: Tree,
+    /// Segments with records that no cut has followed yet, and how many of the first were taken.
+    held: Vec<(Head, Bytes)>,
+    taken: u32,
+}
+
+impl Reader {
+    fn take(&mut self, (head, records): (Head, Bytes)) -> Result<(), Failed> {
+        let damaged = |_| Failed {
+            kind: io::ErrorKind::InvalidData,
+            why: format!("segment {:x} is damaged", head.number),
+        };
+        // Where the last cut of it is, and whether a new writer began before that.
+        let (mut at, mut cut, mut begin) = (0, None, false);
+        head.each(&records, |record| {
+            at += 1;
+            match record {
+                Record::Cut => cut = Some(at),
+                Record::Begin { .. } => begin = true,
+                _ => {}
+            }
+        })
+        .map_err(damaged)?;
+        if begin {
+            // What the one before had not finished never was. A Begin is a segment's first.
+            self.held.clear();
+            self.taken = 0;
+        }
+        self.held.push((head, records));
+        let Some(cut) = cut else { return Ok(()) };
+        let held = std::mem::take(&mut self.held);
+        let last = held.len() - 1;
+        for (place, (head, records)) in held.iter().enumerate() {
+            let skip = if place == 0 { self.taken } else { 0 };
+            let end = if place == last { cut } else { u32::MAX };
+            let mut at = 0;
+            head.each(records, |record| {
+                at += 1;
+                if at > skip && at <= end {
+                    self.tree.apply(record);
+                }
+            })
+            .map_err(damaged)?;
+        }
+        // What follows the cut waits for the next one.
+        self.held = held.into_iter().skip(last).collect();
+        self.taken = cut;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

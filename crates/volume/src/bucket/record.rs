@@ -1,0 +1,88 @@
+//! What a volume's log in the bucket is made of: records of what its tree is like, not of what was
+//! done to it. FORMATS.md draws them; the order of the variants is durable.
+
+use serde::{Deserialize, Serialize};
+
+/// Seconds and nanoseconds since 1970.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Time {
+    pub(crate) sec: i64,
+    pub(crate) nsec: u32,
+}
+
+/// What stat(2) shows of a file, its links and size apart.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Attr {
+    /// Permission bits with set-id and sticky bits.
+    pub(crate) mode: u32,
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+    pub(crate) mtime: Time,
+}
+
+/// What kind of file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Kind {
+    Folder,
+    Plain,
+    /// A symbolic link, and where it leads.
+    Link(Vec<u8>),
+    /// A pipe, socket or device: its type as in `st_mode`, and its device number.
+    Special {
+        mode: u32,
+        device: u64,
+    },
+}
+
+/// Where the bytes of a plain file are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Place {
+    /// Nowhere: there are none.
+    Empty,
+    /// In a segment's data.
+    Packed {
+        segment: u64,
+        at: u64,
+        length: u32,
+        crc: u32,
+    },
+    /// An object of their own, in this state of it.
+    Own {
+        key: String,
+        version: Option<String>,
+        size: u64,
+    },
+}
+
+impl Place {
+    /// Bytes.
+    pub(crate) fn size(&self) -> u64 {
+        match self {
+            Place::Empty => 0,
+            Place::Packed { length, .. } => u64::from(*length),
+            Place::Own { size, .. } => *size,
+        }
+    }
+}
+
+/// A step from one state of the tree to the next. Those between two `Cut`s belong together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Record<'a> {
+    /// From here on somebody else writes the log: who, in words.
+    Begin {
+        #[serde(borrow)]
+        who: &'a str,
+    },
+    /// A file is there, without a name yet if it is new, and is like this.
+    File { ino: u64, kind: Kind, attr: Attr },
+    /// Its bytes are there.
+    Bytes { ino: u64, place: Place },
+    /// An extended attribute has this value, or is gone.
+    Extended { ino: u64, name: &'a [u8], value: Option<&'a [u8]> },
+    /// A name leads to a file, wherever it led before.
+    Name { folder: u64, name: &'a [u8], ino: u64 },
+    /// A name is gone. A file without names is gone at the next cut.
+    Gone { folder: u64, name: &'a [u8] },
+    /// The tree was like this at one moment.
+    Cut,
+}

@@ -1,0 +1,177 @@
+//! One object of a volume's log: records, then the bytes of small files that they speak of. Who
+//! reads the tree asks for the first part alone.
+
+use super::record::Record;
+
+/// Before everything else in a segment.
+pub(crate) const MAGIC: [u8; 8] = *b"FBYSEG\x01\0";
+/// The magic, the number, lengths and checksums.
+pub(crate) const HEADER: usize = 48;
+
+/// A segment that is being filled.
+#[derive(Debug, Default)]
+pub(crate) struct Draft {
+    records: Vec<u8>,
+    data: Vec<u8>,
+    count: u32,
+}
+
+/// What the start of a segment says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) number: u64,
+    /// Records, and their bytes and checksum.
+    pub(crate) count: u32,
+    pub(crate) records: u32,
+    crc: u32,
+    pub(crate) data: u64,
+}
+
+/// What is wrong with a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Damage {
+    /// It is none of ours, or of another format.
+    Foreign,
+    /// It is not what was written.
+    Broken,
+}
+
+impl Draft {
+    pub(crate) fn add(&mut self, record: &Record<'_>) {
+        let records = std::mem::take(&mut self.records);
+        // A vector takes whatever there is.
+        self.records = postcard::to_extend(record, records).expect("it has room");
+        self.count += 1;
+    }
+
+    /// Takes bytes in; tells where they are in the data.
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> u64 {
+        let at = self.data.len() as u64;
+        self.data.extend_from_slice(bytes);
+        at
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub(crate) fn length(&self) -> usize {
+        HEADER + self.records.len() + self.data.len()
+    }
+
+    /// The whole object.
+    pub(crate) fn finish(self, number: u64) -> Vec<u8> {
+        let mut whole = Vec::with_capacity(self.length());
+        whole.extend_from_slice(&MAGIC);
+        whole.extend_from_slice(&number.to_le_bytes());
+        whole.extend_from_slice(&self.count.to_le_bytes());
+        whole.extend_from_slice(&(self.records.len() as u32).to_le_bytes());
+        whole.extend_from_slice(&crc32fast::hash(&self.records).to_le_bytes());
+        whole.extend_from_slice(&(self.data.len() as u64).to_le_bytes());
+        let crc = crc32fast::hash(&whole);
+        whole.extend_from_slice(&crc.to_le_bytes());
+        whole.resize(HEADER, 0);
+        whole.extend_from_slice(&self.records);
+        whole.extend_from_slice(&self.data);
+        whole
+    }
+}
+
+impl Head {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Head, Damage> {
+        let bytes = bytes.get(..HEADER).ok_or(Damage::Broken)?;
+        if bytes[..8] != MAGIC {
+            return Err(Damage::Foreign);
+        }
+        let four = |at: usize| bytes[at..at + 4].try_into().map(u32::from_le_bytes);
+        let eight = |at: usize| bytes[at..at + 8].try_into().map(u64::from_le_bytes);
+        let head = || {
+            Ok::<_, std::array::TryFromSliceError>((
+                Head {
+                    number: eight(8)?,
+                    count: four(16)?,
+                    records: four(20)?,
+                    crc: four(24)?,
+                    data: eight(28)?,
+                },
+                four(36)?,
+            ))
+        };
+        match head() {
+            Ok((head, crc)) if crc == crc32fast::hash(&bytes[..36]) => Ok(head),
+            _ => Err(Damage::Broken),
+        }
+    }
+
+    /// Where the data begin.
+    pub(crate) fn data_at(&self) -> u64 {
+        HEADER as u64 + u64::from(self.records)
+    }
+
+    /// The length of the object.
+    pub(crate) fn length(&self) -> u64 {
+        self.data_at() + self.data
+    }
+
+    /// Whether these are the bytes of its records.
+    pub(crate) fn is_right(&self, records: &[u8]) -> bool {
+        records.len() == self.records as usize && crc32fast::hash(records) == self.crc
+    }
+
+    /// Hands each record over.
+    pub(crate) fn each(
+        &self,
+        mut records: &[u8],
+        mut take: impl FnMut(&Record<'_>),
+    ) -> Result<(), Damage> {
+        if !self.is_right(records) {
+            return Err(Damage::Broken);
+        }
+        for _ in 0..self.count {
+            let (record, rest) =
+                postcard::take_from_bytes(records).map_err(|_| Damage::Broken)?;
+            take(&record);
+            records = rest;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::{Attr, Kind, Place};
+    use super::*;
+
+    fn filled() -> Vec<u8> {
+        let mut draft = Draft::default();
+        let at = draft.take(b"ACGT");
+        let place = Place::Packed { segment: 7, at, length: 4, crc: crc32fast::hash(b"ACGT") };
+        draft.add(&Record::File { ino: 2, kind: Kind::Plain, attr: Attr::default() });
+        draft.add(&Record::Bytes { ino: 2, place });
+        draft.add(&Record::Name { folder: 1, name: b"a\xff", ino: 2 });
+        draft.add(&Record::Cut);
+        draft.finish(7)
+    }
+
+    #[test]
+    fn a_segment_comes_back_and_no_byte_of_its_records_may_change() {
+        let whole = filled();
+        let read = |whole: &[u8]| {
+            let head = Head::parse(whole)?;
+            let mut seen = Vec::new();
+            let records = whole.get(HEADER..head.data_at() as usize).ok_or(Damage::Broken)?;
+            head.each(records, |record| seen.push(format!("{record:?}")))?;
+            Ok::<_, Damage>((head, seen))
+        };
+        let (head, seen) = read(&whole).expect("whole");
+        assert_eq!((head.number, head.count, head.length()), (7, 4, whole.len() as u64));
+        assert_eq!(&whole[head.data_at() as usize..], b"ACGT");
+        assert!(seen[2].starts_with("Name"), "{seen:?}");
+        for at in (0..36).chain(HEADER..head.data_at() as usize) {
+            let mut other = whole.clone();
+            other[at] ^= 0x10;
+            assert!(read(&other).is_err(), "byte {at}");
+        }
+        assert!(read(&whole[..HEADER + 3]).is_err());
+    }
+}

@@ -1,0 +1,237 @@
+//! What the bucket knows of a volume: every file, its names, and where its bytes are. It is what the
+//! records of all segments come to, and what a checkpoint says again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
+
+use super::record::{Attr, Kind, Place, Record};
+use crate::short::ShortName;
+
+/// The volume itself.
+pub(crate) const ROOT: u64 = 1;
+
+/// One file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct File {
+    pub(crate) kind: Kind,
+    pub(crate) attr: Attr,
+    pub(crate) place: Place,
+    pub(crate) links: u32,
+    pub(crate) extended: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// Of a folder: its names.
+    pub(crate) names: BTreeMap<ShortName, u64>,
+}
+
+impl File {
+    fn new(kind: Kind, attr: Attr) -> File {
+        let (extended, names) = (BTreeMap::new(), BTreeMap::new());
+        File { kind, attr, place: Place::Empty, links: 0, extended, names }
+    }
+}
+
+/// All files, by number.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    files: FxHashMap<u64, File>,
+    /// Those that have lost a name since the last cut.
+    loose: BTreeSet<u64>,
+    pub(crate) next: u64,
+}
+
+impl Default for Tree {
+    fn default() -> Self {
+        let mut files = FxHashMap::default();
+        let attr = Attr { mode: 0o755, ..Attr::default() };
+        files.insert(ROOT, File { links: 1, ..File::new(Kind::Folder, attr) });
+        Tree { files, loose: BTreeSet::new(), next: ROOT + 1 }
+    }
+}
+
+impl Tree {
+    pub(crate) fn file(&self, ino: u64) -> Option<&File> {
+        self.files.get(&ino)
+    }
+
+    /// Where a name in a folder leads.
+    pub(crate) fn find(&self, folder: u64, name: &[u8]) -> Option<u64> {
+        self.files.get(&folder)?.names.get(name).copied()
+    }
+
+    /// All files.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (u64, &File)> {
+        self.files.iter().map(|(ino, file)| (*ino, file))
+    }
+
+    /// Takes a record in; false if it makes no sense, and changes nothing.
+    pub(crate) fn apply(&mut self, record: &Record<'_>) -> bool {
+        match record {
+            Record::Begin { .. } => {}
+            Record::File { ino, kind, attr } => {
+                self.next = self.next.max(ino + 1);
+                let file = self.files.entry(*ino).or_insert_with(|| {
+                    self.loose.insert(*ino);
+                    File::new(kind.clone(), *attr)
+                });
+                (file.kind, file.attr) = (kind.clone(), *attr);
+            }
+            Record::Bytes { ino, place } => {
+                let Some(file) = self.files.get_mut(ino) else { return false };
+                file.place = place.clone();
+            }
+            Record::Extended { ino, name, value } => {
+                let Some(file) = self.files.get_mut(ino) else { return false };
+                match value {
+                    Some(value) => drop(file.extended.insert(name.to_vec(), value.to_vec())),
+                    None => drop(file.extended.remove(*name)),
+                }
+            }
+            Record::Name { folder, name, ino } => return self.name(*folder, name, *ino),
+            Record::Gone { folder, name } => {
+                let Some(folder) = self.files.get_mut(folder) else { return false };
+                let Some(ino) = folder.names.remove(*name) else { return false };
+                self.lose(ino);
+            }
+            Record::Cut => self.cut(),
+        }
+        true
+    }
+
+    fn name(&mut self, folder: u64, name: &[u8], ino: u64) -> bool {
+        let is_folder = self.files.get(&folder).is_some_and(|file| file.kind == Kind::Folder);
+        let Some(file) = self.files.get_mut(&ino).filter(|_| is_folder) else { return false };
+        file.links += 1;
+        let Some(folder) = self.files.get_mut(&folder) else { return false };
+        if let Some(before) = folder.names.insert(name.into(), ino) {
+            self.lose(before);
+        }
+        true
+    }
+
+    fn lose(&mut self, ino: u64) {
+        if let Some(file) = self.files.get_mut(&ino) {
+            file.links = file.links.saturating_sub(1);
+            self.loose.insert(ino);
+        }
+    }
+
+    /// Files that have no name now are gone, and what was in folders that are.
+    fn cut(&mut self) {
+        while let Some(ino) = self.loose.pop_first() {
+            if self.files.get(&ino).is_some_and(|file| file.links == 0)
+                && let Some(gone) = self.files.remove(&ino)
+            {
+                gone.names.into_values().for_each(|ino| self.lose(ino));
+            }
+        }
+    }
+
+    /// The records that make this tree of an empty one, folders before what is in them.
+    pub(crate) fn records(&self, mut take: impl FnMut(&Record<'_>)) {
+        let mut told = BTreeSet::from([ROOT]);
+        let mut folders = vec![ROOT];
+        if let Some(root) = self.files.get(&ROOT) {
+            tell(ROOT, root, &mut take);
+        }
+        while let Some(folder) = folders.pop() {
+            let Some(file) = self.files.get(&folder) else { continue };
+            for (name, ino) in &file.names {
+                let Some(found) = self.files.get(ino) else { continue };
+                if told.insert(*ino) {
+                    tell(*ino, found, &mut take);
+                    if found.kind == Kind::Folder {
+                        folders.push(*ino);
+                    }
+                }
+                take(&Record::Name { folder, name: name.as_bytes(), ino: *ino });
+            }
+        }
+        take(&Record::Cut);
+    }
+}
+
+fn tell(ino: u64, file: &File, take: &mut impl FnMut(&Record<'_>)) {
+    take(&Record::File { ino, kind: file.kind.clone(), attr: file.attr });
+    if file.place != Place::Empty {
+        take(&Record::Bytes { ino, place: file.place.clone() });
+    }
+    for (name, value) in &file.extended {
+        take(&Record::Extended { ino, name, value: Some(value) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(ino: u64) -> Record<'static> {
+        Record::File { ino, kind: Kind::Plain, attr: Attr::default() }
+    }
+
+    fn folder(ino: u64) -> Record<'static> {
+        Record::File { ino, kind: Kind::Folder, attr: Attr::default() }
+    }
+
+    fn story() -> Tree {
+        let mut tree = Tree::default();
+        for record in [
+            folder(2),
+            Record::Name { folder: ROOT, name: b"dir", ino: 2 },
+            plain(3),
+            Record::Bytes { ino: 3, place: Place::Packed { segment: 1, at: 0, length: 4, crc: 9 } },
+            Record::Extended { ino: 3, name: b"user.a", value: Some(b"b") },
+            Record::Name { folder: 2, name: b"one", ino: 3 },
+            Record::Name { folder: ROOT, name: b"two", ino: 3 },
+            Record::Cut,
+        ] {
+            assert!(tree.apply(&record), "{record:?}");
+        }
+        tree
+    }
+
+    fn seen(tree: &Tree) -> BTreeMap<u64, File> {
+        tree.files().map(|(ino, file)| (ino, file.clone())).collect()
+    }
+
+    #[test]
+    fn a_checkpoint_says_all_that_the_records_came_to() {
+        let tree = story();
+        let mut again = Tree::default();
+        tree.records(|record| assert!(again.apply(record), "{record:?}"));
+        assert_eq!(seen(&again), seen(&tree));
+        assert_eq!(again.next, tree.next);
+        assert_eq!(again.file(3).expect("there").links, 2);
+    }
+
+    #[test]
+    fn a_file_goes_with_its_last_name_at_a_cut_and_a_folder_with_all_in_it() {
+        let mut tree = story();
+        assert!(tree.apply(&Record::Gone { folder: ROOT, name: b"two" }));
+        assert!(tree.apply(&Record::Cut));
+        assert_eq!(tree.file(3).expect("one name left").links, 1);
+        // Moved: the old name goes, the new one comes, in either order, before the cut.
+        assert!(tree.apply(&Record::Gone { folder: 2, name: b"one" }));
+        assert!(tree.apply(&Record::Name { folder: ROOT, name: b"moved", ino: 3 }));
+        assert!(tree.apply(&Record::Cut));
+        assert_eq!(tree.find(ROOT, b"moved"), Some(3));
+        assert!(tree.apply(&Record::Name { folder: 2, name: b"back", ino: 3 }));
+        assert!(tree.apply(&Record::Gone { folder: ROOT, name: b"moved" }));
+        assert!(tree.apply(&Record::Gone { folder: ROOT, name: b"dir" }));
+        assert!(tree.apply(&Record::Cut));
+        assert_eq!(tree.files().count(), 1, "only the root");
+        assert!(!tree.apply(&Record::Name { folder: 2, name: b"x", ino: 3 }), "no such folder");
+    }
+
+    #[test]
+    fn a_name_that_leads_elsewhere_lets_go_of_the_file_before() {
+        let mut tree = story();
+        assert!(tree.apply(&plain(4)));
+        for folder in [ROOT, 2] {
+            let name: &[u8] = if folder == 2 { b"one" } else { b"two" };
+            assert!(tree.apply(&Record::Name { folder, name, ino: 4 }));
+        }
+        assert!(tree.apply(&Record::Cut));
+        assert!(tree.file(3).is_none());
+        assert_eq!(tree.file(4).expect("there").links, 2);
+    }
+}
