@@ -3,5 +3,6 @@
 
 mod log;
 mod record;
+mod scan;
 mod segment;
 mod tree;

@@ -1,0 +1,249 @@
+//! What of a local tree differs from what the bucket knows of it, as records. It looks at names that
+//! somebody has said may have changed, or at all of them: after a kill nobody can say.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustc_hash::FxHashMap;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Statx, StatxFlags, openat, readlinkat, statx};
+use rustix::io::Errno;
+
+use super::record::{Attr, Kind, Place, Record, Time};
+use super::segment::Draft;
+use super::tree::{ROOT, Tree};
+use crate::native::Identity;
+
+type Result<T> = std::result::Result<T, Errno>;
+
+/// Files up to this size, in bytes, go into segments; larger ones are objects of their own.
+pub(crate) const LARGEST: u64 = 128 << 10;
+const INTO: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// By what a change of a file is noticed: its size, and the times at which bytes and anything at
+/// all of it changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    size: u64,
+    mtime: Time,
+    ctime: Time,
+}
+
+/// A file that is too large for a segment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Large {
+    pub(crate) ino: u64,
+    pub(crate) path: Vec<u8>,
+    pub(crate) stamp: Stamp,
+}
+
+/// A local tree, and which of its files the bucket knows by which number.
+#[derive(Debug)]
+pub(crate) struct Scan {
+    root: OwnedFd,
+    numbers: FxHashMap<Identity, u64>,
+    stamps: FxHashMap<u64, Stamp>,
+}
+
+/// What a scan has found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) draft: Draft,
+    pub(crate) large: Vec<Large>,
+}
+
+impl Scan {
+    /// Of a tree of which nothing is known yet.
+    pub(crate) fn new(root: OwnedFd) -> Result<Scan> {
+        let identity = Identity::of(&look(&root, c"")?);
+        let numbers = FxHashMap::from_iter([(identity, ROOT)]);
+        Ok(Scan { root, numbers, stamps: FxHashMap::default() })
+    }
+
+    /// Looks at a name in the folder at `path`. Records go into `found`, which becomes the segment
+    /// `number`, and into `tree`. `is_busy` tells that bytes may be changing: they count as they
+    /// were.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(crate) fn name(
+        &mut self,
+        (tree, found, number): (&mut Tree, &mut Found, u64),
+        path: &[u8],
+        name: &CStr,
+        is_busy: &dyn Fn(&Identity) -> bool,
+    ) -> Result<()> {
+        let mut turn = Turn { scan: self, tree, found, number, is_busy };
+        let folder = match turn.enter(path) {
+            // Gone since, with all names in it; or new, and looked into when its own name is.
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
+            folder => folder?,
+        };
+        let identity = Identity::of(&look(&folder, c"")?);
+        let Some(ino) = turn.scan.numbers.get(&identity).copied() else { return Ok(()) };
+        turn.name((ino, &folder), path, name)
+    }
+
+    /// Looks at everything.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(crate) fn all(
+        &mut self,
+        (tree, found, number): (&mut Tree, &mut Found, u64),
+        is_busy: &dyn Fn(&Identity) -> bool,
+    ) -> Result<()> {
+        let mut turn = Turn { scan: self, tree, found, number, is_busy };
+        let root = turn.enter(b"")?;
+        turn.folder((ROOT, &root), b"")
+    }
+
+    /// The bytes of a large file are in the bucket now, as they were then.
+    pub(crate) fn is_stored(&mut self, large: &Large) {
+        self.stamps.insert(large.ino, large.stamp);
+    }
+}
+
+struct Turn<'a> {
+    scan: &'a mut Scan,
+    tree: &'a mut Tree,
+    found: &'a mut Found,
+    number: u64,
+    is_busy: &'a dyn Fn(&Identity) -> bool,
+}
+
+impl Turn<'_> {
+    fn enter(&self, path: &[u8]) -> Result<OwnedFd> {
+        let mut folder = openat(&self.scan.root, c".", INTO, Mode::empty())?;
+        for part in path.split(|byte| *byte == b'/').filter(|part| !part.is_empty()) {
+            folder = openat(&folder, part, INTO, Mode::empty())?;
+        }
+        Ok(folder)
+    }
+
+    fn say(&mut self, record: &Record<'_>) {
+        self.tree.apply(record);
+        self.found.draft.add(record);
+    }
+
+    /// All names of a folder, those that are gone too.
+    fn folder(&mut self, (ino, fd): (u64, &OwnedFd), path: &[u8]) -> Result<()> {
+        let mut names: Vec<CString> = Vec::new();
+        for entry in Dir::read_from(fd)? {
+            let name = entry?.file_name().to_owned();
+            if !matches!(name.to_bytes(), b"." | b"..") {
+                names.push(name);
+            }
+        }
+        let known = self.tree.file(ino).into_iter().flat_map(|file| file.names.keys());
+        names.extend(known.filter_map(|name| CString::new(name.as_bytes()).ok()));
+        // In one order, so that one state gives one log; and none twice.
+        names.sort();
+        names.dedup();
+        names.iter().try_for_each(|name| self.name((ino, fd), path, name))
+    }
+
+    fn name(&mut self, (folder, fd): (u64, &OwnedFd), path: &[u8], name: &CStr) -> Result<()> {
+        let before = self.tree.find(folder, name.to_bytes());
+        let stat = match look(fd, name) {
+            Err(Errno::NOENT) => {
+                if before.is_some() {
+                    self.say(&Record::Gone { folder, name: name.to_bytes() });
+                }
+                return Ok(());
+            }
+            stat => stat?,
+        };
+        let identity = Identity::of(&stat);
+        let known = self.scan.numbers.get(&identity).copied();
+        let known = known.filter(|ino| self.tree.file(*ino).is_some());
+        let ino = known.unwrap_or(self.tree.next);
+        self.scan.numbers.insert(identity, ino);
+        let attr = attr_of(&stat);
+        let kind = kind_of(fd, name, &stat)?;
+        let is_same = |file: &super::tree::File| (&file.kind, file.attr) == (&kind, attr);
+        if !self.tree.file(ino).is_some_and(is_same) {
+            self.say(&Record::File { ino, kind: kind.clone(), attr });
+        }
+        let whole = [path, b"/", name.to_bytes()].concat();
+        let whole = whole.strip_prefix(b"/").unwrap_or(&whole);
+        if kind == Kind::Plain {
+            self.bytes((ino, identity), fd, name, &stat, whole)?;
+        }
+        if before != Some(ino) {
+            self.say(&Record::Name { folder, name: name.to_bytes(), ino });
+        }
+        if kind == Kind::Folder && known.is_none() {
+            let inner = openat(fd, name, INTO, Mode::empty())?;
+            self.folder((ino, &inner), whole)?;
+        }
+        Ok(())
+    }
+
+    fn bytes(
+        &mut self,
+        (ino, identity): (u64, Identity),
+        fd: &OwnedFd,
+        name: &CStr,
+        stat: &Statx,
+        path: &[u8],
+    ) -> Result<()> {
+        let stamp = stamp_of(stat);
+        if self.scan.stamps.get(&ino) == Some(&stamp) || (self.is_busy)(&identity) {
+            return Ok(());
+        }
+        if stamp.size > LARGEST {
+            self.found.large.push(Large { ino, path: path.to_vec(), stamp });
+            return Ok(());
+        }
+        let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = openat(fd, name, how, Mode::empty())?;
+        let mut bytes = Vec::with_capacity(stamp.size as usize);
+        std::io::Read::read_to_end(&mut std::fs::File::from(file), &mut bytes)
+            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        let place = match bytes.len() as u32 {
+            0 => Place::Empty,
+            length => {
+                let (at, crc) = (self.found.draft.take(&bytes), crc32fast::hash(&bytes));
+                Place::Packed { segment: self.number, at, length, crc }
+            }
+        };
+        self.say(&Record::Bytes { ino, place });
+        self.scan.stamps.insert(ino, stamp);
+        Ok(())
+    }
+}
+
+fn look(fd: &OwnedFd, name: &CStr) -> Result<Statx> {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
+    statx(fd.as_fd(), name, flags, StatxFlags::BASIC_STATS | StatxFlags::BTIME)
+}
+
+fn time(stamp: &rustix::fs::StatxTimestamp) -> Time {
+    Time { sec: stamp.tv_sec, nsec: stamp.tv_nsec }
+}
+
+fn stamp_of(stat: &Statx) -> Stamp {
+    Stamp { size: stat.stx_size, mtime: time(&stat.stx_mtime), ctime: time(&stat.stx_ctime) }
+}
+
+fn attr_of(stat: &Statx) -> Attr {
+    let mode = u32::from(stat.stx_mode) & 0o7777;
+    Attr { mode, uid: stat.stx_uid, gid: stat.stx_gid, mtime: time(&stat.stx_mtime) }
+}
+
+fn kind_of(fd: &OwnedFd, name: &CStr, stat: &Statx) -> Result<Kind> {
+    let mode = u32::from(stat.stx_mode);
+    Ok(match FileType::from_raw_mode(mode) {
+        FileType::Directory => Kind::Folder,
+        FileType::RegularFile => Kind::Plain,
+        FileType::Symlink => Kind::Link(readlinkat(fd, name, Vec::new())?.into_bytes()),
+        _ => {
+            let device = rustix::fs::makedev(stat.stx_rdev_major, stat.stx_rdev_minor);
+            Kind::Special { mode: mode & libc::S_IFMT, device }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests;
