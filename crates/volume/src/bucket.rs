@@ -2,7 +2,11 @@
 //! machine sees all that was made durable there. FORMATS.md draws each byte.
 
 mod log;
+#[cfg(test)]
+mod memory;
 mod record;
+mod request;
 mod scan;
 mod segment;
+mod ship;
 mod tree;

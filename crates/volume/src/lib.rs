@@ -3,10 +3,10 @@
 //! descriptors live on this floor and nowhere else; it prints nothing, and where a file goes is
 //! decided by `forebay_model::Rules`.
 
+mod bucket;
 pub mod clock;
 pub mod cover;
 pub mod creds;
-mod bucket;
 mod daemon;
 pub mod fuse;
 pub mod launch;

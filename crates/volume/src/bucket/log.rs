@@ -3,55 +3,21 @@
 //! two machines never write one history.
 
 use std::io;
-use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::record::Record;
+use super::request::Bucket;
 use super::segment::{Damage, Draft, HEADER, Head};
 use super::tree::Tree;
-use crate::store::{Failed, Found, Objects, When};
+use crate::store::{Failed, Found};
 
 /// Where segments are, and checkpoints.
 const LOG: &str = ".forebay/log";
 const CHECKPOINTS: &str = ".forebay/checkpoint";
 /// Bytes of a segment of which the start is asked for: the records of most are in it.
 const START: u64 = 256 << 10;
-
-/// What a log needs of a bucket, so that tests can stop at every request.
-pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
-    /// Writes an object that is not there.
-    fn create(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), Failed>;
-    /// Reads a part of one.
-    fn read(
-        &self,
-        name: &str,
-        range: Range<u64>,
-        is_right: &dyn Fn(&[u8]) -> bool,
-    ) -> Result<Bytes, Failed>;
-    /// Names in a folder.
-    fn names(&self, folder: &str) -> Result<Vec<Found>, Failed>;
-}
-
-impl Bucket for Objects {
-    fn create(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), Failed> {
-        self.put_when(name, bytes, When::Absent, tag).map(drop)
-    }
-
-    fn read(
-        &self,
-        name: &str,
-        range: Range<u64>,
-        is_right: &dyn Fn(&[u8]) -> bool,
-    ) -> Result<Bytes, Failed> {
-        self.fetch(name, range, None, is_right)
-    }
-
-    fn names(&self, folder: &str) -> Result<Vec<Found>, Failed> {
-        self.list(folder)
-    }
-}
 
 /// The log, at its end.
 #[derive(Debug)]
@@ -158,10 +124,8 @@ fn numbers(bucket: &dyn Bucket, folder: &str) -> Result<Vec<(u64, u64)>, Failed>
 
 /// The records of a segment.
 fn read(bucket: &dyn Bucket, name: &str, size: u64) -> Result<(Head, Bytes), Failed> {
-    let broken = |why: &str| Failed {
-        kind: io::ErrorKind::InvalidData,
-        why: format!("{name}: {why}"),
-    };
+    let broken =
+        |why: &str| Failed { kind: io::ErrorKind::InvalidData, why: format!("{name}: {why}") };
     let start = bucket.read(name, 0..size.min(START), &|bytes| {
         Head::parse(bytes).is_ok_and(|head| {
             let records = HEADER..head.data_at() as usize;
@@ -231,7 +195,13 @@ impl Reader {
             head.each(records, |record| {
                 at += 1;
                 if at > skip && at <= end {
-                    self.tree.apply(record);
+                    match record {
+                        Record::Bytes { ino, place } => {
+                            let place = place.clone().in_segment(head.number);
+                            self.tree.apply(&Record::Bytes { ino: *ino, place })
+                        }
+                        record => self.tree.apply(record),
+                    };
                 }
             })
             .map_err(damaged)?;

@@ -34,27 +34,31 @@ pub(crate) enum Kind {
     },
 }
 
+/// A segment, as it speaks of itself.
+pub(crate) const HERE: u64 = u64::MAX;
+
 /// Where the bytes of a plain file are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Place {
     /// Nowhere: there are none.
     Empty,
-    /// In a segment's data.
-    Packed {
-        segment: u64,
-        at: u64,
-        length: u32,
-        crc: u32,
-    },
+    /// In a segment's data; in a segment `HERE` is that one.
+    Packed { segment: u64, at: u64, length: u32, crc: u32 },
     /// An object of their own, in this state of it.
-    Own {
-        key: String,
-        version: Option<String>,
-        size: u64,
-    },
+    Own { key: String, version: Option<String>, size: u64 },
 }
 
 impl Place {
+    /// The same, as seen from outside the segment that says it.
+    pub(crate) fn in_segment(self, number: u64) -> Place {
+        match self {
+            Place::Packed { segment: HERE, at, length, crc } => {
+                Place::Packed { segment: number, at, length, crc }
+            }
+            other => other,
+        }
+    }
+
     /// Bytes.
     pub(crate) fn size(&self) -> u64 {
         match self {

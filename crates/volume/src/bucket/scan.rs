@@ -2,15 +2,17 @@
 //! somebody has said may have changed, or at all of them: after a kill nobody can say.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustc_hash::FxHashMap;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Statx, StatxFlags, openat, readlinkat, statx};
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, Statx, StatxFlags, openat, readlinkat, statx,
+};
 use rustix::io::Errno;
 
-use super::record::{Attr, Kind, Place, Record, Time};
+use super::record::{Attr, HERE, Kind, Place, Record, Time};
 use super::segment::Draft;
-use super::tree::{ROOT, Tree};
+use super::tree::{ROOT, Tree, joined};
 use crate::native::Identity;
 
 type Result<T> = std::result::Result<T, Errno>;
@@ -27,6 +29,24 @@ pub(crate) struct Stamp {
     size: u64,
     mtime: Time,
     ctime: Time,
+}
+
+impl Stamp {
+    pub(crate) fn of(file: BorrowedFd<'_>) -> Result<Stamp> {
+        Ok(stamp_of(&statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)?))
+    }
+
+    /// Bytes.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+}
+
+impl std::fmt::Display for Stamp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Stamp { mtime, ctime, .. } = self;
+        write!(f, "{}.{:09} {}.{:09}", mtime.sec, mtime.nsec, ctime.sec, ctime.nsec)
+    }
 }
 
 /// A file that is too large for a segment.
@@ -50,6 +70,10 @@ pub(crate) struct Scan {
 pub(crate) struct Found {
     pub(crate) draft: Draft,
     pub(crate) large: Vec<Large>,
+    /// Files whose bytes are in the draft.
+    pub(crate) packed: Vec<u64>,
+    /// Files and folders that have got a name where the bucket knew them by another.
+    pub(crate) moved: Vec<(u64, Vec<u8>)>,
 }
 
 impl Scan {
@@ -60,20 +84,20 @@ impl Scan {
         Ok(Scan { root, numbers, stamps: FxHashMap::default() })
     }
 
-    /// Looks at a name in the folder at `path`. Records go into `found`, which becomes the segment
-    /// `number`, and into `tree`. `is_busy` tells that bytes may be changing: they count as they
+    /// Looks at a name in the folder at `path`. Records go into `found`, which becomes a segment, and
+    /// into `tree`. `is_busy` tells that bytes may be changing: they count as they
     /// were.
     ///
     /// # Errors
     /// Those of the file system.
     pub(crate) fn name(
         &mut self,
-        (tree, found, number): (&mut Tree, &mut Found, u64),
+        (tree, found): (&mut Tree, &mut Found),
         path: &[u8],
         name: &CStr,
         is_busy: &dyn Fn(&Identity) -> bool,
     ) -> Result<()> {
-        let mut turn = Turn { scan: self, tree, found, number, is_busy };
+        let mut turn = Turn { scan: self, tree, found, is_busy };
         let folder = match turn.enter(path) {
             // Gone since, with all names in it; or new, and looked into when its own name is.
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
@@ -90,10 +114,10 @@ impl Scan {
     /// Those of the file system.
     pub(crate) fn all(
         &mut self,
-        (tree, found, number): (&mut Tree, &mut Found, u64),
+        (tree, found): (&mut Tree, &mut Found),
         is_busy: &dyn Fn(&Identity) -> bool,
     ) -> Result<()> {
-        let mut turn = Turn { scan: self, tree, found, number, is_busy };
+        let mut turn = Turn { scan: self, tree, found, is_busy };
         let root = turn.enter(b"")?;
         turn.folder((ROOT, &root), b"")
     }
@@ -108,7 +132,6 @@ struct Turn<'a> {
     scan: &'a mut Scan,
     tree: &'a mut Tree,
     found: &'a mut Found,
-    number: u64,
     is_busy: &'a dyn Fn(&Identity) -> bool,
 }
 
@@ -165,17 +188,19 @@ impl Turn<'_> {
         if !self.tree.file(ino).is_some_and(is_same) {
             self.say(&Record::File { ino, kind: kind.clone(), attr });
         }
-        let whole = [path, b"/", name.to_bytes()].concat();
-        let whole = whole.strip_prefix(b"/").unwrap_or(&whole);
+        let whole = joined(path, name.to_bytes());
         if kind == Kind::Plain {
-            self.bytes((ino, identity), fd, name, &stat, whole)?;
+            self.bytes((ino, identity), fd, name, &stat, &whole)?;
         }
         if before != Some(ino) {
+            if known.is_some() {
+                self.found.moved.push((ino, whole.clone()));
+            }
             self.say(&Record::Name { folder, name: name.to_bytes(), ino });
         }
         if kind == Kind::Folder && known.is_none() {
             let inner = openat(fd, name, INTO, Mode::empty())?;
-            self.folder((ino, &inner), whole)?;
+            self.folder((ino, &inner), &whole)?;
         }
         Ok(())
     }
@@ -205,7 +230,8 @@ impl Turn<'_> {
             0 => Place::Empty,
             length => {
                 let (at, crc) = (self.found.draft.take(&bytes), crc32fast::hash(&bytes));
-                Place::Packed { segment: self.number, at, length, crc }
+                self.found.packed.push(ino);
+                Place::Packed { segment: HERE, at, length, crc }
             }
         };
         self.say(&Record::Bytes { ino, place });

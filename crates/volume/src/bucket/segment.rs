@@ -128,8 +128,7 @@ impl Head {
             return Err(Damage::Broken);
         }
         for _ in 0..self.count {
-            let (record, rest) =
-                postcard::take_from_bytes(records).map_err(|_| Damage::Broken)?;
+            let (record, rest) = postcard::take_from_bytes(records).map_err(|_| Damage::Broken)?;
             take(&record);
             records = rest;
         }

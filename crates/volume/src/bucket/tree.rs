@@ -36,6 +36,8 @@ pub(crate) struct Tree {
     files: FxHashMap<u64, File>,
     /// Those that have lost a name since the last cut.
     loose: BTreeSet<u64>,
+    /// Objects of files that a cut has ended.
+    pub(crate) unused: Vec<String>,
     pub(crate) next: u64,
 }
 
@@ -44,7 +46,7 @@ impl Default for Tree {
         let mut files = FxHashMap::default();
         let attr = Attr { mode: 0o755, ..Attr::default() };
         files.insert(ROOT, File { links: 1, ..File::new(Kind::Folder, attr) });
-        Tree { files, loose: BTreeSet::new(), next: ROOT + 1 }
+        Tree { files, loose: BTreeSet::new(), unused: Vec::new(), next: ROOT + 1 }
     }
 }
 
@@ -61,6 +63,36 @@ impl Tree {
     /// All files.
     pub(crate) fn files(&self) -> impl Iterator<Item = (u64, &File)> {
         self.files.iter().map(|(ino, file)| (*ino, file))
+    }
+
+    /// Hands over each plain file that has an object of its own, in the folder and below, with its
+    /// path.
+    pub(crate) fn own_below(&self, ino: u64, path: &[u8], take: &mut impl FnMut(u64, &[u8], &str)) {
+        let Some(file) = self.files.get(&ino) else { return };
+        if let Place::Own { key, .. } = &file.place {
+            take(ino, path, key);
+        }
+        for (name, ino) in &file.names {
+            self.own_below(*ino, &joined(path, name.as_bytes()), take);
+        }
+    }
+
+    /// The file at a path.
+    pub(crate) fn at(&self, path: &[u8]) -> Option<u64> {
+        let parts = path.split(|byte| *byte == b'/').filter(|part| !part.is_empty());
+        parts.into_iter().try_fold(ROOT, |folder, name| self.find(folder, name))
+    }
+
+    /// The segment is written that these files' bytes are in.
+    pub(crate) fn is_number(&mut self, number: u64, files: &[u64]) {
+        for ino in files {
+            if let Some(File { place: Place::Packed { segment, .. }, .. }) = self.files.get_mut(ino)
+            {
+                if *segment == super::record::HERE {
+                    *segment = number;
+                }
+            }
+        }
     }
 
     /// Takes a record in; false if it makes no sense, and changes nothing.
@@ -121,6 +153,9 @@ impl Tree {
             if self.files.get(&ino).is_some_and(|file| file.links == 0)
                 && let Some(gone) = self.files.remove(&ino)
             {
+                if let Place::Own { key, .. } = gone.place {
+                    self.unused.push(key);
+                }
                 gone.names.into_values().for_each(|ino| self.lose(ino));
             }
         }
@@ -147,6 +182,14 @@ impl Tree {
             }
         }
         take(&Record::Cut);
+    }
+}
+
+/// A name in the folder at `path`.
+pub(crate) fn joined(path: &[u8], name: &[u8]) -> Vec<u8> {
+    match path {
+        b"" => name.to_vec(),
+        path => [path, b"/", name].concat(),
     }
 }
 

@@ -1,60 +1,7 @@
-use std::collections::BTreeMap;
-
-use parking_lot::Mutex;
-
+use super::super::memory::Memory;
 use super::super::record::{Attr, Kind, Place};
 use super::super::tree::ROOT;
 use super::*;
-
-/// A bucket in memory that stops answering after so many writes.
-#[derive(Debug, Default)]
-struct Mortal {
-    objects: Mutex<BTreeMap<String, (Bytes, String)>>,
-    writes_left: Mutex<Option<u32>>,
-}
-
-impl Bucket for Mortal {
-    fn create(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), Failed> {
-        let dead = || Failed { kind: io::ErrorKind::Other, why: "killed".to_owned() };
-        if let Some(left) = &mut *self.writes_left.lock() {
-            *left = left.checked_sub(1).ok_or_else(dead)?;
-        }
-        let mut objects = self.objects.lock();
-        match objects.get(name) {
-            Some((_, whose)) if whose == tag => Ok(()),
-            Some(_) => Err(Failed { kind: io::ErrorKind::AlreadyExists, why: name.to_owned() }),
-            None => {
-                objects.insert(name.to_owned(), (bytes, tag.to_owned()));
-                Ok(())
-            }
-        }
-    }
-
-    fn read(
-        &self,
-        name: &str,
-        range: Range<u64>,
-        is_right: &dyn Fn(&[u8]) -> bool,
-    ) -> Result<Bytes, Failed> {
-        let bytes = self.objects.lock()[name].0.slice(range.start as usize..range.end as usize);
-        match is_right(&bytes) {
-            true => Ok(bytes),
-            false => Err(Failed { kind: io::ErrorKind::InvalidData, why: name.to_owned() }),
-        }
-    }
-
-    fn names(&self, folder: &str) -> Result<Vec<Found>, Failed> {
-        let objects = self.objects.lock();
-        let below = objects.iter().filter(|(name, _)| name.starts_with(folder));
-        let found = |(name, (bytes, _)): (&String, &(Bytes, String))| Found {
-            name: name.clone(),
-            size: bytes.len() as u64,
-            version: None,
-            tag: None,
-        };
-        Ok(below.map(found).collect())
-    }
-}
 
 /// One cut: a file `name` with these bytes, in the root.
 fn file(draft: &mut Draft, segment: u64, ino: u64, name: &str, bytes: &[u8]) {
@@ -71,7 +18,7 @@ fn names(tree: &Tree) -> Vec<String> {
 }
 
 /// Ten cuts in ten segments; the odd ones end in the middle of the next cut. A checkpoint after six.
-fn story(bucket: &Arc<Mortal>, me: &str) -> Result<(), Failed> {
+fn story(bucket: &Arc<Memory>, me: &str) -> Result<(), Failed> {
     let (mut log, mut tree) = Log::open(Arc::clone(bucket) as Arc<dyn Bucket>, me.to_owned())?;
     log.begin(me)?;
     let first = tree.next;
@@ -97,18 +44,18 @@ fn story(bucket: &Arc<Mortal>, me: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-fn open(bucket: &Arc<Mortal>) -> Result<(Log, Tree), Failed> {
+fn open(bucket: &Arc<Memory>) -> Result<(Log, Tree), Failed> {
     Log::open(Arc::clone(bucket) as Arc<dyn Bucket>, "reader".to_owned())
 }
 
 #[test]
 fn after_a_stop_at_any_write_the_tree_is_what_it_was_at_some_cut() {
     for stop in 0..=12 {
-        let bucket = Arc::new(Mortal::default());
-        *bucket.writes_left.lock() = Some(stop);
+        let bucket = Memory::new();
+        bucket.lives(Some(stop));
         let done = story(&bucket, "a");
         assert_eq!(done.is_ok(), stop == 12, "{stop}: {done:?}");
-        *bucket.writes_left.lock() = None;
+        bucket.lives(None);
         let (_, tree) = open(&bucket).expect("it opens");
         // The first write says who; the eighth is the checkpoint.
         let cuts = stop.saturating_sub(1) - u32::from(stop > 7);
@@ -125,7 +72,7 @@ fn after_a_stop_at_any_write_the_tree_is_what_it_was_at_some_cut() {
 
 #[test]
 fn of_two_writers_the_first_is_shut_out() {
-    let bucket = Arc::new(Mortal::default());
+    let bucket = Memory::new();
     let (mut first, _) = open(&bucket).expect("it opens");
     first.begin("first").expect("alone");
     let mut second = Log::open(Arc::clone(&bucket) as Arc<dyn Bucket>, "other".to_owned());
@@ -140,7 +87,7 @@ fn of_two_writers_the_first_is_shut_out() {
 
 #[test]
 fn damage_is_named() {
-    let bucket = Arc::new(Mortal::default());
+    let bucket = Memory::new();
     story(&bucket, "a").expect("done");
     let last = bucket.objects.lock().keys().filter(|name| name.contains("log")).last().cloned();
     let last = last.expect("segments");

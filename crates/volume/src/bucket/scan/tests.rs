@@ -7,7 +7,6 @@ struct Local {
     folder: tempfile::TempDir,
     scan: Scan,
     tree: Tree,
-    number: u64,
 }
 
 impl Local {
@@ -15,7 +14,7 @@ impl Local {
         let folder = tempfile::tempdir().expect("a folder");
         let root = openat(rustix::fs::CWD, folder.path(), INTO, Mode::empty()).expect("opened");
         let scan = Scan::new(root).expect("a root");
-        Local { folder, scan, tree: Tree::default(), number: 0 }
+        Local { folder, scan, tree: Tree::default() }
     }
 
     fn path(&self) -> &Path {
@@ -25,7 +24,7 @@ impl Local {
     /// One cut of everything; tells what was found.
     fn all(&mut self) -> (usize, Vec<Large>) {
         let mut found = Found::default();
-        let turn = (&mut self.tree, &mut found, self.number);
+        let turn = (&mut self.tree, &mut found);
         self.scan.all(turn, &|_| false).expect("scanned");
         self.end(found)
     }
@@ -33,7 +32,7 @@ impl Local {
     fn some(&mut self, names: &[(&str, &CStr)]) -> (usize, Vec<Large>) {
         let mut found = Found::default();
         for (path, name) in names {
-            let turn = (&mut self.tree, &mut found, self.number);
+            let turn = (&mut self.tree, &mut found);
             self.scan.name(turn, path.as_bytes(), name, &|_| false).expect("scanned");
         }
         self.end(found)
@@ -41,7 +40,6 @@ impl Local {
 
     fn end(&mut self, found: Found) -> (usize, Vec<Large>) {
         self.tree.apply(&Record::Cut);
-        self.number += 1;
         let length = if found.draft.is_empty() { 0 } else { found.draft.length() };
         (length, found.large)
     }
@@ -98,7 +96,7 @@ fn a_file_that_is_written_just_now_counts_as_it_was() {
     local.all();
     std::fs::write(local.path().join("log"), "12345").expect("written");
     let mut found = Found::default();
-    let turn = (&mut local.tree, &mut found, 1);
+    let turn = (&mut local.tree, &mut found);
     local.scan.name(turn, b"", c"log", &|_| true).expect("scanned");
     local.end(found);
     assert_eq!(local.known(), known(&[("/log", 1)]));

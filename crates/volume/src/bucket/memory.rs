@@ -1,0 +1,125 @@
+//! A bucket in memory, for tests, that stops answering after so many writes.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+
+use super::request::Bucket;
+use crate::store::{Failed, Found};
+
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    pub(super) objects: Mutex<BTreeMap<String, (Bytes, String)>>,
+    pub(super) writes_left: Mutex<Option<u32>>,
+}
+
+impl Memory {
+    pub(super) fn new() -> Arc<Memory> {
+        Arc::default()
+    }
+
+    /// From now on the machine that writes is gone after so many writes; `None`: never.
+    pub(super) fn lives(&self, writes: Option<u32>) {
+        *self.writes_left.lock() = writes;
+    }
+
+    /// Names of objects that are not Forebay's own, and their bytes.
+    pub(super) fn plain(&self) -> BTreeMap<String, Bytes> {
+        let objects = self.objects.lock();
+        let own = objects.iter().filter(|(name, _)| !name.starts_with(".forebay/"));
+        own.map(|(name, (bytes, _))| (name.clone(), bytes.clone())).collect()
+    }
+
+    fn write(&self) -> Result<(), Failed> {
+        if let Some(left) = &mut *self.writes_left.lock() {
+            let dead = || Failed { kind: io::ErrorKind::Other, why: "killed".to_owned() };
+            *left = left.checked_sub(1).ok_or_else(dead)?;
+        }
+        Ok(())
+    }
+}
+
+fn missing(name: &str) -> Failed {
+    Failed { kind: io::ErrorKind::NotFound, why: format!("{name} is not there") }
+}
+
+impl Bucket for Memory {
+    fn create(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), Failed> {
+        self.write()?;
+        let mut objects = self.objects.lock();
+        match objects.get(name) {
+            Some((_, whose)) if whose == tag => Ok(()),
+            Some(_) => Err(Failed { kind: io::ErrorKind::AlreadyExists, why: name.to_owned() }),
+            None => {
+                objects.insert(name.to_owned(), (bytes, tag.to_owned()));
+                Ok(())
+            }
+        }
+    }
+
+    fn read(
+        &self,
+        name: &str,
+        range: Range<u64>,
+        is_right: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<Bytes, Failed> {
+        let objects = self.objects.lock();
+        let (bytes, _) = objects.get(name).ok_or_else(|| missing(name))?;
+        let bytes = bytes.slice(range.start as usize..range.end as usize);
+        match is_right(&bytes) {
+            true => Ok(bytes),
+            false => Err(Failed { kind: io::ErrorKind::InvalidData, why: name.to_owned() }),
+        }
+    }
+
+    fn upload(
+        &self,
+        name: &str,
+        tag: &str,
+        size: u64,
+        next: &mut dyn FnMut(&mut [u8]) -> io::Result<usize>,
+    ) -> Result<Option<String>, Failed> {
+        self.write()?;
+        let mut bytes = vec![0; size as usize];
+        let mut done = 0;
+        while done < bytes.len() {
+            match next(&mut bytes[done..])? {
+                0 => return Err(io::Error::from(io::ErrorKind::InvalidData).into()),
+                count => done += count,
+            }
+        }
+        let version = format!("{:08x}", crc32fast::hash(&bytes));
+        self.objects.lock().insert(name.to_owned(), (bytes.into(), tag.to_owned()));
+        Ok(Some(version))
+    }
+
+    fn copy(&self, from: &str, to: &str) -> Result<(), Failed> {
+        self.write()?;
+        let mut objects = self.objects.lock();
+        let object = objects.get(from).cloned().ok_or_else(|| missing(from))?;
+        objects.insert(to.to_owned(), object);
+        Ok(())
+    }
+
+    fn delete(&self, name: &str) -> Result<(), Failed> {
+        self.write()?;
+        self.objects.lock().remove(name);
+        Ok(())
+    }
+
+    fn names(&self, folder: &str) -> Result<Vec<Found>, Failed> {
+        let objects = self.objects.lock();
+        let below = objects.iter().filter(|(name, _)| name.starts_with(folder));
+        let found = |(name, (bytes, _)): (&String, &(Bytes, String))| Found {
+            name: name.clone(),
+            size: bytes.len() as u64,
+            version: None,
+            tag: None,
+        };
+        Ok(below.map(found).collect())
+    }
+}

@@ -1,0 +1,72 @@
+//! What a volume asks of its bucket.
+
+use std::io;
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use crate::store::{Failed, Found, Objects, When};
+
+/// Requests, so that tests can stop at every request.
+pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
+    /// Writes an object that is not there.
+    fn create(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), Failed>;
+    /// Reads a part of one.
+    fn read(
+        &self,
+        name: &str,
+        range: Range<u64>,
+        is_right: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<Bytes, Failed>;
+    /// Writes a long object over what is there; tells its state. The bytes come from `next`.
+    fn upload(
+        &self,
+        name: &str,
+        tag: &str,
+        size: u64,
+        next: &mut dyn FnMut(&mut [u8]) -> io::Result<usize>,
+    ) -> Result<Option<String>, Failed>;
+    /// Copies one over another.
+    fn copy(&self, from: &str, to: &str) -> Result<(), Failed>;
+    /// Removes one, if it is there.
+    fn delete(&self, name: &str) -> Result<(), Failed>;
+    /// Names in a folder.
+    fn names(&self, folder: &str) -> Result<Vec<Found>, Failed>;
+}
+
+impl Bucket for Objects {
+    fn create(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), Failed> {
+        self.put_when(name, bytes, When::Absent, tag).map(drop)
+    }
+
+    fn read(
+        &self,
+        name: &str,
+        range: Range<u64>,
+        is_right: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<Bytes, Failed> {
+        self.fetch(name, range, None, is_right)
+    }
+
+    fn upload(
+        &self,
+        name: &str,
+        tag: &str,
+        size: u64,
+        next: &mut dyn FnMut(&mut [u8]) -> io::Result<usize>,
+    ) -> Result<Option<String>, Failed> {
+        Ok(Objects::upload(self, name, tag, size, next)?.map(|version| version.0))
+    }
+
+    fn copy(&self, from: &str, to: &str) -> Result<(), Failed> {
+        Objects::copy(self, from, to)
+    }
+
+    fn delete(&self, name: &str) -> Result<(), Failed> {
+        Objects::delete(self, name)
+    }
+
+    fn names(&self, folder: &str) -> Result<Vec<Found>, Failed> {
+        self.list(folder)
+    }
+}

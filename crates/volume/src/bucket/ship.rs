@@ -1,0 +1,238 @@
+//! Bringing what changed in a local tree to its bucket, one cut after the other. A cut is in the
+//! bucket when its segment is, and that is written when all bytes are there that it speaks of. No
+//! object is written over or removed that the log still needs for another file.
+
+mod moves;
+
+use std::collections::BTreeSet;
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rustix::io::Errno;
+
+use super::log::Log;
+use super::record::{Place, Record};
+use super::request::Bucket;
+use super::scan::{Found, Large, Scan, Stamp};
+use super::segment::Draft;
+use super::tree::Tree;
+use crate::native::Identity;
+use crate::store::{Failed, key_of};
+use moves::Moves;
+
+/// Segments after which a checkpoint is worth its object: a reopening reads no more than these.
+const BETWEEN_CHECKPOINTS: u64 = 64;
+
+/// Names that may have changed: the folder's path, and the name in it.
+pub(crate) type Dirty = BTreeSet<(Vec<u8>, CString)>;
+
+/// Opens a file of the local tree by its path, to read.
+pub(crate) type Open<'a> = &'a dyn Fn(&[u8]) -> Result<OwnedFd, Errno>;
+
+/// What ships changes.
+#[derive(Debug)]
+pub(crate) struct Ship {
+    bucket: Arc<dyn Bucket>,
+    log: Log,
+    tree: Tree,
+    scan: Scan,
+    /// Tells the volume's own objects from others.
+    volume: String,
+    /// A cut that is not in the bucket yet.
+    pending: Option<Pending>,
+    moves: Moves,
+    again: Dirty,
+    since_checkpoint: u64,
+}
+
+/// A cut on its way.
+#[derive(Debug)]
+enum Pending {
+    /// What was found; objects may be missing.
+    Cut(Found),
+    /// All but its segment.
+    Segment(Segment),
+}
+
+#[derive(Debug)]
+struct Segment {
+    bytes: Bytes,
+    packed: Vec<u64>,
+    objects: u64,
+}
+
+/// What came into the bucket: a segment of so many bytes, and so many objects.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Shipped {
+    pub(crate) bytes: u64,
+    pub(crate) objects: u64,
+}
+
+impl Ship {
+    /// For a local tree of which nothing is known yet: a cut of everything comes first.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(crate) fn new(
+        bucket: Arc<dyn Bucket>,
+        (log, tree): (Log, Tree),
+        root: OwnedFd,
+        volume: String,
+    ) -> Result<Ship, Errno> {
+        let (scan, moves, again) = (Scan::new(root)?, Moves::default(), Dirty::new());
+        let (pending, since_checkpoint) = (None, 0);
+        Ok(Ship { bucket, log, tree, scan, volume, pending, moves, again, since_checkpoint })
+    }
+
+    /// What the bucket will know when all is shipped.
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Whether a cut waits for the bucket: no other can be made.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    /// Makes a cut of what changed among these names; `None`: of everything. Nobody may change a
+    /// name meanwhile; it takes as long as reading the small files. `is_busy` tells that a file is
+    /// open for writing.
+    ///
+    /// # Errors
+    /// Those of the file system: what was found before is shipped, and the names are dirty still.
+    pub(crate) fn cut(
+        &mut self,
+        dirty: Option<&Dirty>,
+        is_busy: &dyn Fn(&Identity) -> bool,
+    ) -> Result<(), Errno> {
+        debug_assert!(self.pending.is_none(), "the cut before is shipped first");
+        let mut found = Found::default();
+        let Ship { scan, tree, .. } = self;
+        let done = match dirty {
+            None => scan.all((tree, &mut found), is_busy),
+            Some(dirty) => dirty.iter().try_for_each(|(path, name)| {
+                scan.name((&mut *tree, &mut found), path, name, is_busy)
+            }),
+        };
+        self.moves.note(&self.tree, &found.moved);
+        if !found.draft.is_empty() || !found.large.is_empty() {
+            self.pending = Some(Pending::Cut(found));
+        }
+        done
+    }
+
+    /// Brings the pending cut into the bucket. After a failure it may be called again, and goes on
+    /// where it was.
+    ///
+    /// # Errors
+    /// Those of the bucket. `AlreadyExists`: another machine writes the volume now, and nothing
+    /// from here comes into it any more.
+    pub(crate) fn ship(&mut self, open: Open<'_>) -> Result<Option<Shipped>, Failed> {
+        let segment = match self.pending.take() {
+            None => return Ok(None),
+            Some(Pending::Segment(segment)) => segment,
+            Some(Pending::Cut(mut found)) => match self.prepare(&mut found, open) {
+                Ok(objects) => {
+                    found.draft.add(&Record::Cut);
+                    let bytes = Bytes::from(found.draft.finish(self.log.next()));
+                    Segment { bytes, packed: found.packed, objects }
+                }
+                Err(failed) => {
+                    self.pending = Some(Pending::Cut(found));
+                    return Err(failed);
+                }
+            },
+        };
+        let number = self.log.next();
+        if let Err(failed) = self.log.write(segment.bytes.clone()) {
+            self.pending = Some(Pending::Segment(segment));
+            return Err(failed);
+        }
+        self.tree.is_number(number, &segment.packed);
+        self.tree.apply(&Record::Cut);
+        self.clean_up();
+        self.since_checkpoint += 1;
+        if self.since_checkpoint >= BETWEEN_CHECKPOINTS && self.log.checkpoint(&self.tree).is_ok() {
+            self.since_checkpoint = 0;
+        }
+        Ok(Some(Shipped { bytes: segment.bytes.len() as u64, objects: segment.objects }))
+    }
+
+    /// Names that are dirty again: their files changed while they were stored.
+    pub(crate) fn again(&mut self) -> Dirty {
+        std::mem::take(&mut self.again)
+    }
+
+    /// Everything that the segment will speak of; tells how many objects were written.
+    fn prepare(&mut self, found: &mut Found, open: Open<'_>) -> Result<u64, Failed> {
+        let taken: Vec<_> =
+            found.large.iter().filter_map(|l| Some((l.ino, key_of(&l.path)?))).collect();
+        self.moves.make_way(&self.tree, taken.iter().map(|(ino, key)| (*ino, key.as_str())));
+        let mut objects = self.moves.settle(&*self.bucket, &mut self.log, &mut self.tree)?;
+        while let Some(large) = found.large.last() {
+            match self.store(large, open)? {
+                Some(place) => {
+                    let record = Record::Bytes { ino: large.ino, place };
+                    self.tree.apply(&record);
+                    found.draft.add(&record);
+                    self.scan.is_stored(large);
+                    objects += 1;
+                }
+                None => self.put_off(large.ino, &large.path.clone(), &mut found.draft),
+            }
+            found.large.pop();
+        }
+        Ok(objects)
+    }
+
+    /// A file is not as it was when it was found. It keeps the bytes that the bucket knows; without
+    /// any, it gets its name later.
+    fn put_off(&mut self, ino: u64, path: &[u8], draft: &mut Draft) {
+        let (folder, name) = match path.iter().rposition(|byte| *byte == b'/') {
+            Some(at) => (&path[..at], &path[at + 1..]),
+            None => (&b""[..], path),
+        };
+        if self.tree.file(ino).is_some_and(|file| file.place == Place::Empty)
+            && let Some(folder) = self.tree.at(folder)
+            && self.tree.find(folder, name) == Some(ino)
+        {
+            let record = Record::Gone { folder, name };
+            self.tree.apply(&record);
+            draft.add(&record);
+        }
+        if let Ok(name) = CString::new(name) {
+            self.again.insert((folder.to_vec(), name));
+        }
+    }
+
+    /// Writes the object of a large file. `None`: it is not as it was, and is dirty again.
+    fn store(&self, large: &Large, open: Open<'_>) -> Result<Option<Place>, Failed> {
+        let Ok(file) = open(&large.path) else { return Ok(None) };
+        let now = || Stamp::of(file.as_fd()).ok().filter(|now| *now == large.stamp);
+        let (Some(key), Some(_)) = (key_of(&large.path), now()) else { return Ok(None) };
+        let size = large.stamp.size();
+        let tag = format!("{} {} {}", self.volume, large.ino, large.stamp);
+        let mut from = std::fs::File::from(file.try_clone().map_err(Failed::from)?);
+        let mut next = |buffer: &mut [u8]| io::Read::read(&mut from, buffer);
+        match self.bucket.upload(&key, &tag, size, &mut next) {
+            Ok(version) => Ok(Some(Place::Own { key, version, size })),
+            // It was cut or has grown meanwhile.
+            Err(failed) if failed.kind == io::ErrorKind::InvalidData => Ok(None),
+            Err(failed) => Err(failed),
+        }
+    }
+
+    /// Removes objects that no file has any more; one that stays is found by a check.
+    fn clean_up(&mut self) {
+        let unused = std::mem::take(&mut self.tree.unused);
+        for key in self.moves.unused(&self.tree, unused) {
+            let _ = self.bucket.delete(&key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
