@@ -122,6 +122,17 @@ impl Scan {
         turn.folder((ROOT, &root), b"")
     }
 
+    /// This name is of that file, and nothing of it differs from what the bucket knows.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(crate) fn adopt(&mut self, folder: &OwnedFd, name: &CStr, ino: u64) -> Result<()> {
+        let stat = look(folder, name)?;
+        self.numbers.insert(Identity::of(&stat), ino);
+        self.stamps.insert(ino, stamp_of(&stat));
+        Ok(())
+    }
+
     /// The bytes of a large file are in the bucket now, as they were then.
     pub(crate) fn is_stored(&mut self, large: &Large) {
         self.stamps.insert(large.ino, large.stamp);

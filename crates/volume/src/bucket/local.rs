@@ -1,0 +1,139 @@
+//! A tree that the bucket knows, on a machine that has nothing of it: directories, links, and plain
+//! files without their bytes (*placeholders*), which come when somebody reads them. A placeholder is
+//! a hole as long as the file, with the file's attributes and a mark of ours.
+
+use std::ffi::CString;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{
+    AtFlags, FileType, Gid, Mode, OFlags, Timestamps, Uid, XattrFlags, chownat, fchmod, fchown,
+    fgetxattr, fremovexattr, fsetxattr, ftruncate, futimens, linkat, mkdirat, mknodat, openat,
+    symlinkat, utimensat,
+};
+use rustix::io::Errno;
+use rustix::time::Timespec;
+
+use super::record::{Attr, Kind, Place};
+use super::scan::Scan;
+use super::tree::{File, ROOT, Tree};
+
+type Result<T> = std::result::Result<T, Errno>;
+
+/// The extended attribute of a file whose bytes are in the bucket alone.
+const AWAY: &str = "user.forebay.away";
+const INTO: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const NEW: OFlags = OFlags::RDWR.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::CLOEXEC);
+
+/// Makes all of a tree in an empty directory, and tells `scan` which file is which.
+///
+/// # Errors
+/// Those of the file system: one without extended attributes can't be used.
+pub(crate) fn make(root: &OwnedFd, tree: &Tree, scan: &mut Scan) -> Result<()> {
+    let mut maker = Maker { root, tree, scan, made: Default::default() };
+    let top = openat(root, c".", INTO, Mode::empty())?;
+    maker.folder(&top, ROOT, b"")?;
+    match tree.file(ROOT) {
+        Some(file) => dress(&top, file.attr),
+        None => Ok(()),
+    }
+}
+
+/// Whether a file's bytes are in the bucket alone.
+pub(crate) fn is_away(file: &OwnedFd) -> bool {
+    fgetxattr(file, AWAY, &mut [0u8; 16][..]).is_ok()
+}
+
+/// A file has its bytes now: it is no placeholder any more.
+///
+/// # Errors
+/// Those of the file system.
+pub(crate) fn is_here(file: &OwnedFd, attr: Attr) -> Result<()> {
+    fremovexattr(file, AWAY)?;
+    dress(file, attr)
+}
+
+struct Maker<'a> {
+    root: &'a OwnedFd,
+    tree: &'a Tree,
+    scan: &'a mut Scan,
+    /// Where files with several names were made.
+    made: std::collections::BTreeMap<u64, Vec<u8>>,
+}
+
+impl Maker<'_> {
+    fn folder(&mut self, fd: &OwnedFd, ino: u64, path: &[u8]) -> Result<()> {
+        let tree = self.tree;
+        let Some(folder) = tree.file(ino) else { return Ok(()) };
+        for (name, ino) in &folder.names {
+            let Some(file) = tree.file(*ino) else { continue };
+            let whole = super::tree::joined(path, name.as_bytes());
+            let name = CString::new(name.as_bytes()).map_err(|_| Errno::INVAL)?;
+            if let Some(first) = self.made.get(ino) {
+                linkat(self.root, first.as_slice(), fd, &name, AtFlags::empty())?;
+                continue;
+            }
+            if file.links > 1 {
+                self.made.insert(*ino, whole.clone());
+            }
+            self.one(fd, &name, (*ino, file), &whole)?;
+            self.scan.adopt(fd, &name, *ino)?;
+        }
+        Ok(())
+    }
+
+    fn one(
+        &mut self,
+        fd: &OwnedFd,
+        name: &CString,
+        (ino, file): (u64, &File),
+        path: &[u8],
+    ) -> Result<()> {
+        match &file.kind {
+            Kind::Folder => {
+                mkdirat(fd, name, Mode::RWXU)?;
+                let inner = openat(fd, name, INTO, Mode::empty())?;
+                self.folder(&inner, ino, path)?;
+                dress(&inner, file.attr)
+            }
+            Kind::Plain => {
+                let made = openat(fd, name, NEW, Mode::from_raw_mode(0o600))?;
+                if file.place != Place::Empty {
+                    ftruncate(&made, file.place.size())?;
+                    fsetxattr(&made, AWAY, b"1", XattrFlags::CREATE)?;
+                }
+                dress(&made, file.attr)
+            }
+            Kind::Link(target) => {
+                symlinkat(target.as_slice(), fd, name)?;
+                let (uid, gid) = owner(file.attr);
+                let _ = chownat(fd, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW);
+                utimensat(fd, name, &times(file.attr), AtFlags::SYMLINK_NOFOLLOW)
+            }
+            Kind::Special { mode, device } => {
+                let kind = FileType::from_raw_mode(*mode);
+                mknodat(fd, name, kind, Mode::from_raw_mode(file.attr.mode), *device)
+            }
+        }
+    }
+}
+
+fn owner(attr: Attr) -> (Option<Uid>, Option<Gid>) {
+    (Some(Uid::from_raw(attr.uid)), Some(Gid::from_raw(attr.gid)))
+}
+
+fn times(attr: Attr) -> Timestamps {
+    let time = Timespec { tv_sec: attr.mtime.sec, tv_nsec: attr.mtime.nsec.into() };
+    Timestamps { last_access: time, last_modification: time }
+}
+
+/// Owner, as far as this user may give it, mode and time.
+fn dress(file: &OwnedFd, attr: Attr) -> Result<()> {
+    let (uid, gid) = owner(attr);
+    let _ = fchown(file.as_fd(), uid, gid);
+    fchmod(file, Mode::from_raw_mode(attr.mode))?;
+    futimens(file, &times(attr))
+}
+
+#[cfg(test)]
+mod tests;
