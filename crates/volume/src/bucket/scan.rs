@@ -10,6 +10,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use super::local::is_away;
 use super::record::{Attr, HERE, Kind, Place, Record, Time};
 use super::segment::Draft;
 use super::tree::{ROOT, Tree, joined};
@@ -97,7 +98,7 @@ impl Scan {
         name: &CStr,
         is_busy: &dyn Fn(&Identity) -> bool,
     ) -> Result<()> {
-        let mut turn = Turn { scan: self, tree, found, is_busy };
+        let mut turn = Turn { scan: self, tree, found, is_busy, deep: false };
         let folder = match turn.enter(path) {
             // Gone since, with all names in it; or new, and looked into when its own name is.
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
@@ -117,7 +118,7 @@ impl Scan {
         (tree, found): (&mut Tree, &mut Found),
         is_busy: &dyn Fn(&Identity) -> bool,
     ) -> Result<()> {
-        let mut turn = Turn { scan: self, tree, found, is_busy };
+        let mut turn = Turn { scan: self, tree, found, is_busy, deep: true };
         let root = turn.enter(b"")?;
         turn.folder((ROOT, &root), b"")
     }
@@ -144,6 +145,8 @@ struct Turn<'a> {
     tree: &'a mut Tree,
     found: &'a mut Found,
     is_busy: &'a dyn Fn(&Identity) -> bool,
+    /// Into folders that are known, too.
+    deep: bool,
 }
 
 impl Turn<'_> {
@@ -209,7 +212,7 @@ impl Turn<'_> {
             }
             self.say(&Record::Name { folder, name: name.to_bytes(), ino });
         }
-        if kind == Kind::Folder && known.is_none() {
+        if kind == Kind::Folder && (known.is_none() || self.deep) {
             let inner = openat(fd, name, INTO, Mode::empty())?;
             self.folder((ino, &inner), &whole)?;
         }
@@ -228,12 +231,17 @@ impl Turn<'_> {
         if self.scan.stamps.get(&ino) == Some(&stamp) || (self.is_busy)(&identity) {
             return Ok(());
         }
+        let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = openat(fd, name, how, Mode::empty())?;
+        if is_away(&file) {
+            // Its bytes never came here: another name or mode is all that it can have got.
+            self.scan.stamps.insert(ino, stamp);
+            return Ok(());
+        }
         if stamp.size > LARGEST {
             self.found.large.push(Large { ino, path: path.to_vec(), stamp });
             return Ok(());
         }
-        let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = openat(fd, name, how, Mode::empty())?;
         let mut bytes = Vec::with_capacity(stamp.size as usize);
         std::io::Read::read_to_end(&mut std::fs::File::from(file), &mut bytes)
             .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;

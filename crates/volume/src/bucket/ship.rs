@@ -216,7 +216,16 @@ impl Ship {
         let size = large.stamp.size();
         let tag = format!("{} {} {}", self.volume, large.ino, large.stamp);
         let mut from = std::fs::File::from(file.try_clone().map_err(Failed::from)?);
-        let mut next = |buffer: &mut [u8]| io::Read::read(&mut from, buffer);
+        let mut left = size;
+        let mut next = |buffer: &mut [u8]| {
+            let count = io::Read::read(&mut from, buffer)?;
+            left = left.saturating_sub(count as u64);
+            // Now, or the object would be seen that is neither the old nor the new.
+            match left > 0 || now().is_some() {
+                true => Ok(count),
+                false => Err(io::ErrorKind::InvalidData.into()),
+            }
+        };
         match self.bucket.upload(&key, &tag, size, &mut next) {
             Ok(version) => Ok(Some(Place::Own { key, version, size })),
             // It was cut or has grown meanwhile.

@@ -20,6 +20,8 @@ const MOVING: &str = ".forebay/moving";
 pub(super) struct Moves {
     /// Files, with a path that each had when it was noted.
     wanted: BTreeMap<u64, Vec<u8>>,
+    /// What was copied, and is not in the log yet.
+    told: Vec<(u64, Place)>,
     doomed: BTreeSet<String>,
 }
 
@@ -66,12 +68,11 @@ impl Moves {
         log: &mut Log,
         tree: &mut Tree,
     ) -> Result<u64, Failed> {
-        if self.wanted.is_empty() {
+        let Moves { wanted, told, doomed } = self;
+        if wanted.is_empty() {
             return Ok(0);
         }
         let mut holders = holders(tree);
-        let mut told = Vec::new();
-        let mut doomed = BTreeSet::new();
         let mut put = |bucket: &dyn Bucket, tree: &mut Tree, ino: u64, to: String| {
             let Some(Place::Own { key, size, .. }) = tree.file(ino).map(|file| file.place.clone())
             else {
@@ -84,7 +85,7 @@ impl Moves {
             doomed.insert(key);
             Ok::<_, Failed>(())
         };
-        for (ino, path) in &self.wanted {
+        for (ino, path) in wanted.iter() {
             let Some(to) = key_of(path) else { continue };
             let Some(Place::Own { key, .. }) = tree.file(*ino).map(|file| &file.place) else {
                 continue;
@@ -101,14 +102,14 @@ impl Moves {
         let copied = told.len() as u64;
         if !told.is_empty() {
             let mut draft = Draft::default();
-            for (ino, place) in told {
-                draft.add(&Record::Bytes { ino, place });
+            for (ino, place) in told.iter() {
+                draft.add(&Record::Bytes { ino: *ino, place: place.clone() });
             }
             draft.add(&Record::Cut);
             log.write(draft.finish(log.next()).into())?;
         }
-        self.doomed.extend(doomed);
-        self.wanted.clear();
+        told.clear();
+        wanted.clear();
         Ok(copied)
     }
 
