@@ -35,7 +35,15 @@ impl Part {
             if_match: self.version.clone(),
             ..GetOptions::default()
         };
-        let bytes = self.store.get_opts(&self.path, options).await?.bytes().await?;
+        let got = self.store.get_opts(&self.path, options).await?;
+        // Not all that speaks S3 looks at the condition.
+        if self.version.is_some() && self.version != got.meta.e_tag {
+            return Err(Failed {
+                kind: io::ErrorKind::StaleNetworkFileHandle,
+                why: format!("{}: it is another object now", self.path),
+            });
+        }
+        let bytes = got.bytes().await?;
         match bytes.len() as u64 == self.range.end - self.range.start {
             true => Ok(bytes),
             false => Err(Failed {

@@ -61,7 +61,13 @@ impl Objects {
         }
         match self.runtime.block_on(writer.finish()) {
             Ok(put) => Ok(version_of(put)),
-            Err(error) => self.is_there_after_all(name, tag, error.into()),
+            // The client takes away what it takes for a failure, so the word may be that of the
+            // removal: of parts that are an object already.
+            Err(error) => {
+                let kind = io::ErrorKind::Other;
+                let failed = Failed { kind, why: Failed::from(error).why };
+                self.is_there_after_all(name, tag, failed)
+            }
         }
     }
 }
