@@ -23,6 +23,8 @@ mod bench_scale;
 mod bench_told;
 #[path = "cli/bench_vary.rs"]
 mod bench_vary;
+#[path = "cli/bucket.rs"]
+mod bucket;
 #[path = "cli/by_task.rs"]
 mod by_task;
 #[path = "cli/cache.rs"]

@@ -1,14 +1,29 @@
 //! A volume in a bucket: its tree as a log of segments beside its plain objects, so that another
 //! machine sees all that was made durable there. FORMATS.md draws each byte.
 
+mod bodies;
+mod body;
 mod fetch;
 mod local;
 mod log;
+mod marks;
 #[cfg(test)]
 mod memory;
+mod mirror;
+mod opening;
 mod record;
 mod request;
 mod scan;
 mod segment;
 mod ship;
+mod state;
 mod tree;
+mod writer;
+
+pub(crate) use body::Body;
+pub(crate) use marks::Inside;
+pub(crate) use mirror::Mirror;
+pub use mirror::Told;
+pub(crate) use opening::{Opened, open};
+pub use opening::{Trouble, Wanted};
+pub use writer::Writer;

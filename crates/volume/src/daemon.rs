@@ -13,8 +13,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use forebay_model::{Ended, Exit, Fact, Header, Micros, Tree, TreeId};
+use parking_lot::Mutex;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use crate::bucket::{Mirror, Opened, Told};
 use crate::clock::{Clock, SystemClock};
 use crate::cover::{Access, Handover, Plan, Target, receive_mount};
 use crate::fuse::{self, Device, Emulated, Session};
@@ -42,6 +44,8 @@ pub(crate) struct Parts {
     pub(crate) role: Role,
     /// The storage to emulate.
     pub(crate) emulated: Option<Emulated>,
+    /// The volume in a bucket that the first target stands for.
+    pub(crate) bucket: Option<Opened>,
     pub(crate) mounts: OwnedFd,
     pub(crate) control: Channel,
     pub(crate) foreign: Vec<(u64, u64)>,
@@ -104,7 +108,8 @@ fn detach() {
 }
 
 fn serve(parts: Parts) -> io::Result<()> {
-    let Parts { plan, tiers, every_read, record, role, emulated, mounts, control, foreign } = parts;
+    let Parts { plan, tiers, every_read, record, role, emulated, bucket, .. } = parts;
+    let (mounts, control, foreign) = (parts.mounts, parts.control, parts.foreign);
     let give_up = |why: String| {
         control.say(&ToFront::Failed { why: why.clone() });
         Err(io::Error::other(why))
@@ -145,7 +150,8 @@ fn serve(parts: Parts) -> io::Result<()> {
         Role::Lasting { access: Access::Root } => Some(rustix::process::geteuid().as_raw()),
         _ => None,
     };
-    let house = House { settings, only_for, emulated, volumes, recorder, processes };
+    let bucket = Mutex::new(bucket);
+    let house = House { settings, only_for, emulated, bucket, volumes, recorder, processes };
     if matches!(role, Role::Lasting { .. }) {
         // From here on nothing of ours is reached by a path: the mounts may be made.
         let _ = rustix::io::write(&mounts, &[0]);
@@ -205,6 +211,7 @@ struct House {
     settings: Settings,
     only_for: Option<u32>,
     emulated: Option<Emulated>,
+    bucket: Mutex<Option<Opened>>,
     /// In the order of the targets.
     volumes: Vec<Volume>,
     recorder: Arc<Recorder>,
@@ -231,6 +238,8 @@ impl House {
                 targets.remove(&number).ok_or_else(|| io::Error::other("an unknown mount"))?;
             let session = self.open_door(number, target, fd)?;
             let threads = std::thread::available_parallelism().map_or(4, usize::from).clamp(4, 16);
+            // Many may wait for a bucket.
+            let threads = if session.native().mirror().is_some() { 32 } else { threads };
             std::thread::Builder::new().name("forebay-mount".into()).spawn({
                 let (session, events) = (Arc::clone(&session), events.clone());
                 move || {
@@ -255,9 +264,14 @@ impl House {
         let native = Native::new(target.root, self.settings.clone(), asks)?
             .with_tiers(tiers.clone())
             .with_tasks(tasks);
+        let bucket = self.bucket.lock().take_if(|_| number == 0);
+        let native = match bucket {
+            Some(opened) => Mirror::start(opened, |mirror| native.with_mirror(Some(mirror)))?,
+            None => Arc::new(native),
+        };
         let tree = fuse::Tree {
             id,
-            native: Arc::new(native),
+            native,
             stack_depth: if target.fs.stacked { 2 } else { 1 },
             passthrough: !self.settings.every_read && self.settings.shared,
             local: target.fs.local,
@@ -381,11 +395,12 @@ impl Run {
         self.sessions.iter().for_each(|session| session.close_records());
         // Nobody is left who could see a file between its tier and its home.
         let homecomings = self.bring_home();
+        let shipped = self.ship();
         let ended = self.end(true);
         let kept = self.keeper.as_mut().map(|keeper| keeper.finish(ended));
         let (run, warnings) = kept.unwrap_or_default();
         self.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.let_go());
-        Some(over(run, None, warnings, homecomings))
+        Some(over(run, None, warnings, homecomings, shipped))
     }
 
     /// Takes in what the front says; true when the command has ended.
@@ -447,13 +462,23 @@ impl Run {
             .collect()
     }
 
+    /// Waits until a bucket has all of its volume.
+    fn ship(&self) -> Option<Told> {
+        let mirror = self.sessions.iter().find_map(|session| session.native().mirror())?;
+        let tell = |underway: &Underway| {
+            let word = ToFront::Underway(*underway);
+            std::iter::once(&self.control).chain(&self.waiting).for_each(|who| who.mention(&word));
+        };
+        Some(mirror.finish(&tell))
+    }
+
     /// Somebody still works in the covered directories: the front goes, with what is known so far.
     fn go_on_alone(&mut self) {
         self.processes.survey(true);
         let lingering = self.processes.living().into_iter().map(|(_, pid)| pid).collect();
         let provisional = self.keeper.as_ref().map(|keeper| keeper.provisional(self.end(false)));
         let (run, warnings) = provisional.unwrap_or_default();
-        self.control.say(&over(run, Some(lingering), warnings, Vec::new()));
+        self.control.say(&over(run, Some(lingering), warnings, Vec::new(), None));
     }
 }
 
@@ -462,7 +487,8 @@ fn over(
     lingering: Option<Vec<u32>>,
     warnings: Vec<String>,
     homecomings: Vec<HomecomingTold>,
+    shipped: Option<Told>,
 ) -> ToFront {
     let run = run.map(|path| path.to_string_lossy().into_owned());
-    ToFront::Over { run, lingering, warnings, homecomings }
+    ToFront::Over { run, lingering, warnings, homecomings, shipped }
 }

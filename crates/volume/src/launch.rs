@@ -125,6 +125,7 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
                 }),
                 role: daemon::Role::Run { front: front.as_raw_nonzero().get() as u32 },
                 emulated: None,
+                bucket: None,
                 mounts: mounts_in,
                 control: Channel::new(daemon_side),
                 foreign: front::files_held(),

@@ -3,7 +3,7 @@
 //! descriptors live on this floor and nowhere else; it prints nothing, and where a file goes is
 //! decided by `forebay_model::Rules`.
 
-mod bucket;
+pub mod bucket;
 pub mod clock;
 pub mod cover;
 pub mod creds;

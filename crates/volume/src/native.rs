@@ -18,6 +18,7 @@ mod lease;
 mod locks;
 mod lookup;
 mod maker;
+mod mirrored;
 mod mover;
 mod moves;
 mod moving;
@@ -67,6 +68,7 @@ pub(crate) use placed::Seen;
 use placed::boot_nanos;
 pub(crate) use still::Stays;
 
+use crate::bucket::Mirror;
 use crate::creds::{Caller, Groups, Wardrobe};
 use crate::fuse::Device;
 use crate::recorder::{Known, Older};
@@ -154,6 +156,8 @@ pub struct Native {
     early: early::Early,
     /// Where rules send files.
     tiers: Option<Arc<Tiers>>,
+    /// The bucket for which the directory stands.
+    mirror: Option<Arc<Mirror>>,
     /// Files that wait to be moved there, and the way that they take.
     moves: Arc<moves::Moves>,
     passage: OnceLock<Passage>,
@@ -215,6 +219,7 @@ impl Native {
             touched: Mutex::default(),
             early: early::Early::default(),
             tiers: None,
+            mirror: None,
             moves: Arc::default(),
             passage: OnceLock::new(),
             first_passage: Mutex::new(()),

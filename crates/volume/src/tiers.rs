@@ -43,6 +43,7 @@ pub(crate) use moving::{Cargo, Carried, Goal};
 pub use opening::{Purpose, Trouble, Wanted};
 pub(crate) use passage::Passage;
 pub(crate) use placed::{Placed, merged, ours};
+pub(crate) use publish::patience::{PAUSES, patiently};
 pub(crate) use room::Room;
 pub(crate) use ruling::{Maker, Spot};
 pub(crate) use syncing::{SyncJob, Which as WhichSync};

@@ -1,5 +1,6 @@
 //! `forebay mount`: a volume that other programs see too, until it is unmounted.
 
+mod bucket;
 pub(super) mod emulate;
 
 use std::ffi::OsString;
@@ -19,8 +20,12 @@ use crate::{placement, say, underway};
 #[command(after_help = "Examples:\n  forebay mount /data/project /mnt/project\n  \
     forebay mount --site site.toml --rules rules.toml . .      in place, for everything you run\n  \
     forebay mount --allow-other /data/project /mnt/project     as root: for slurmd and logins\n  \
+    forebay mount s3://lab/volume ~/work                       a volume that a bucket keeps\n  \
     forebay unmount /mnt/project\n\n\
-    VOLUME is an ordinary directory and stays the truth; DIR may be the same. Without --allow-root \
+    VOLUME is an ordinary directory and stays the truth; DIR may be the same. Or it is \
+    s3://BUCKET/PREFIX: files are written here and go to the bucket in the background; unmounting \
+    waits for the rest, and any machine that mounts it later has them. Settings are those of AWS's \
+    own tools (AWS_PROFILE, AWS_ENDPOINT_URL, ...). Without --allow-root \
     and --allow-other nobody but you can look into DIR, not even root. An ordinary user needs \
     fusermount3 (package fuse3), and `user_allow_other` in /etc/fuse.conf for the two.")]
 pub(crate) struct Args {
@@ -53,16 +58,48 @@ pub(crate) struct Args {
     /// Do not return: stay until it is unmounted, or unmount at SIGINT or SIGTERM
     #[arg(short, long)]
     foreground: bool,
-    /// The directory that is the volume
+    /// Where files of a volume in a bucket are kept on this machine; default: a directory below
+    /// ~/.local/state/forebay/volumes
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+    /// Mount a volume in a bucket although another machine has not unmounted it, which can't write
+    /// to it any more then
+    #[arg(long)]
+    take_over: bool,
+    /// When fsync(2) returns in a volume in a bucket: when this machine's disk has the bytes, or
+    /// when the bucket has
+    #[arg(long, value_enum, default_value = "local")]
+    durable: Durable,
+    /// The directory that is the volume, or s3://BUCKET/PREFIX
     volume: PathBuf,
     /// Where it is shown
     dir: PathBuf,
+}
+
+/// Where the bytes are when fsync(2) returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Durable {
+    Local,
+    Bucket,
 }
 
 pub(crate) fn run(args: Args) -> Result<i32, Stop> {
     let point = place_of(&args.dir);
     let shown = args.volume.canonicalize().unwrap_or_else(|_| args.volume.clone());
     refuse_taken(&point)?;
+    let url = bucket::url_of(&args.volume).map(str::to_owned);
+    if url.is_some() && args.rules.is_some() {
+        return Err(Stop::new(
+            NOTHING_RUN,
+            "a volume in a bucket takes no rules",
+            "mount it without, and use rules for `forebay run` in it; nothing was mounted",
+        ));
+    }
+    let durable = args.durable == Durable::Bucket;
+    let in_bucket = match &url {
+        Some(url) => Some(bucket::wanted(url, args.state, args.take_over, durable)?),
+        None => None,
+    };
     let record = args.output.as_deref().map(|output| keep(output, args.trace)).transpose()?;
     let placement = placement::load(args.site.as_deref(), args.rules.as_deref())?;
     let asks = placement.as_ref().is_some_and(|wanted| wanted.rules.ask_for_tasks());
@@ -79,7 +116,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         _ => Access::Owner,
     };
     let emulated = args.emulate.map(|profile| emulated(*profile, args.server.as_deref()));
-    let mounted = launch::mount(Mount {
+    let mount = Mount {
         volume: args.volume,
         point: point.clone(),
         access,
@@ -88,8 +125,12 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         warmed: placement::warmed,
         emulated: emulated.transpose()?,
         record,
-    })
-    .map_err(explain_mount)?;
+        bucket: in_bucket,
+    };
+    let mounted = launch::mount(mount).map_err(|failure| match (failure, &url) {
+        (Failure::Bucket(trouble), Some(url)) => bucket::explain(url, &trouble),
+        (failure, _) => explain_mount(failure),
+    })?;
     for warning in &mounted.warnings {
         say::note(warning);
     }
@@ -117,6 +158,7 @@ pub(super) fn finish(unmounting: Option<Unmounting>) -> Result<i32, Stop> {
         say::note(&format!("the run is in {}", run.display()));
     }
     let at_home = end.homecomings.iter().map(placement::tell).fold(true, |all, one| all & one);
+    let at_home = end.shipped.iter().map(bucket::tell).fold(at_home, |all, one| all & one);
     Ok(if at_home { 0 } else { FILES_AWAY })
 }
 

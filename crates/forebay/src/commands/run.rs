@@ -316,6 +316,7 @@ pub(super) fn explain(failure: Failure) -> Stop {
             "check its permissions (chmod +x) and its first line; nothing was run",
         ),
         Failure::Tier(trouble) => placement::trouble(&trouble),
+        Failure::Bucket(trouble) => Stop::new(NOTHING_RUN, trouble.to_string(), "nothing was run"),
         Failure::Refused(refusal) if refusal.attached => Stop::new(
             NOTHING_RUN,
             format!(

@@ -11,6 +11,9 @@ use crate::{say, underway};
 /// What says that files of a volume are on tiers (FORMATS.md).
 const BOOK: &str = ".forebay/volume.json";
 
+/// What lies beside the local tree of a volume in a bucket (FORMATS.md).
+const IN_BUCKET: &str = "known";
+
 /// Options of `forebay unmount`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: forebay unmount /mnt/project\n\n\
@@ -36,6 +39,11 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     };
     match unmount(&point, args.lazy, waiting, underway::show) {
         Ok(Unmounted::Done(end)) => finish(Some(end)),
+        Ok(Unmounted::Orphan(volume)) if volume.with_file_name(IN_BUCKET).exists() => {
+            let message = format!("{shown} is unmounted; its daemon was gone");
+            let next = "nothing is lost: mounting it again brings the rest to its bucket";
+            Err(Stop::new(FILES_AWAY, message, next))
+        }
         Ok(Unmounted::Orphan(volume)) if !volume.join(BOOK).exists() => {
             say::note(&format!("{shown} is unmounted; its daemon was gone"));
             Ok(0)

@@ -67,7 +67,7 @@ fn results_are_plain_objects_and_only_what_changed_again() {
     assert!(shelf.read("results/pipe").starts_with('('));
     // Nothing new: nothing is told, and nothing is written.
     let end = shelf.run(RULES, "true");
-    assert_eq!((end.code, end.stderr.as_str()), (0, ""));
+    assert_eq!((end.status.code(), end.stderr.as_str()), (Some(0), ""));
     // The same size, another time.
     let end = shelf.run(RULES, "echo tsv > results/a/x.vcf");
     end.code(0).says("forebay: 1 file (4 B) published\n");

@@ -6,21 +6,22 @@ use std::ffi::CString;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{
-    AtFlags, FileType, Gid, Mode, OFlags, Timestamps, Uid, XattrFlags, chownat, fchmod, fchown,
-    fgetxattr, fremovexattr, fsetxattr, ftruncate, futimens, linkat, mkdirat, mknodat, openat,
-    symlinkat, utimensat,
+    AtFlags, Dir, FileType, Gid, Mode, OFlags, Timestamps, Uid, XattrFlags, chownat, fchmod,
+    fchown, fgetxattr, fremovexattr, fsetxattr, ftruncate, futimens, linkat, mkdirat, mknodat,
+    openat, symlinkat, utimensat,
 };
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
-use super::record::{Attr, Kind, Place};
+use super::record::{Attr, Kind, Place, Time};
 use super::scan::Scan;
 use super::tree::{File, ROOT, Tree};
+use crate::native::{Identity, stat_of};
 
 type Result<T> = std::result::Result<T, Errno>;
 
 /// The extended attribute of a file whose bytes are in the bucket alone.
-const AWAY: &str = "user.forebay.away";
+pub(crate) const AWAY: &str = "user.forebay.away";
 const INTO: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const NEW: OFlags = OFlags::RDWR.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::CLOEXEC);
@@ -44,13 +45,54 @@ pub(crate) fn is_away(file: &OwnedFd) -> bool {
     fgetxattr(file, AWAY, &mut [0u8; 16][..]).is_ok()
 }
 
+/// The files below a directory whose bytes are in the bucket alone, open to read.
+///
+/// # Errors
+/// Those of the file system.
+pub(crate) fn marked(root: &OwnedFd) -> Result<Vec<(Identity, OwnedFd)>> {
+    let mut found = Vec::new();
+    let mut folders = vec![openat(root, c".", INTO, Mode::empty())?];
+    while let Some(folder) = folders.pop() {
+        for entry in Dir::read_from(&folder)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            match entry.file_type() {
+                FileType::Directory if !matches!(name.to_bytes(), b"." | b"..") => {
+                    folders.push(openat(&folder, name, INTO, Mode::empty())?);
+                }
+                FileType::RegularFile => {
+                    // What this user may not even read was not made by this user.
+                    let Ok(file) = openat(&folder, name, how, Mode::empty()) else { continue };
+                    if is_away(&file) {
+                        found.push((Identity::of(&stat_of(file.as_fd(), c"")?), file));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Gives a file its time of modification.
+///
+/// # Errors
+/// Those of the file system.
+pub(crate) fn set_mtime(file: &OwnedFd, mtime: Time) -> Result<()> {
+    let last_access = Timespec { tv_sec: 0, tv_nsec: libc::UTIME_OMIT as _ };
+    let last_modification = Timespec { tv_sec: mtime.sec, tv_nsec: mtime.nsec.into() };
+    futimens(file, &Timestamps { last_access, last_modification })
+}
+
 /// A file has its bytes now: it is no placeholder any more.
 ///
 /// # Errors
 /// Those of the file system.
-pub(crate) fn is_here(file: &OwnedFd, attr: Attr) -> Result<()> {
-    fremovexattr(file, AWAY)?;
-    dress(file, attr)
+pub(crate) fn is_here(file: &OwnedFd, mtime: Time) -> Result<()> {
+    // Its own time first: with the mark it is not believed.
+    set_mtime(file, mtime)?;
+    fremovexattr(file, AWAY)
 }
 
 struct Maker<'a> {
@@ -106,13 +148,12 @@ impl Maker<'_> {
             }
             Kind::Link(target) => {
                 symlinkat(target.as_slice(), fd, name)?;
-                let (uid, gid) = owner(file.attr);
-                let _ = chownat(fd, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW);
-                utimensat(fd, name, &times(file.attr), AtFlags::SYMLINK_NOFOLLOW)
+                dress_by_name(fd, name, file.attr)
             }
             Kind::Special { mode, device } => {
                 let kind = FileType::from_raw_mode(*mode);
-                mknodat(fd, name, kind, Mode::from_raw_mode(file.attr.mode), *device)
+                mknodat(fd, name, kind, Mode::from_raw_mode(file.attr.mode), *device)?;
+                dress_by_name(fd, name, file.attr)
             }
         }
     }
@@ -125,6 +166,13 @@ fn owner(attr: Attr) -> (Option<Uid>, Option<Gid>) {
 fn times(attr: Attr) -> Timestamps {
     let time = Timespec { tv_sec: attr.mtime.sec, tv_nsec: attr.mtime.nsec.into() };
     Timestamps { last_access: time, last_modification: time }
+}
+
+/// Owner, as far as this user may give it, and time of what can't be opened.
+fn dress_by_name(folder: &OwnedFd, name: &CString, attr: Attr) -> Result<()> {
+    let (uid, gid) = owner(attr);
+    let _ = chownat(folder, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW);
+    utimensat(folder, name, &times(attr), AtFlags::SYMLINK_NOFOLLOW)
 }
 
 /// Owner, as far as this user may give it, mode and time.

@@ -27,6 +27,8 @@ pub(crate) struct Log {
     next: u64,
     /// Tells our writes from everybody else's.
     me: String,
+    /// Who began to write last, and with which segment.
+    begun: Option<(u64, String)>,
 }
 
 /// The name of a segment.
@@ -63,7 +65,17 @@ impl Log {
                 _ => break,
             }
         }
-        Ok((Log { bucket, next: from, me }, reader.tree))
+        Ok((Log { bucket, next: from, me, begun: reader.begun }, reader.tree))
+    }
+
+    /// The same log, which was read to its end, through another client.
+    pub(crate) fn resume(bucket: Arc<dyn Bucket>, next: u64, me: String) -> Log {
+        Log { bucket, next, me, begun: None }
+    }
+
+    /// Who began to write last, in their words, and with which segment: as far as it was read.
+    pub(crate) fn begun(&self) -> Option<(u64, &str)> {
+        self.begun.as_ref().map(|(number, who)| (*number, who.as_str()))
     }
 
     /// The number that the next segment has: what is drafted may speak of it.
@@ -100,6 +112,8 @@ impl Log {
     /// Those of the bucket.
     pub(crate) fn checkpoint(&self, tree: &Tree) -> Result<(), Failed> {
         let mut draft = Draft::default();
+        // Who comes later wants to know whether it was somebody else.
+        draft.add(&Record::Begin { who: &self.me });
         tree.records(|record| draft.add(record));
         let tag = format!("{} checkpoint {}", self.me, self.next);
         let bytes = Bytes::from(draft.finish(self.next));
@@ -160,6 +174,7 @@ struct Reader {
     /// Segments with records that no cut has followed yet, and how many of the first were taken.
     held: Vec<(Head, Bytes)>,
     taken: u32,
+    begun: Option<(u64, String)>,
 }
 
 impl Reader {
@@ -169,17 +184,18 @@ impl Reader {
             why: format!("segment {:x} is damaged", head.number),
         };
         // Where the last cut of it is, and whether a new writer began before that.
-        let (mut at, mut cut, mut begin) = (0, None, false);
+        let (mut at, mut cut, mut begin) = (0, None, None);
         head.each(&records, |record| {
             at += 1;
             match record {
                 Record::Cut => cut = Some(at),
-                Record::Begin { .. } => begin = true,
+                Record::Begin { who } => begin = Some((head.number, (*who).to_owned())),
                 _ => {}
             }
         })
         .map_err(damaged)?;
-        if begin {
+        if begin.is_some() {
+            self.begun = begin;
             // What the one before had not finished never was. A Begin is a segment's first.
             self.held.clear();
             self.taken = 0;

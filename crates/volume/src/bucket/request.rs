@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use crate::store::{Failed, Found, Objects, When};
+use crate::store::{Failed, Found, Objects, Version, When};
 
 /// Requests, so that tests can stop at every request.
 pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
@@ -17,6 +17,13 @@ pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
         name: &str,
         range: Range<u64>,
         is_right: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<Bytes, Failed>;
+    /// Reads a part of one that is in this state, if the state is known.
+    fn read_of(
+        &self,
+        name: &str,
+        version: Option<&str>,
+        range: Range<u64>,
     ) -> Result<Bytes, Failed>;
     /// Writes a long object over what is there; tells its state. The bytes come from `next`.
     fn upload(
@@ -46,6 +53,16 @@ impl Bucket for Objects {
         is_right: &dyn Fn(&[u8]) -> bool,
     ) -> Result<Bytes, Failed> {
         self.fetch(name, range, None, is_right)
+    }
+
+    fn read_of(
+        &self,
+        name: &str,
+        version: Option<&str>,
+        range: Range<u64>,
+    ) -> Result<Bytes, Failed> {
+        let version = version.map(|version| Version(version.to_owned()));
+        self.fetch(name, range, version.as_ref(), &|_| true)
     }
 
     fn upload(

@@ -9,6 +9,7 @@ use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, Statx, StatxFlags, openat, readlinkat, statx,
 };
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use super::local::is_away;
 use super::record::{Attr, HERE, Kind, Place, Record, Time};
@@ -20,12 +21,14 @@ type Result<T> = std::result::Result<T, Errno>;
 
 /// Files up to this size, in bytes, go into segments; larger ones are objects of their own.
 pub(crate) const LARGEST: u64 = 128 << 10;
+/// Bytes of files that a scan reads itself; more wait until names may change again.
+const READ_AT_ONCE: usize = 16 << 20;
 const INTO: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// By what a change of a file is noticed: its size, and the times at which bytes and anything at
 /// all of it changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
     size: u64,
     mtime: Time,
@@ -50,12 +53,19 @@ impl std::fmt::Display for Stamp {
     }
 }
 
-/// A file that is too large for a segment.
+/// A file whose bytes are still to be read: too large for a segment, or one too many.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Large {
     pub(crate) ino: u64,
     pub(crate) path: Vec<u8>,
     pub(crate) stamp: Stamp,
+}
+
+impl Large {
+    /// It gets an object of its own.
+    pub(crate) fn is_object(&self) -> bool {
+        self.stamp.size > LARGEST
+    }
 }
 
 /// A local tree, and which of its files the bucket knows by which number.
@@ -64,12 +74,26 @@ pub(crate) struct Scan {
     root: OwnedFd,
     numbers: FxHashMap<Identity, u64>,
     stamps: FxHashMap<u64, Stamp>,
+    learnt: Learnt,
+}
+
+/// What a scan has learnt since it was asked last.
+#[derive(Debug, Default)]
+pub(crate) struct Learnt {
+    /// Which of the bucket's files is which here: inode and time of birth.
+    pub(crate) numbers: Vec<(u64, (u64, i128))>,
+    /// As which of its states a file's bytes are in the bucket.
+    pub(crate) stamps: Vec<(u64, Stamp)>,
 }
 
 /// What a scan has found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) draft: Draft,
+    /// A part of it that has become long enough for a segment, and the files whose bytes are there.
+    pub(crate) overflow: Option<(Draft, Vec<u64>)>,
+    /// Such a part is in the log.
+    pub(crate) is_begun: bool,
     pub(crate) large: Vec<Large>,
     /// Files whose bytes are in the draft.
     pub(crate) packed: Vec<u64>,
@@ -82,7 +106,32 @@ impl Scan {
     pub(crate) fn new(root: OwnedFd) -> Result<Scan> {
         let identity = Identity::of(&look(&root, c"")?);
         let numbers = FxHashMap::from_iter([(identity, ROOT)]);
-        Ok(Scan { root, numbers, stamps: FxHashMap::default() })
+        Ok(Scan { root, numbers, stamps: FxHashMap::default(), learnt: Learnt::default() })
+    }
+
+    /// What earlier scans have learnt.
+    pub(crate) fn recall(&mut self, learnt: &Learnt) {
+        let device = self.numbers.iter().find(|(_, ino)| **ino == ROOT).map(|(id, _)| id.device);
+        let Some(device) = device else { return };
+        for (ino, (inode, born)) in &learnt.numbers {
+            self.numbers.insert(Identity { device, inode: *inode, born: *born }, *ino);
+        }
+        self.stamps.extend(learnt.stamps.iter().copied());
+    }
+
+    /// Which of the bucket's files this is.
+    pub(crate) fn number(&self, identity: &Identity) -> Option<u64> {
+        self.numbers.get(identity).copied()
+    }
+
+    /// All numbers.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = (&Identity, u64)> {
+        self.numbers.iter().map(|(identity, ino)| (identity, *ino))
+    }
+
+    /// What was learnt since this was asked last.
+    pub(crate) fn learnt(&mut self) -> Learnt {
+        std::mem::take(&mut self.learnt)
     }
 
     /// Looks at a name in the folder at `path`. Records go into `found`, which becomes a segment, and
@@ -104,9 +153,13 @@ impl Scan {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
             folder => folder?,
         };
-        let identity = Identity::of(&look(&folder, c"")?);
-        let Some(ino) = turn.scan.numbers.get(&identity).copied() else { return Ok(()) };
-        turn.name((ino, &folder), path, name)
+        let stat = look(&folder, c"")?;
+        let known = turn.scan.numbers.get(&Identity::of(&stat)).copied();
+        let Some(ino) = known.filter(|ino| turn.tree.file(*ino).is_some()) else { return Ok(()) };
+        turn.name((ino, &folder), path, name)?;
+        // What is in it changes its time.
+        turn.dress(ino, attr_of(&stat), &Kind::Folder);
+        Ok(())
     }
 
     /// Looks at everything.
@@ -120,7 +173,9 @@ impl Scan {
     ) -> Result<()> {
         let mut turn = Turn { scan: self, tree, found, is_busy, deep: true };
         let root = turn.enter(b"")?;
-        turn.folder((ROOT, &root), b"")
+        turn.folder((ROOT, &root), b"")?;
+        turn.dress(ROOT, attr_of(&look(&root, c"")?), &Kind::Folder);
+        Ok(())
     }
 
     /// This name is of that file, and nothing of it differs from what the bucket knows.
@@ -129,14 +184,20 @@ impl Scan {
     /// Those of the file system.
     pub(crate) fn adopt(&mut self, folder: &OwnedFd, name: &CStr, ino: u64) -> Result<()> {
         let stat = look(folder, name)?;
-        self.numbers.insert(Identity::of(&stat), ino);
-        self.stamps.insert(ino, stamp_of(&stat));
+        self.is_number(Identity::of(&stat), ino);
+        self.is_as(ino, stamp_of(&stat));
         Ok(())
     }
 
-    /// The bytes of a large file are in the bucket now, as they were then.
-    pub(crate) fn is_stored(&mut self, large: &Large) {
-        self.stamps.insert(large.ino, large.stamp);
+    /// The bytes of a file are in the bucket as they are in this state of it.
+    pub(crate) fn is_as(&mut self, ino: u64, stamp: Stamp) {
+        self.stamps.insert(ino, stamp);
+        self.learnt.stamps.push((ino, stamp));
+    }
+
+    fn is_number(&mut self, identity: Identity, ino: u64) {
+        self.numbers.insert(identity, ino);
+        self.learnt.numbers.push((ino, (identity.inode, identity.born)));
     }
 }
 
@@ -161,6 +222,14 @@ impl Turn<'_> {
     fn say(&mut self, record: &Record<'_>) {
         self.tree.apply(record);
         self.found.draft.add(record);
+    }
+
+    /// A file is like this.
+    fn dress(&mut self, ino: u64, attr: Attr, kind: &Kind) {
+        let is_same = |file: &super::tree::File| (&file.kind, file.attr) == (kind, attr);
+        if !self.tree.file(ino).is_some_and(is_same) {
+            self.say(&Record::File { ino, kind: kind.clone(), attr });
+        }
     }
 
     /// All names of a folder, those that are gone too.
@@ -194,17 +263,27 @@ impl Turn<'_> {
         let identity = Identity::of(&stat);
         let known = self.scan.numbers.get(&identity).copied();
         let known = known.filter(|ino| self.tree.file(*ino).is_some());
-        let ino = known.unwrap_or(self.tree.next);
-        self.scan.numbers.insert(identity, ino);
-        let attr = attr_of(&stat);
         let kind = kind_of(fd, name, &stat)?;
-        let is_same = |file: &super::tree::File| (&file.kind, file.attr) == (&kind, attr);
-        if !self.tree.file(ino).is_some_and(is_same) {
-            self.say(&Record::File { ino, kind: kind.clone(), attr });
+        let is_busy = kind == Kind::Plain && (self.is_busy)(&identity);
+        if is_busy && known.is_none() {
+            // It gets its name with its bytes, when it is closed.
+            return Ok(());
+        }
+        let ino = known.unwrap_or(self.tree.next);
+        if known.is_none() {
+            self.scan.is_number(identity, ino);
+        }
+        let mut attr = attr_of(&stat);
+        if kind == Kind::Plain && self.is_away(ino, fd, name, attr.mtime) {
+            // Bytes that come change the time here, and not the file's.
+            attr.mtime = self.tree.file(ino).map_or(attr.mtime, |file| file.attr.mtime);
         }
         let whole = joined(path, name.to_bytes());
-        if kind == Kind::Plain {
-            self.bytes((ino, identity), fd, name, &stat, &whole)?;
+        if !is_busy {
+            self.dress(ino, attr, &kind);
+            if kind == Kind::Plain {
+                self.bytes(ino, fd, name, &stat, &whole)?;
+            }
         }
         if before != Some(ino) {
             if known.is_some() {
@@ -212,50 +291,70 @@ impl Turn<'_> {
             }
             self.say(&Record::Name { folder, name: name.to_bytes(), ino });
         }
-        if kind == Kind::Folder && (known.is_none() || self.deep) {
+        // What was noted of a folder that has moved was noted of its old path.
+        let deep = self.deep;
+        if kind == Kind::Folder && (before != Some(ino) || deep) {
             let inner = openat(fd, name, INTO, Mode::empty())?;
-            self.folder((ino, &inner), &whole)?;
+            self.deep = true;
+            let done = self.folder((ino, &inner), &whole);
+            self.deep = deep;
+            done?;
         }
         Ok(())
     }
 
+    /// Whether its bytes are in the bucket alone, and so its time is not to be believed.
+    fn is_away(&self, ino: u64, fd: &OwnedFd, name: &CStr, mtime: Time) -> bool {
+        let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let known = self.tree.file(ino).filter(|file| file.place != Place::Empty);
+        known.is_some_and(|file| file.attr.mtime != mtime)
+            && openat(fd, name, how, Mode::empty()).is_ok_and(|file| is_away(&file))
+    }
+
     fn bytes(
         &mut self,
-        (ino, identity): (u64, Identity),
+        ino: u64,
         fd: &OwnedFd,
         name: &CStr,
         stat: &Statx,
         path: &[u8],
     ) -> Result<()> {
         let stamp = stamp_of(stat);
-        if self.scan.stamps.get(&ino) == Some(&stamp) || (self.is_busy)(&identity) {
+        if self.scan.stamps.get(&ino) == Some(&stamp) {
             return Ok(());
         }
         let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(fd, name, how, Mode::empty())?;
         if is_away(&file) {
             // Its bytes never came here: another name or mode is all that it can have got.
-            self.scan.stamps.insert(ino, stamp);
+            self.scan.is_as(ino, stamp);
             return Ok(());
         }
-        if stamp.size > LARGEST {
+        if stamp.size > LARGEST || self.found.draft.length() > READ_AT_ONCE {
             self.found.large.push(Large { ino, path: path.to_vec(), stamp });
             return Ok(());
         }
         let mut bytes = Vec::with_capacity(stamp.size as usize);
         std::io::Read::read_to_end(&mut std::fs::File::from(file), &mut bytes)
             .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-        let place = match bytes.len() as u32 {
+        let place = self.found.pack(ino, &bytes);
+        self.say(&Record::Bytes { ino, place });
+        self.scan.is_as(ino, stamp);
+        Ok(())
+    }
+}
+
+impl Found {
+    /// Takes the bytes of a small file in.
+    pub(crate) fn pack(&mut self, ino: u64, bytes: &[u8]) -> Place {
+        match bytes.len() as u32 {
             0 => Place::Empty,
             length => {
-                let (at, crc) = (self.found.draft.take(&bytes), crc32fast::hash(&bytes));
-                self.found.packed.push(ino);
+                let (at, crc) = (self.draft.take(bytes), crc32fast::hash(bytes));
+                self.packed.push(ino);
                 Place::Packed { segment: HERE, at, length, crc }
             }
-        };
-        self.say(&Record::Bytes { ino, place });
-        self.scan.stamps.insert(ino, stamp);
-        Ok(())
+        }
     }
 }
 

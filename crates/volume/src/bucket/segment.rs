@@ -60,7 +60,7 @@ impl Draft {
     }
 
     /// The whole object.
-    pub(crate) fn finish(self, number: u64) -> Vec<u8> {
+    pub(crate) fn finish(&self, number: u64) -> Vec<u8> {
         let mut whole = Vec::with_capacity(self.length());
         whole.extend_from_slice(&MAGIC);
         whole.extend_from_slice(&number.to_le_bytes());

@@ -23,6 +23,10 @@ use crate::native::Identity;
 use crate::store::{Failed, key_of};
 use moves::Moves;
 
+/// A segment that has become so long, in bytes, is written before the cut is complete.
+const LONGEST: usize = 16 << 20;
+/// Objects that are written at a time.
+const AT_ONCE: usize = 16;
 /// Segments after which a checkpoint is worth its object: a reopening reads no more than these.
 const BETWEEN_CHECKPOINTS: u64 = 64;
 
@@ -30,7 +34,7 @@ const BETWEEN_CHECKPOINTS: u64 = 64;
 pub(crate) type Dirty = BTreeSet<(Vec<u8>, CString)>;
 
 /// Opens a file of the local tree by its path, to read.
-pub(crate) type Open<'a> = &'a dyn Fn(&[u8]) -> Result<OwnedFd, Errno>;
+pub(crate) type Open<'a> = &'a (dyn Fn(&[u8]) -> Result<OwnedFd, Errno> + Sync);
 
 /// What ships changes.
 #[derive(Debug)]
@@ -64,6 +68,14 @@ struct Segment {
     objects: u64,
 }
 
+/// What became of a file that was to be read.
+enum Stored {
+    Object(Place),
+    Small(Vec<u8>),
+    /// It is not as it was, and is dirty again.
+    Changed,
+}
+
 /// What came into the bucket: a segment of so many bytes, and so many objects.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Shipped {
@@ -72,19 +84,43 @@ pub(crate) struct Shipped {
 }
 
 impl Ship {
-    /// For a local tree of which nothing is known yet: a cut of everything comes first.
-    ///
-    /// # Errors
-    /// Those of the file system.
-    pub(crate) fn new(
+    /// For a local tree; where nothing is known of it, a cut of everything comes first.
+    pub(crate) fn of(
         bucket: Arc<dyn Bucket>,
         (log, tree): (Log, Tree),
-        root: OwnedFd,
+        scan: Scan,
         volume: String,
-    ) -> Result<Ship, Errno> {
-        let (scan, moves, again) = (Scan::new(root)?, Moves::default(), Dirty::new());
+    ) -> Ship {
+        let (moves, again) = (Moves::default(), Dirty::new());
         let (pending, since_checkpoint) = (None, 0);
-        Ok(Ship { bucket, log, tree, scan, volume, pending, moves, again, since_checkpoint })
+        Ship { bucket, log, tree, scan, volume, pending, moves, again, since_checkpoint }
+    }
+
+    /// Objects that got other names since this was asked last.
+    pub(crate) fn moved(&mut self) -> Vec<(u64, Place)> {
+        std::mem::take(&mut self.moves.copied)
+    }
+
+    /// What is known of the local tree.
+    pub(crate) fn scan(&mut self) -> &mut Scan {
+        &mut self.scan
+    }
+
+    /// Where the log goes on.
+    pub(crate) fn next(&self) -> u64 {
+        self.log.next()
+    }
+
+    /// Files that wait to be written, and their bytes.
+    pub(crate) fn waiting(&self) -> (u64, u64) {
+        match &self.pending {
+            Some(Pending::Cut(found)) => {
+                let bytes = found.large.iter().map(|large| large.stamp.size()).sum();
+                (found.large.len() as u64 + 1, bytes)
+            }
+            Some(Pending::Segment(segment)) => (1, segment.bytes.len() as u64),
+            None => (0, 0),
+        }
     }
 
     /// What the bucket will know when all is shipped.
@@ -168,24 +204,64 @@ impl Ship {
 
     /// Everything that the segment will speak of; tells how many objects were written.
     fn prepare(&mut self, found: &mut Found, open: Open<'_>) -> Result<u64, Failed> {
-        let taken: Vec<_> =
-            found.large.iter().filter_map(|l| Some((l.ino, key_of(&l.path)?))).collect();
-        self.moves.make_way(&self.tree, taken.iter().map(|(ino, key)| (*ino, key.as_str())));
-        let mut objects = self.moves.settle(&*self.bucket, &mut self.log, &mut self.tree)?;
-        while let Some(large) = found.large.last() {
-            match self.store(large, open)? {
-                Some(place) => {
-                    let record = Record::Bytes { ino: large.ino, place };
-                    self.tree.apply(&record);
-                    found.draft.add(&record);
-                    self.scan.is_stored(large);
-                    objects += 1;
-                }
-                None => self.put_off(large.ino, &large.path.clone(), &mut found.draft),
+        let mut objects = 0;
+        // A cut of which a part is in the log already must not be ended by another one.
+        if !found.is_begun {
+            let large = found.large.iter().filter(|large| large.is_object());
+            let taken: Vec<_> = large.filter_map(|l| Some((l.ino, key_of(&l.path)?))).collect();
+            self.moves.make_way(&self.tree, taken.iter().map(|(ino, key)| (*ino, key.as_str())));
+            objects += self.moves.settle(&*self.bucket, &mut self.log, &mut self.tree)?;
+        }
+        while !found.large.is_empty() || found.overflow.is_some() {
+            if found.overflow.is_none() && found.draft.length() > LONGEST {
+                let draft = std::mem::take(&mut found.draft);
+                found.overflow = Some((draft, std::mem::take(&mut found.packed)));
             }
-            found.large.pop();
+            if let Some((draft, packed)) = &found.overflow {
+                let number = self.log.next();
+                self.log.write(draft.finish(number).into())?;
+                self.tree.is_number(number, packed);
+                (found.overflow, found.is_begun) = (None, true);
+            }
+            objects += self.store_some(found, open)?;
         }
         Ok(objects)
+    }
+
+    /// A few of the files that are still to be read; those that fail are the last ones then.
+    fn store_some(&mut self, found: &mut Found, open: Open<'_>) -> Result<u64, Failed> {
+        let first = found.large.len().saturating_sub(AT_ONCE);
+        let some = found.large.split_off(first);
+        let this = &*self;
+        let stored: Vec<_> = std::thread::scope(|scope| {
+            let begin = |large| scope.spawn(move || this.store(large, open));
+            let begun: Vec<_> = some.iter().map(begin).collect();
+            begun.into_iter().map(|one| one.join().unwrap_or(Ok(Stored::Changed))).collect()
+        });
+        let (mut objects, mut trouble) = (0, None);
+        for (large, stored) in some.into_iter().zip(stored) {
+            let place = match stored {
+                Ok(Stored::Object(place)) => {
+                    objects += 1;
+                    place
+                }
+                Ok(Stored::Small(bytes)) => found.pack(large.ino, &bytes),
+                Ok(Stored::Changed) => {
+                    self.put_off(large.ino, &large.path, &mut found.draft);
+                    continue;
+                }
+                Err(failed) => {
+                    found.large.push(large);
+                    trouble = trouble.or(Some(failed));
+                    continue;
+                }
+            };
+            let record = Record::Bytes { ino: large.ino, place };
+            self.tree.apply(&record);
+            found.draft.add(&record);
+            self.scan.is_as(large.ino, large.stamp);
+        }
+        trouble.map_or(Ok(objects), Err)
     }
 
     /// A file is not as it was when it was found. It keeps the bytes that the bucket knows; without
@@ -208,14 +284,21 @@ impl Ship {
         }
     }
 
-    /// Writes the object of a large file. `None`: it is not as it was, and is dirty again.
-    fn store(&self, large: &Large, open: Open<'_>) -> Result<Option<Place>, Failed> {
-        let Ok(file) = open(&large.path) else { return Ok(None) };
+    /// Reads a file, and writes its object if it is to have one.
+    fn store(&self, large: &Large, open: Open<'_>) -> Result<Stored, Failed> {
+        let Ok(file) = open(&large.path) else { return Ok(Stored::Changed) };
         let now = || Stamp::of(file.as_fd()).ok().filter(|now| *now == large.stamp);
-        let (Some(key), Some(_)) = (key_of(&large.path), now()) else { return Ok(None) };
+        let (Some(key), Some(_)) = (key_of(&large.path), now()) else {
+            return Ok(Stored::Changed);
+        };
         let size = large.stamp.size();
-        let tag = format!("{} {} {}", self.volume, large.ino, large.stamp);
         let mut from = std::fs::File::from(file.try_clone().map_err(Failed::from)?);
+        if !large.is_object() {
+            let mut bytes = Vec::with_capacity(size as usize);
+            io::Read::read_to_end(&mut from, &mut bytes)?;
+            return Ok(if now().is_some() { Stored::Small(bytes) } else { Stored::Changed });
+        }
+        let tag = format!("{} {} {}", self.volume, large.ino, large.stamp);
         let mut left = size;
         let mut next = |buffer: &mut [u8]| {
             let count = io::Read::read(&mut from, buffer)?;
@@ -227,9 +310,9 @@ impl Ship {
             }
         };
         match self.bucket.upload(&key, &tag, size, &mut next) {
-            Ok(version) => Ok(Some(Place::Own { key, version, size })),
+            Ok(version) => Ok(Stored::Object(Place::Own { key, version, size })),
             // It was cut or has grown meanwhile.
-            Err(failed) if failed.kind == io::ErrorKind::InvalidData => Ok(None),
+            Err(failed) if failed.kind == io::ErrorKind::InvalidData => Ok(Stored::Changed),
             Err(failed) => Err(failed),
         }
     }

@@ -95,6 +95,10 @@ pub(super) fn name(bytes: &[u8]) -> Result<(&CStr, &[u8])> {
 }
 
 impl Session {
+    pub(crate) fn native(&self) -> &Arc<Native> {
+        &self.tree.native
+    }
+
     /// Shakes hands with the kernel over a `/dev/fuse` descriptor that is already mounted.
     ///
     /// # Errors

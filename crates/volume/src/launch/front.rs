@@ -127,7 +127,7 @@ impl Front {
             Last::Left(now) => {
                 outcome.left = Some((now, self.daemon.as_raw_nonzero().get() as u32));
             }
-            Last::Word(Some(ToFront::Over { run, lingering, warnings, homecomings })) => {
+            Last::Word(Some(ToFront::Over { run, lingering, warnings, homecomings, .. })) => {
                 outcome.homecomings = homecomings;
                 outcome.run = run.map(PathBuf::from);
                 outcome.lingering = lingering;

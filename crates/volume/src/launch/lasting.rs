@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::front::{self, reap};
 use super::{Channel, Failure, HomecomingTold, ToDaemon, ToFront, fork, open_tiers, pair, system};
+use crate::bucket;
 use crate::cover::{self, Access};
 use crate::daemon::{self, Record};
 use crate::fuse::Emulated;
@@ -34,6 +35,8 @@ pub struct Mount {
     pub emulated: Option<Emulated>,
     /// The record, if one is wanted.
     pub record: Option<Record>,
+    /// The bucket that the volume is in; `volume` is its name then.
+    pub bucket: Option<bucket::Wanted>,
 }
 
 /// A mount that is served, and its daemon.
@@ -56,6 +59,8 @@ pub struct Unmounting {
     pub warnings: Vec<String>,
     /// What became of the files on other tiers.
     pub homecomings: Vec<HomecomingTold>,
+    /// What became of a volume in a bucket.
+    pub shipped: Option<bucket::Told>,
 }
 
 /// Mounts a volume and leaves its daemon behind.
@@ -68,7 +73,10 @@ pub struct Unmounting {
 pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
     // SAFETY: nothing here owns one of these yet.
     unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
-    let volumes = std::slice::from_ref(&wanted.volume);
+    let opened = wanted.bucket.map(bucket::open).transpose().map_err(Failure::Bucket)?;
+    let local = opened.as_ref().map(bucket::Opened::directory);
+    let volumes = [local.unwrap_or(wanted.volume)];
+    let volumes = volumes.as_slice();
     let mut plan = cover::plan(volumes).map_err(Failure::Refused)?;
     let volume = plan.targets[0].path.clone();
     let refuse = |error| cover::Refusal { path: wanted.point.clone(), attached: false, error };
@@ -114,6 +122,7 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
                 record: wanted.record,
                 role: daemon::Role::Lasting { access: wanted.access },
                 emulated: wanted.emulated,
+                bucket: opened,
                 mounts: mounts_in,
                 control: Channel::new(daemon_side),
                 foreign: Vec::new(),
@@ -121,7 +130,7 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
         }
         Some(pid) => pid,
     };
-    drop((mounts_in, daemon_side, tiers));
+    drop((mounts_in, daemon_side, tiers, opened));
     let control = Channel::new(front_side);
     let shown = show::show(&plan, &volume, wanted.access, &mounts_out, &control);
     signals.restore();
@@ -159,9 +168,9 @@ pub(super) fn unmounted(control: &Channel, tell: fn(&Underway)) -> Option<Unmoun
     loop {
         match control.hear::<ToFront>()? {
             ToFront::Underway(now) => tell(&now),
-            ToFront::Over { run, warnings, homecomings, .. } => {
+            ToFront::Over { run, warnings, homecomings, shipped, .. } => {
                 let run = run.map(PathBuf::from);
-                return Some(Unmounting { run, warnings, homecomings });
+                return Some(Unmounting { run, warnings, homecomings, shipped });
             }
             ToFront::Failed { .. } | ToFront::Ready => return None,
         }

@@ -15,6 +15,8 @@ use crate::tiers::{Purpose, Tiers, Trouble, Wanted, Warmed};
 pub enum Failure {
     /// A tree can't be covered.
     Refused(Refusal),
+    /// A volume in a bucket can't be used.
+    Bucket(crate::bucket::Trouble),
     /// A tier can't be used.
     Tier(Trouble),
     /// FUSE or the namespaces are not to be had; the step and the system's word.

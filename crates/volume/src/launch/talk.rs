@@ -42,6 +42,7 @@ pub(crate) enum ToFront {
         lingering: Option<Vec<u32>>,
         warnings: Vec<String>,
         homecomings: Vec<HomecomingTold>,
+        shipped: Option<crate::bucket::Told>,
     },
 }
 

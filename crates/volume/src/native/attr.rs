@@ -67,6 +67,9 @@ impl Native {
         if let Some(packed) = node.packed.get() {
             return self.setattr_packed(&node, packed, change);
         }
+        if change.size.is_some() || change.mtime.is_some() {
+            self.bring_before(&node, change.size)?;
+        }
         let _alone = self.times_set(&node);
         let _change = self.changing(&node, None);
         self.disturb(&node);

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 
 use super::iostate::IoState;
 use super::node::Node;
+use crate::bucket::Body;
 use crate::recorder::OpenRecord;
 use crate::tiers::Lent;
 
@@ -18,6 +19,8 @@ pub(crate) struct Handle {
     pub(crate) file: OwnedFd,
     /// What its bytes are read from instead, as long as nobody changes the file.
     pub(crate) copy: Option<Arc<Lent>>,
+    /// What of its bytes is not here yet.
+    pub(crate) body: Option<Arc<Body>>,
     pub(crate) state: IoState,
     pub(crate) writes: bool,
     /// Closes of copies are not told.

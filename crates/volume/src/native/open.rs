@@ -105,12 +105,14 @@ impl Native {
         flags: u32,
         stat: &Statx,
     ) -> Result<Opened> {
+        let body = self.body_of(stat, file.as_fd())?;
         let mut open = node.open.lock();
         open.moving.take().iter().for_each(|ticket| ticket.end());
         let copy = self.source(node, &mut open, flags, &file, stat)?;
         let (bytes, from) = copy.as_ref().map_or((&file, stat), |copy| (&copy.file, &copy.stat));
         let wish = Wish {
-            passthrough: self.may_pass(from)
+            passthrough: body.is_none()
+                && self.may_pass(from)
                 && node.packed.get().is_none_or(|packed| packed.has_body()),
             every_read: self.settings.every_read,
             write: writes(flags),
@@ -151,6 +153,7 @@ impl Native {
             node: Arc::clone(node),
             file,
             copy,
+            body,
             state,
             writes: wish.write,
             quiet: quiet_close,
@@ -218,6 +221,7 @@ impl Native {
     ) -> Result<usize> {
         self.settle_pages(handle);
         let shared = handle.state == IoState::Direct && handle.node.locked.load(Relaxed);
+        self.bring(handle, offset, buffer.len() as u64)?;
         let done = Native::read_bytes(handle, buffer, offset)?;
         if shared && keeps {
             self.pages.filled(handle.node.id, offset, &buffer[..done]);
@@ -299,6 +303,7 @@ impl Native {
         data: &[u8],
         offset: u64,
     ) -> Result<usize> {
+        self.bring_all(handle)?;
         let mut done = 0;
         while done < data.len() {
             match rustix::io::pwrite(file, &data[done..], offset + done as u64) {
@@ -369,6 +374,7 @@ impl Native {
         }
         drop(open);
         if last {
+            self.close_body(&handle);
             self.pages.forget(node.id);
             self.after_last_close(&handle);
             self.may_belong_elsewhere(&node);
@@ -376,6 +382,7 @@ impl Native {
         self.closed_packed(&node);
         if handle.writes {
             self.may_go_early(&node);
+            self.mark_written(&handle);
         }
         Some(handle)
     }
@@ -391,6 +398,7 @@ impl Native {
         offset: u64,
         length: u64,
     ) -> Result<()> {
+        self.bring_all(handle)?;
         rustix::fs::fallocate(
             &handle.file,
             FallocateFlags::from_bits_retain(mode),
@@ -408,6 +416,16 @@ impl Native {
     /// # Errors
     /// ENXIO past the end.
     pub(crate) fn seek(&self, handle: &Handle, offset: u64, whence: u32) -> Result<u64> {
+        if handle.body.as_ref().is_some_and(|body| !body.is_whole()) {
+            // Holes here are not holes of the file: it has none.
+            let size = stat_of(handle.file.as_fd(), c"")?.stx_size;
+            return match whence as i32 {
+                _ if offset >= size => Err(Errno::NXIO),
+                libc::SEEK_DATA => Ok(offset),
+                libc::SEEK_HOLE => Ok(size),
+                _ => Err(Errno::INVAL),
+            };
+        }
         let to = match whence as i32 {
             libc::SEEK_DATA => rustix::fs::SeekFrom::Data(offset),
             libc::SEEK_HOLE => rustix::fs::SeekFrom::Hole(offset),
@@ -430,6 +448,8 @@ impl Native {
         length: u64,
     ) -> Result<usize> {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
+        self.bring(from, offset_in, length as u64)?;
+        self.bring_all(to)?;
         let copied = rustix::fs::copy_file_range(
             from.bytes(),
             Some(&mut offset_in),

@@ -30,9 +30,16 @@ impl Native {
             }
         }
         if data_only {
-            rustix::fs::fdatasync(&handle.file)
+            rustix::fs::fdatasync(&handle.file)?;
         } else {
-            rustix::fs::fsync(&handle.file)
+            rustix::fs::fsync(&handle.file)?;
+        }
+        match &self.mirror {
+            Some(mirror) => {
+                self.mark_written(handle);
+                mirror.sync(handle.node.identity())
+            }
+            None => Ok(()),
         }
     }
 

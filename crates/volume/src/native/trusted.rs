@@ -19,6 +19,7 @@ use rustix::io::Errno;
 
 use super::folder::{Folder, Known, Right};
 use super::{Identity, Native, Node, Result, Seen, proc_path, stat_of};
+use crate::bucket::Inside;
 use crate::pack::Time;
 
 /// A directory with more names than this is not listed: it would take longer than what it saves.
@@ -32,6 +33,7 @@ pub(super) struct Changing<'n> {
     folder: Option<&'n Folder>,
     /// Its names, and so its time of modification.
     names: bool,
+    _inside: Option<Inside<'n>>,
 }
 
 impl Drop for Changing<'_> {
@@ -75,11 +77,12 @@ impl Native {
 
     /// We are about to change `name` in a directory, or with `None` the directory itself.
     pub(super) fn changing<'n>(&'n self, dir: &'n Node, name: Option<&CStr>) -> Changing<'n> {
+        let inside = self.mark(dir, name);
         let folder = (dir.is_dir() && self.trusts()).then(|| dir.folder());
         if let Some(folder) = folder {
             folder.begin(name);
         }
-        Changing { native: self, folder, names: name.is_some() }
+        Changing { native: self, folder, names: name.is_some(), _inside: inside }
     }
 
     /// We have made something: a directory is empty.

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use rustix::fs::{OFlags, XattrFlags, readlinkat, removexattr, setxattr};
 use rustix::io::Errno;
 
+use super::mirrored::OURS;
 use super::{Held, Native, Result, proc_path, reopen};
 
 /// `FS_IOC_GETFLAGS` and its kin: what lsattr(1) and chattr(1) use. Each with the size it moves.
@@ -24,6 +25,9 @@ impl Native {
         buffer: &mut Vec<u8>,
         size: usize,
     ) -> Result<usize> {
+        if self.is_ours(name) {
+            return Err(Errno::NODATA);
+        }
         let held = self.hold_plain(id, Errno::NODATA)?;
         buffer.clear();
         buffer.resize(size, 0);
@@ -58,14 +62,15 @@ impl Native {
         // SAFETY: as above.
         let length =
             asked(unsafe { libc::listxattr(path.as_ptr(), buffer.as_mut_ptr().cast(), size) })?;
-        if self.knows_all_users() || size == 0 {
+        if self.knows_all_users() && self.mirror().is_none() || size == 0 {
             return Ok(length);
         }
         // In a user namespace the kernel refuses to show access control lists (they may name users
         // that it can't); what can't be read is not listed either.
         let names = buffer[..length].split_inclusive(|byte| *byte == 0);
         let kept: Vec<u8> = names
-            .filter(|name| !name.starts_with(b"system.posix_acl_"))
+            .filter(|name| self.knows_all_users() || !name.starts_with(b"system.posix_acl_"))
+            .filter(|name| self.mirror().is_none() || !name.starts_with(OURS))
             .flatten()
             .copied()
             .collect();
@@ -73,11 +78,18 @@ impl Native {
         Ok(kept.len())
     }
 
+    fn is_ours(&self, name: &CStr) -> bool {
+        self.mirror().is_some() && name.to_bytes().starts_with(OURS)
+    }
+
     /// Sets an attribute.
     ///
     /// # Errors
     /// EEXIST, ENODATA, ENOSPC, EOPNOTSUPP as setxattr(2) says.
     pub fn setxattr(&self, id: u64, name: &CStr, value: &[u8], flags: u32) -> Result<()> {
+        if self.is_ours(name) {
+            return Err(Errno::PERM);
+        }
         let held = self.hold_plain(id, Errno::OPNOTSUPP)?;
         let node = self.node(id)?;
         let _change = self.changing(&node, None);

@@ -131,8 +131,16 @@ impl Objects {
     pub fn list(&self, folder: &str) -> Result<Vec<Found>, Failed> {
         let below = self.at(folder)?;
         let below = (!below.as_ref().is_empty()).then_some(&below);
-        let listed = self.store.list(below);
-        let all: Vec<_> = self.runtime.block_on(listed.try_collect())?;
+        // The client does not ask again where a list came that is cut off.
+        let ask = || self.runtime.block_on(self.store.list(below).try_collect::<Vec<_>>());
+        let mut asked = ask();
+        for _ in 1..LOOKS {
+            if asked.is_ok() {
+                break;
+            }
+            asked = ask();
+        }
+        let all = asked?;
         let mut all: Vec<_> = all.into_iter().filter_map(|meta| self.named(meta)).collect();
         all.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(all)

@@ -8,7 +8,7 @@ mod files;
 mod folders;
 mod many;
 mod owners;
-mod patience;
+pub(super) mod patience;
 mod walk;
 
 use std::os::fd::{AsFd, OwnedFd};

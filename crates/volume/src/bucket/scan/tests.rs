@@ -77,7 +77,7 @@ fn everything_is_found_once_and_then_only_what_changed() {
     let expected =
         known(&[("/a", 0), ("/a/b", 0), ("/a/b/one", 1), ("/big", 0), ("/link", 0), ("/two", 1)]);
     assert_eq!(local.known(), expected);
-    local.scan.is_stored(&large[0]);
+    local.scan.is_as(large[0].ino, large[0].stamp);
     assert_eq!(local.all(), (0, Vec::new()), "nothing has changed");
     std::fs::rename(local.path().join("a/b"), local.path().join("c")).expect("renamed");
     std::fs::write(local.path().join("c/new"), "123").expect("written");

@@ -23,6 +23,8 @@ pub(super) struct Moves {
     /// What was copied, and is not in the log yet.
     told: Vec<(u64, Place)>,
     doomed: BTreeSet<String>,
+    /// What was copied, for those who read these files.
+    pub(super) copied: Vec<(u64, Place)>,
 }
 
 impl Moves {
@@ -68,7 +70,7 @@ impl Moves {
         log: &mut Log,
         tree: &mut Tree,
     ) -> Result<u64, Failed> {
-        let Moves { wanted, told, doomed } = self;
+        let Moves { wanted, told, doomed, copied: all } = self;
         if wanted.is_empty() {
             return Ok(0);
         }
@@ -108,7 +110,7 @@ impl Moves {
             draft.add(&Record::Cut);
             log.write(draft.finish(log.next()).into())?;
         }
-        told.clear();
+        all.append(told);
         wanted.clear();
         Ok(copied)
     }

@@ -128,7 +128,7 @@ fn ship(bucket: &Arc<Memory>, root: &Path) -> Ship {
     let fd = openat(CWD, root, flags, Mode::empty()).expect("opened");
     let bucket = Arc::clone(bucket) as Arc<dyn Bucket>;
     let opened = Log::open(Arc::clone(&bucket), "writer".to_owned()).expect("the log is whole");
-    Ship::new(bucket, opened, fd, "volume".to_owned()).expect("made")
+    Ship::of(bucket, opened, Scan::new(fd).expect("a root"), "volume".to_owned())
 }
 
 /// Changes and cuts, until the bucket stops; tells the states at the cuts, and how many of them

@@ -11,7 +11,6 @@ use std::sync::atomic::AtomicBool;
 
 use bytes::Bytes;
 use rustix::fs::{Mode, OFlags, openat};
-use rustix::io::Errno;
 
 use super::files::Source;
 use super::patience::{PAUSES, patiently};

@@ -7,11 +7,11 @@ use crate::store::Failed;
 
 /// Seconds between attempts, after those that the client makes by itself: an outage of five minutes
 /// is waited for.
-pub(super) const PAUSES: [u64; 13] = [1, 2, 4, 8, 16, 30, 30, 30, 30, 30, 40, 40, 40];
+pub(crate) const PAUSES: [u64; 13] = [1, 2, 4, 8, 16, 30, 30, 30, 30, 30, 40, 40, 40];
 
 /// Asks again while that can help; once a bucket has been away for so long, it is not waited for by
 /// every other file.
-pub(super) fn patiently<T>(
+pub(crate) fn patiently<T>(
     gone: &AtomicBool,
     pauses: &[u64],
     ask: impl Fn() -> Result<T, Failed>,

@@ -1,0 +1,293 @@
+//! Files whose bytes are in the bucket, and how these come here: small ones when they are opened,
+//! with their neighbours in the segment; of large ones the blocks that are read, and all the rest
+//! when they are read one after the other.
+
+use std::io;
+use std::ops::Range;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, chmodat, fremovexattr, fstat};
+use rustix::io::Errno;
+
+use super::body::{BLOCK, Body, Task};
+use super::fetch::Fetch;
+use super::local::{self, AWAY};
+use super::record::{Place, Time};
+use super::request::Bucket;
+use super::scan::Stamp;
+use crate::native::{Identity, proc_path, reopen};
+use crate::store::Failed;
+use crate::tiers::{PAUSES, patiently};
+
+type Result<T> = std::result::Result<T, Errno>;
+
+/// Bytes read one after the other from which on all of a file is brought.
+const STREAM: u64 = 512 << 10;
+/// Bytes of one request for a whole file: as much as AWS advises.
+const PART: u64 = 8 << 20;
+/// Threads that bring a whole file, and of all files.
+const HANDS: usize = 8;
+const ALL_HANDS: usize = 24;
+
+/// A file whose bytes are away.
+#[derive(Debug, Clone)]
+pub(crate) struct Away {
+    pub(crate) place: Place,
+    pub(crate) mtime: Time,
+}
+
+#[derive(Debug)]
+pub(crate) struct Bodies {
+    fetch: Fetch,
+    bucket: Arc<dyn Bucket>,
+    known: Mutex<Known>,
+    /// Bodies that are known.
+    count: AtomicUsize,
+    hands: AtomicUsize,
+    /// The bucket has not answered for minutes: nobody waits for it as long again.
+    gone: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    away: FxHashMap<u64, Away>,
+    numbers: FxHashMap<Identity, u64>,
+    bodies: FxHashMap<Identity, Arc<Body>>,
+    /// Files that have come: what the bucket has of them is what is here.
+    came: Vec<(u64, Stamp)>,
+}
+
+impl Bodies {
+    pub(crate) fn new(
+        bucket: Arc<dyn Bucket>,
+        away: impl IntoIterator<Item = (Identity, u64, Away)>,
+    ) -> Bodies {
+        let mut known = Known::default();
+        for (identity, ino, away) in away {
+            known.numbers.insert(identity, ino);
+            known.away.insert(ino, away);
+        }
+        Bodies {
+            fetch: Fetch::new(Arc::clone(&bucket)),
+            bucket,
+            known: Mutex::new(known),
+            count: AtomicUsize::new(0),
+            hands: AtomicUsize::new(0),
+            gone: AtomicBool::new(false),
+        }
+    }
+
+    /// Objects that have other names now.
+    pub(super) fn moved(&self, places: impl IntoIterator<Item = (u64, Place)>) {
+        let mut known = self.known.lock();
+        for (ino, place) in places {
+            if let Some(away) = known.away.get_mut(&ino) {
+                away.place = place;
+            }
+        }
+    }
+
+    /// Files that have come since this was asked last.
+    pub(super) fn came(&self) -> Vec<(u64, Stamp)> {
+        std::mem::take(&mut self.known.lock().came)
+    }
+
+    /// The body of a file that is opened, if its bytes are not all here. Those of a small one come
+    /// now. The caller acts for itself here.
+    ///
+    /// # Errors
+    /// EIO: the bytes can't be had.
+    pub(crate) fn open(
+        self: &Arc<Self>,
+        identity: &Identity,
+        file: BorrowedFd<'_>,
+    ) -> Result<Option<Arc<Body>>> {
+        let (body, small) = {
+            let mut known = self.known.lock();
+            let Some(ino) = known.numbers.get(identity).copied() else { return Ok(None) };
+            let Some(away) = known.away.get(&ino).cloned() else { return Ok(None) };
+            let small = matches!(away.place, Place::Packed { .. });
+            let body = match known.bodies.get(identity) {
+                Some(body) => Arc::clone(body),
+                None => {
+                    let body = Body::new(ino, writable(file)?, away.place.size(), away.mtime);
+                    let body = Arc::new(body);
+                    known.bodies.insert(*identity, Arc::clone(&body));
+                    self.count.fetch_add(1, Relaxed);
+                    body
+                }
+            };
+            (body, small)
+        };
+        if !small {
+            return Ok(Some(body));
+        }
+        self.ensure(&body, 0..body.size, u64::MAX)?;
+        self.close(identity, &body);
+        Ok(None)
+    }
+
+    /// A body that all bytes are here of need not be known any more.
+    pub(crate) fn close(&self, identity: &Identity, body: &Body) {
+        if body.is_whole() && self.known.lock().bodies.remove(identity).is_some() {
+            self.count.fetch_sub(1, Relaxed);
+        }
+    }
+
+    /// The file's own time of modification, where bytes that come change it.
+    pub(crate) fn mtime_of(&self, identity: &Identity) -> Option<Time> {
+        if self.count.load(Relaxed) == 0 {
+            return None;
+        }
+        let known = self.known.lock();
+        known.bodies.get(identity).filter(|body| !body.changed.load(Relaxed)).map(|body| body.mtime)
+    }
+
+    /// Whether a file's bytes are in the bucket alone.
+    pub(crate) fn is_away(&self, identity: &Identity) -> bool {
+        let known = self.known.lock();
+        known.numbers.get(identity).is_some_and(|ino| known.away.contains_key(ino))
+    }
+
+    /// Bytes are about to be read.
+    ///
+    /// # Errors
+    /// EIO: they can't be had.
+    pub(crate) fn read(self: &Arc<Self>, body: &Arc<Body>, range: Range<u64>) -> Result<()> {
+        if body.is_whole() || range.start >= body.size {
+            return Ok(());
+        }
+        if body.reads(&range) >= STREAM {
+            self.begin_filling(body);
+        }
+        self.ensure(body, range, BLOCK)
+    }
+
+    /// Brings all that is missing.
+    ///
+    /// # Errors
+    /// EIO: it can't be had.
+    pub(crate) fn fill(self: &Arc<Self>, body: &Arc<Body>) -> Result<()> {
+        if !body.is_whole() {
+            self.begin_filling(body);
+            self.ensure(body, 0..body.size, PART)?;
+        }
+        Ok(())
+    }
+
+    /// The file is about to be emptied: what is away counts no more.
+    pub(crate) fn give_up(&self, body: &Body) {
+        let _ = fremovexattr(&body.file, AWAY);
+        self.known.lock().away.remove(&body.ino);
+        body.give_up();
+    }
+
+    fn begin_filling(self: &Arc<Self>, body: &Arc<Body>) {
+        if !body.begin_filling() {
+            return;
+        }
+        let hands = HANDS.min(body.size.div_ceil(PART) as usize);
+        for _ in 0..hands {
+            if self.hands.fetch_add(1, Relaxed) >= ALL_HANDS {
+                self.hands.fetch_sub(1, Relaxed);
+                break;
+            }
+            let (this, filled) = (Arc::clone(self), Arc::clone(body));
+            let work = move || {
+                while let Some(range) = filled.claim_any(PART) {
+                    if this.bring(&filled, range).is_err() {
+                        break;
+                    }
+                }
+                filled.end_filling();
+                this.hands.fetch_sub(1, Relaxed);
+            };
+            if std::thread::Builder::new().name("forebay-fill".into()).spawn(work).is_err() {
+                self.hands.fetch_sub(1, Relaxed);
+                body.end_filling();
+            }
+        }
+    }
+
+    fn ensure(&self, body: &Body, range: Range<u64>, most: u64) -> Result<()> {
+        if body.is_whole() || range.is_empty() {
+            return Ok(());
+        }
+        while let Task::Bring(part) = body.claim(&range, most) {
+            self.bring(body, part)?;
+        }
+        Ok(())
+    }
+
+    fn bring(&self, body: &Body, range: Range<u64>) -> Result<()> {
+        let brought = self.ask(body, &range).and_then(|bytes| {
+            let mut done = 0;
+            while done < bytes.len() {
+                done += rustix::io::pwrite(&body.file, &bytes[done..], range.start + done as u64)
+                    .map_err(|error| Failed::from(io::Error::from(error)))?;
+            }
+            Ok(())
+        });
+        body.settle(&range, brought.is_ok(), || self.is_here(body))?;
+        brought.map_err(|failed| {
+            log::error!("bytes {range:?} of file {}: {failed}", body.ino);
+            match failed.kind {
+                io::ErrorKind::StorageFull => Errno::NOSPC,
+                _ => Errno::IO,
+            }
+        })
+    }
+
+    fn ask(&self, body: &Body, range: &Range<u64>) -> std::result::Result<bytes::Bytes, Failed> {
+        patiently(&self.gone, &PAUSES, || {
+            // Its object may have got another name meanwhile.
+            for _ in 0..3 {
+                let place = self.known.lock().away.get(&body.ino).map(|away| away.place.clone());
+                match place {
+                    Some(Place::Own { key, version, .. }) => {
+                        let asked = self.bucket.read_of(&key, version.as_deref(), range.clone());
+                        match asked {
+                            Err(failed) if failed.kind == io::ErrorKind::NotFound => {
+                                std::thread::sleep(std::time::Duration::from_millis(50));
+                            }
+                            asked => return asked,
+                        }
+                    }
+                    Some(place) => return self.fetch.packed(&place),
+                    None => break,
+                }
+            }
+            let why = format!("the object of file {} is gone", body.ino);
+            Err(Failed { kind: io::ErrorKind::NotFound, why })
+        })
+    }
+
+    /// All bytes are here: it is a file like any other.
+    fn is_here(&self, body: &Body) -> Result<()> {
+        local::is_here(&body.file, body.mtime)?;
+        let stamp = Stamp::of(body.file.as_fd())?;
+        let mut known = self.known.lock();
+        known.away.remove(&body.ino);
+        known.came.push((body.ino, stamp));
+        Ok(())
+    }
+}
+
+/// Opens a file again, to read and write, whatever its mode is.
+fn writable(file: BorrowedFd<'_>) -> Result<OwnedFd> {
+    match reopen(file, OFlags::RDWR) {
+        Err(Errno::ACCESS) => {
+            let mode = Mode::from_raw_mode(fstat(file)?.st_mode & 0o7777);
+            let path = proc_path(file);
+            chmodat(CWD, &path, mode | Mode::RUSR | Mode::WUSR, AtFlags::empty())?;
+            let opened = reopen(file, OFlags::RDWR);
+            chmodat(CWD, &path, mode, AtFlags::empty())?;
+            opened
+        }
+        opened => opened,
+    }
+}

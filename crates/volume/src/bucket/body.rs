@@ -1,0 +1,244 @@
+//! The bytes of one file that come from its bucket as they are read: blocks that are here, that are
+//! asked for, and that are missing. Each is asked for once, however many wait for it.
+
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use parking_lot::{Condvar, Mutex};
+
+use super::record::Time;
+
+/// Bytes of a block: what a read at random fetches.
+pub(crate) const BLOCK: u64 = 64 << 10;
+
+#[derive(Debug)]
+pub(crate) struct Body {
+    pub(super) ino: u64,
+    /// The local file, to read and write.
+    pub(super) file: OwnedFd,
+    pub(super) size: u64,
+    /// Its time of modification, which bytes that come don't change.
+    pub(super) mtime: Time,
+    parts: Mutex<Parts>,
+    came: Condvar,
+    whole: AtomicBool,
+    /// Somebody has changed it since.
+    pub(super) changed: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Parts {
+    state: Vec<State>,
+    missing: usize,
+    /// Where the next read would go on, and how many bytes were read one after the other.
+    next: u64,
+    streak: u64,
+    /// Others are at work to bring all of it.
+    filling: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Missing,
+    Asked,
+    Here,
+}
+
+/// What a reader has to do.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Task {
+    /// Nothing: the bytes are here.
+    Read,
+    /// To bring these bytes, which nobody else does.
+    Bring(Range<u64>),
+}
+
+impl Body {
+    pub(super) fn new(ino: u64, file: OwnedFd, size: u64, mtime: Time) -> Body {
+        let blocks = size.div_ceil(BLOCK) as usize;
+        let parts = Parts {
+            state: vec![State::Missing; blocks],
+            missing: blocks,
+            next: 0,
+            streak: 0,
+            filling: false,
+        };
+        Body {
+            ino,
+            file,
+            size,
+            mtime,
+            parts: Mutex::new(parts),
+            came: Condvar::new(),
+            whole: AtomicBool::new(blocks == 0),
+            changed: AtomicBool::new(false),
+        }
+    }
+
+    /// All its bytes are here.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.whole.load(Relaxed)
+    }
+
+    /// Somebody changes it: its times are those of the local file.
+    pub(crate) fn changes(&self) {
+        self.changed.store(true, Relaxed);
+    }
+
+    /// Its bytes are somebody else's now.
+    pub(super) fn give_up(&self) {
+        let mut parts = self.parts.lock();
+        parts.state.fill(State::Here);
+        parts.missing = 0;
+        self.changed.store(true, Relaxed);
+        self.whole.store(true, Relaxed);
+        self.came.notify_all();
+    }
+
+    /// Notes a read; tells how many bytes were read one after the other.
+    pub(super) fn reads(&self, range: &Range<u64>) -> u64 {
+        let mut parts = self.parts.lock();
+        // The kernel reads ahead by several requests, not always in their order.
+        let goes_on =
+            range.start <= parts.next + 4 * BLOCK && parts.next <= range.start + 4 * BLOCK;
+        parts.streak = if goes_on { parts.streak } else { 0 } + (range.end - range.start);
+        parts.next = range.end.max(if goes_on { parts.next } else { 0 });
+        parts.streak
+    }
+
+    /// Whether nobody has begun to bring all of it; now somebody has.
+    pub(super) fn begin_filling(&self) -> bool {
+        !std::mem::replace(&mut self.parts.lock().filling, true)
+    }
+
+    pub(super) fn end_filling(&self) {
+        self.parts.lock().filling = false;
+    }
+
+    /// Waits for bytes that others bring, until all of a range are here or some are to be brought:
+    /// at most `most` at once.
+    pub(super) fn claim(&self, range: &Range<u64>, most: u64) -> Task {
+        let end = range.end.min(self.size);
+        let blocks = range.start / BLOCK..end.div_ceil(BLOCK);
+        let mut parts = self.parts.lock();
+        loop {
+            let here = |block: &u64| parts.state[*block as usize] == State::Here;
+            let Some(first) = blocks.clone().find(|block| !here(block)) else { return Task::Read };
+            if let Some(first) =
+                blocks.clone().find(|block| parts.state[*block as usize] == State::Missing)
+            {
+                return Task::Bring(parts.take(first, blocks.end, most, self.size));
+            }
+            let _ = first;
+            self.came.wait(&mut parts);
+        }
+    }
+
+    /// The next bytes that nobody brings, from where it is read.
+    pub(super) fn claim_any(&self, most: u64) -> Option<Range<u64>> {
+        let mut parts = self.parts.lock();
+        let blocks = parts.state.len() as u64;
+        let from = (parts.next / BLOCK).min(blocks);
+        let mut all = (from..blocks).chain(0..from);
+        let first = all.find(|block| parts.state[*block as usize] == State::Missing)?;
+        Some(parts.take(first, blocks, most, self.size))
+    }
+
+    /// These bytes are here, or not after all. With the last ones it is whole, and `finish` is
+    /// called before anybody else goes on.
+    pub(super) fn settle<E>(
+        &self,
+        range: &Range<u64>,
+        is_here: bool,
+        finish: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut parts = self.parts.lock();
+        let state = if is_here { State::Here } else { State::Missing };
+        for block in range.start / BLOCK..range.end.div_ceil(BLOCK) {
+            let before = std::mem::replace(&mut parts.state[block as usize], state);
+            if before == State::Here {
+                // It was given up meanwhile.
+                parts.state[block as usize] = State::Here;
+            } else if is_here {
+                parts.missing -= 1;
+            }
+        }
+        let mut done = Ok(());
+        if parts.missing == 0 && !self.is_whole() {
+            done = finish();
+            self.whole.store(true, Relaxed);
+        }
+        self.came.notify_all();
+        done
+    }
+}
+
+impl Parts {
+    /// Claims missing blocks from `first` on.
+    fn take(&mut self, first: u64, end: u64, most: u64, size: u64) -> Range<u64> {
+        let last = (first + (most / BLOCK).max(1)).min(end.max(first + 1));
+        let mut block = first;
+        while block < last && self.state[block as usize] == State::Missing {
+            self.state[block as usize] = State::Asked;
+            block += 1;
+        }
+        first * BLOCK..(block * BLOCK).min(size)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn body(size: u64) -> Body {
+        let file = tempfile::tempfile().expect("a file");
+        Body::new(7, file.into(), size, Time::default())
+    }
+
+    #[test]
+    fn each_block_is_claimed_once_and_the_last_one_makes_it_whole() {
+        let body = body(3 * BLOCK + 5);
+        assert_eq!(body.claim(&(BLOCK..BLOCK + 4096), BLOCK), Task::Bring(BLOCK..2 * BLOCK));
+        assert_eq!(body.claim_any(8 * BLOCK), Some(0..BLOCK));
+        assert_eq!(body.claim_any(8 * BLOCK), Some(2 * BLOCK..3 * BLOCK + 5));
+        assert_eq!(body.claim_any(BLOCK), None);
+        let settle = |range, is_here| {
+            let mut whole = false;
+            let finish = || {
+                whole = true;
+                Ok::<_, ()>(())
+            };
+            body.settle(&range, is_here, finish).map(|()| whole).expect("it can't fail")
+        };
+        assert!(!settle(BLOCK..2 * BLOCK, true));
+        assert_eq!(body.claim(&(BLOCK..BLOCK + 1), BLOCK), Task::Read);
+        assert!(!settle(0..BLOCK, false), "it failed");
+        assert!(!settle(2 * BLOCK..3 * BLOCK + 5, true));
+        assert_eq!(body.claim(&(0..9 * BLOCK), 8 * BLOCK), Task::Bring(0..BLOCK));
+        assert!(settle(0..BLOCK, true) && body.is_whole());
+    }
+
+    #[test]
+    fn a_reader_waits_for_what_another_brings() {
+        let body = Arc::new(body(BLOCK));
+        assert_eq!(body.claim(&(0..10), BLOCK), Task::Bring(0..BLOCK));
+        let waiting = std::thread::spawn({
+            let body = Arc::clone(&body);
+            move || body.claim(&(5..6), BLOCK)
+        });
+        let _ = body.settle(&(0..BLOCK), true, || Ok::<_, ()>(()));
+        assert_eq!(waiting.join().expect("it ended"), Task::Read);
+    }
+
+    #[test]
+    fn reads_one_after_the_other_are_told_from_others() {
+        let body = body(100 * BLOCK);
+        assert_eq!(body.reads(&(0..BLOCK)), BLOCK);
+        assert_eq!(body.reads(&(2 * BLOCK..3 * BLOCK)), 2 * BLOCK);
+        assert_eq!(body.reads(&(BLOCK..2 * BLOCK)), 3 * BLOCK);
+        assert_eq!(body.reads(&(90 * BLOCK..91 * BLOCK)), BLOCK, "elsewhere");
+    }
+}

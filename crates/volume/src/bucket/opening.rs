@@ -1,0 +1,185 @@
+//! Opening a volume in a bucket: who writes it, what the bucket has of it, and what is here. Nothing
+//! of the client is left when it is done: this process is about to fork.
+
+use std::fmt;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+
+use super::bodies::Away;
+use super::local;
+use super::log::Log;
+use super::record::Place;
+use super::request::Bucket;
+use super::scan::Scan;
+use super::state::{Journal, State};
+use super::tree::Tree;
+use super::writer::Writer;
+use crate::native::Identity;
+use crate::store::{Failed, Objects, Settings};
+
+/// A volume in a bucket, and what this machine has of it.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// `s3://BUCKET/PREFIX`
+    pub url: String,
+    /// How the bucket is reached.
+    pub settings: Settings,
+    /// Where its files are kept on this machine.
+    pub state: PathBuf,
+    /// A text that nobody else has, for a volume that is new here.
+    pub me: String,
+    /// This machine, in words.
+    pub host: String,
+    /// Seconds since 1970.
+    pub now: i64,
+    /// Whoever writes it now is to be shut out.
+    pub take_over: bool,
+    /// fsync(2) returns when the bucket has the bytes.
+    pub durable: bool,
+}
+
+/// Why a volume can't be opened.
+#[derive(Debug)]
+pub enum Trouble {
+    /// What the bucket said.
+    Bucket(Failed),
+    /// The directory for what is kept here.
+    State(PathBuf, io::Error),
+    /// Another machine writes it.
+    Taken(Writer),
+    /// Another machine has written it since this one did, and not all that is here is there.
+    Outdated(PathBuf),
+    /// There are objects that are no volume's.
+    Foreign(String),
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Trouble::Bucket(failed) => failed.fmt(f),
+            Trouble::State(path, error) => write!(f, "{}: {error}", path.display()),
+            Trouble::Taken(writer) => write!(f, "{} has it mounted", writer.host),
+            Trouble::Outdated(path) => write!(
+                f,
+                "another machine has written it since it was mounted here, and files in {} are \
+                 not in it",
+                path.display()
+            ),
+            Trouble::Foreign(name) => write!(f, "it has {name}, and is no volume"),
+        }
+    }
+}
+
+impl From<Failed> for Trouble {
+    fn from(failed: Failed) -> Trouble {
+        Trouble::Bucket(failed)
+    }
+}
+
+/// All that is needed to serve it.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(super) wanted: Wanted,
+    pub(super) state: State,
+    pub(super) journal: Journal,
+    pub(super) next: u64,
+    pub(super) tree: Tree,
+    pub(super) scan: Scan,
+    pub(super) away: Vec<(Identity, u64, Away)>,
+}
+
+impl Opened {
+    /// The directory that stands for it here.
+    pub(crate) fn directory(&self) -> PathBuf {
+        self.state.tree()
+    }
+}
+
+/// Opens it as its writer.
+///
+/// # Errors
+/// Why it can't be: nothing is changed then, here or there.
+pub(crate) fn open(wanted: Wanted) -> Result<Opened, Trouble> {
+    let at = |error| Trouble::State(wanted.state.clone(), error);
+    let state = State::take(&wanted.state, &wanted.url, &wanted.me).map_err(at)?;
+    let objects = Objects::open(&wanted.url, wanted.settings.clone())?;
+    let me = state.volume.me.clone();
+    if let Some(writer) = Writer::of(&objects)?
+        && writer.me != me
+        && !wanted.take_over
+    {
+        return Err(Trouble::Taken(writer));
+    }
+    let bucket: Arc<dyn Bucket> = Arc::new(objects);
+    let (mut log, tree) = Log::open(Arc::clone(&bucket), me.clone())?;
+    if log.next() == 0
+        && let Some(foreign) = bucket.names("")?.into_iter().next()
+        && !foreign.name.starts_with(".forebay/")
+    {
+        return Err(Trouble::Foreign(foreign.name));
+    }
+    let known = state.recall().map_err(at)?;
+    let is_outdated = log.begun().is_some_and(|(number, who)| number >= known.next && who != me);
+    let is_there = state.tree().is_dir();
+    if is_there && is_outdated && !known.clean {
+        return Err(Trouble::Outdated(state.tree()));
+    }
+    if !is_there || is_outdated {
+        make(&state, &tree).map_err(at)?;
+    }
+    let root = root_of(&state.tree()).map_err(at)?;
+    let mut scan = Scan::new(root).map_err(|error| at(error.into()))?;
+    let known = if is_there && !is_outdated { known } else { state.recall().map_err(at)? };
+    scan.recall(&known.learnt);
+    let away = away(&state.tree(), &tree, &scan).map_err(at)?;
+    Writer::now(&wanted, &me).put(&bucket_of(&wanted)?)?;
+    log.begin(&me)?;
+    let journal = state.begin(log.next(), known.learnt, &tree).map_err(at)?;
+    let next = log.next();
+    Ok(Opened { wanted, state, journal, next, tree, scan, away })
+}
+
+fn bucket_of(wanted: &Wanted) -> Result<Objects, Failed> {
+    Objects::open(&wanted.url, wanted.settings.clone())
+}
+
+fn root_of(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(openat(CWD, path, flags, Mode::empty())?)
+}
+
+/// Makes the local tree anew: under another name until it is whole.
+fn make(state: &State, tree: &Tree) -> io::Result<()> {
+    state.forget()?;
+    let making = state.folder.join("making");
+    match std::fs::remove_dir_all(&making) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => std::fs::create_dir(&making)?,
+    }
+    let root = root_of(&making)?;
+    let mut scan = Scan::new(root_of(&making)?)?;
+    local::make(&root, tree, &mut scan)?;
+    // Before its name, or its files would be taken for new ones after a crash.
+    state.begin(0, scan.learnt(), tree)?;
+    std::fs::rename(making, state.tree())
+}
+
+/// The files whose bytes are in the bucket alone; bytes of which some have come since get their
+/// own time again.
+fn away(root: &Path, tree: &Tree, scan: &Scan) -> io::Result<Vec<(Identity, u64, Away)>> {
+    let marked = local::marked(&root_of(root)?)?;
+    let mut found = Vec::new();
+    for (identity, file) in marked {
+        let Some(ino) = scan.number(&identity) else { continue };
+        let Some(known) = tree.file(ino).filter(|known| known.place != Place::Empty) else {
+            continue;
+        };
+        local::set_mtime(&file, known.attr.mtime)?;
+        found.push((identity, ino, Away { place: known.place.clone(), mtime: known.attr.mtime }));
+    }
+    Ok(found)
+}

@@ -1,0 +1,230 @@
+//! What a machine keeps of a volume in a bucket, in a directory of its own: the local tree, which of
+//! its files is which in the bucket, and who we are. FORMATS.md draws it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use super::scan::{Learnt, Stamp};
+use super::tree::Tree;
+
+const LOCK: &str = "lock";
+const VOLUME: &str = "volume.json";
+const TREE: &str = "tree";
+const JOURNAL: &str = "known";
+
+/// A directory that nobody else uses meanwhile.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) folder: PathBuf,
+    pub(crate) volume: Volume,
+    _lock: File,
+}
+
+/// Whose directory it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Volume {
+    pub(crate) url: String,
+    /// A text that no other machine has.
+    pub(crate) me: String,
+}
+
+/// A part of the journal: what was learnt when the log came to `next`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Frame {
+    next: u64,
+    /// All that is here is in the bucket.
+    clean: bool,
+    numbers: Vec<(u64, (u64, i128))>,
+    stamps: Vec<(u64, Stamp)>,
+}
+
+/// What the journal comes to.
+#[derive(Debug, Default)]
+pub(crate) struct Recalled {
+    pub(crate) next: u64,
+    pub(crate) clean: bool,
+    pub(crate) learnt: Learnt,
+}
+
+/// Appends to the journal.
+#[derive(Debug)]
+pub(crate) struct Journal(File);
+
+impl State {
+    /// Takes a directory, and makes it if it is not there. `me` is who we are in a new one.
+    ///
+    /// # Errors
+    /// Those of the file system. `ResourceBusy`: somebody uses it. `InvalidInput`: it belongs to
+    /// another volume.
+    pub(crate) fn take(folder: &Path, url: &str, me: &str) -> io::Result<State> {
+        use std::os::unix::fs::DirBuilderExt;
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        let mut how = OpenOptions::new();
+        let lock = how.create(true).truncate(false).write(true).open(folder.join(LOCK))?;
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Err(io::ErrorKind::ResourceBusy.into());
+        }
+        let file = folder.join(VOLUME);
+        let volume = match std::fs::read(&file) {
+            Ok(text) => serde_json::from_slice(&text)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let volume = Volume { url: url.to_owned(), me: me.to_owned() };
+                write_whole(&file, &serde_json::to_vec(&volume)?)?;
+                volume
+            }
+            Err(error) => return Err(error),
+        };
+        if volume.url != url {
+            let why = format!("it belongs to {}", volume.url);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+        Ok(State { folder: folder.to_owned(), volume, _lock: lock })
+    }
+
+    /// Where the local tree is.
+    pub(crate) fn tree(&self) -> PathBuf {
+        self.folder.join(TREE)
+    }
+
+    /// Reads the journal; what is not whole at its end never was.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(crate) fn recall(&self) -> io::Result<Recalled> {
+        let mut bytes = Vec::new();
+        match File::open(self.folder.join(JOURNAL)) {
+            Ok(mut file) => drop(file.read_to_end(&mut bytes)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        let mut recalled = Recalled::default();
+        let mut rest = bytes.as_slice();
+        while let Some((head, more)) = rest.split_at_checked(8) {
+            let (length, crc) = head.split_at(4);
+            let number = |bytes: &[u8]| bytes.try_into().map(u32::from_le_bytes).unwrap_or(0);
+            let Some((frame, more)) = more.split_at_checked(number(length) as usize) else { break };
+            let Ok(frame_of) = postcard::from_bytes::<Frame>(frame) else { break };
+            if crc32fast::hash(frame) != number(crc) {
+                break;
+            }
+            (recalled.next, recalled.clean) = (frame_of.next, frame_of.clean);
+            recalled.learnt.numbers.extend(frame_of.numbers);
+            recalled.learnt.stamps.extend(frame_of.stamps);
+            rest = more;
+        }
+        Ok(recalled)
+    }
+
+    /// Begins the journal anew, with what is still of use.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(crate) fn begin(&self, next: u64, learnt: Learnt, tree: &Tree) -> io::Result<Journal> {
+        let Learnt { mut numbers, mut stamps } = learnt;
+        numbers.retain(|(ino, _)| tree.file(*ino).is_some());
+        stamps.retain(|(ino, _)| tree.file(*ino).is_some());
+        let mut frame = Vec::new();
+        put(&mut frame, &Frame { next, clean: false, numbers, stamps })?;
+        let path = self.folder.join(JOURNAL);
+        write_whole(&path, &frame)?;
+        Ok(Journal(OpenOptions::new().append(true).open(path)?))
+    }
+
+    /// Forgets the local tree.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(crate) fn forget(&self) -> io::Result<()> {
+        match std::fs::remove_dir_all(self.tree()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => match std::fs::remove_file(self.folder.join(JOURNAL)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            },
+        }
+    }
+}
+
+impl Journal {
+    /// Notes what was learnt, up to segment `next` of the log.
+    ///
+    /// # Errors
+    /// Those of the file system: after the next start, files are brought to the bucket again.
+    pub(crate) fn note(&mut self, next: u64, clean: bool, learnt: Learnt) -> io::Result<()> {
+        let Learnt { numbers, stamps } = learnt;
+        let mut frame = Vec::new();
+        put(&mut frame, &Frame { next, clean, numbers, stamps })?;
+        self.0.write_all(&frame)?;
+        if clean { self.0.sync_data() } else { Ok(()) }
+    }
+}
+
+fn put(to: &mut Vec<u8>, frame: &Frame) -> io::Result<()> {
+    let frame = postcard::to_stdvec(frame).map_err(io::Error::other)?;
+    to.extend_from_slice(&(frame.len() as u32).to_le_bytes());
+    to.extend_from_slice(&crc32fast::hash(&frame).to_le_bytes());
+    to.extend_from_slice(&frame);
+    Ok(())
+}
+
+/// Writes a file so that after any crash it is there whole or not at all.
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let new = path.with_extension("new");
+    let mut file = File::create(&new)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    std::fs::rename(new, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::{Attr, Kind, Record};
+    use super::*;
+
+    fn tree(files: &[u64]) -> Tree {
+        let mut tree = Tree::default();
+        for ino in files {
+            tree.apply(&Record::File { ino: *ino, kind: Kind::Plain, attr: Attr::default() });
+        }
+        tree
+    }
+
+    #[test]
+    fn what_was_learnt_is_recalled_and_half_a_frame_is_not() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = folder.path().join("state");
+        let state = State::take(&at, "s3://b/v", "me").expect("taken");
+        assert_eq!(state.recall().expect("read").next, 0);
+        let learnt = |ino| Learnt { numbers: vec![(ino, (ino, 5))], stamps: Vec::new() };
+        let mut journal = state.begin(3, learnt(2), &tree(&[2])).expect("begun");
+        journal.note(4, false, learnt(3)).expect("noted");
+        journal.note(5, true, learnt(4)).expect("noted");
+        let known = state.recall().expect("read");
+        assert_eq!((known.next, known.clean, known.learnt.numbers.len()), (5, true, 3));
+        let path = at.join(JOURNAL);
+        let bytes = std::fs::read(&path).expect("read");
+        std::fs::write(&path, &bytes[..bytes.len() - 1]).expect("cut");
+        let known = state.recall().expect("read");
+        assert_eq!((known.next, known.clean, known.learnt.numbers.len()), (4, false, 2));
+        // Of files that are gone nothing is kept.
+        state.begin(6, known.learnt, &tree(&[3])).expect("begun");
+        assert_eq!(state.recall().expect("read").learnt.numbers, [(3, (3, 5))]);
+        state.forget().expect("forgotten");
+        assert_eq!(state.recall().expect("read").next, 0);
+    }
+
+    #[test]
+    fn a_directory_has_one_volume_and_one_user() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let take = |url, me| State::take(folder.path(), url, me).map_err(|error| error.kind());
+        let first = take("s3://b/v", "me").expect("taken");
+        assert_eq!(take("s3://b/v", "me").err(), Some(io::ErrorKind::ResourceBusy));
+        drop(first);
+        assert_eq!(take("s3://b/w", "me").err(), Some(io::ErrorKind::InvalidInput));
+        assert_eq!(take("s3://b/v", "another").expect("taken").volume.me, "me");
+    }
+}
