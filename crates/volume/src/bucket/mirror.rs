@@ -7,6 +7,7 @@ use std::sync::Weak;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use rustc_hash::FxHashSet;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -68,6 +69,8 @@ struct Worker {
     journal: Journal,
     wanted: Wanted,
     bucket: Arc<Objects>,
+    /// Files of which somebody waits until the bucket has them.
+    synced: FxHashSet<Identity>,
 }
 
 impl Mirror {
@@ -108,6 +111,7 @@ impl Mirror {
             journal,
             wanted,
             bucket,
+            synced: FxHashSet::default(),
         };
         let work = move || worker.work();
         let thread = std::thread::Builder::new().name("forebay-ship".into()).spawn(work)?;
@@ -235,6 +239,7 @@ impl Worker {
             let mut noted = self.mirror.marks.noted();
             noted.dirty.extend(again);
             if is_done {
+                self.synced.clear();
                 noted.done = noted.done.max(asked);
             }
             let waits = noted.done < noted.asked;
@@ -255,12 +260,12 @@ impl Worker {
         for (ino, stamp) in mirror.bodies.came() {
             self.ship.scan().is_as(ino, stamp);
         }
-        let (asked, synced, more) = {
+        let (asked, more) = {
             let mut noted = mirror.marks.noted();
-            let (synced, more) =
-                (std::mem::take(&mut noted.synced), std::mem::take(&mut noted.dirty));
-            (noted.asked, synced, more)
+            self.synced.extend(noted.synced.drain());
+            (noted.asked, std::mem::take(&mut noted.dirty))
         };
+        let synced = &self.synced;
         let is_busy = |identity: &Identity| {
             let is_written = native.as_ref().is_some_and(|native| native.is_written(identity));
             is_written && !synced.contains(identity)
