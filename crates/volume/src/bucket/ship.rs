@@ -20,8 +20,8 @@ use super::scan::{Found, Large, Scan, Stamp};
 use super::segment::Draft;
 use super::tree::Tree;
 use crate::native::Identity;
-use crate::store::{Failed, key_of};
-use moves::Moves;
+use crate::store::Failed;
+use moves::{Moves, name_of};
 
 /// Segments after which a checkpoint is worth its object: a reopening reads no more than these.
 const BETWEEN_CHECKPOINTS: u64 = 64;
@@ -82,7 +82,7 @@ impl Ship {
         root: OwnedFd,
         volume: String,
     ) -> Result<Ship, Errno> {
-        let (scan, moves, again) = (Scan::new(root)?, Moves::default(), Dirty::new());
+        let (scan, moves, again) = (Scan::new(root)?, Moves::of(&tree), Dirty::new());
         let (pending, since_checkpoint) = (None, 0);
         Ok(Ship { bucket, log, tree, scan, volume, pending, moves, again, since_checkpoint })
     }
@@ -117,7 +117,7 @@ impl Ship {
                 scan.name((&mut *tree, &mut found), path, name, is_busy)
             }),
         };
-        self.moves.note(&self.tree, &found.moved);
+        self.moves.note(&self.tree);
         if !found.draft.is_empty() || !found.large.is_empty() {
             self.pending = Some(Pending::Cut(found));
         }
@@ -168,17 +168,21 @@ impl Ship {
 
     /// Everything that the segment will speak of; tells how many objects were written.
     fn prepare(&mut self, found: &mut Found, open: Open<'_>) -> Result<u64, Failed> {
-        let taken: Vec<_> =
-            found.large.iter().filter_map(|l| Some((l.ino, key_of(&l.path)?))).collect();
-        self.moves.make_way(&self.tree, taken.iter().map(|(ino, key)| (*ino, key.as_str())));
         let mut objects = self.moves.settle(&*self.bucket, &mut self.log, &mut self.tree)?;
+        let mut stored = BTreeSet::new();
         while let Some(large) = found.large.last() {
+            // One with several names was found by each.
+            if stored.contains(&large.ino) {
+                found.large.pop();
+                continue;
+            }
             match self.store(large, open)? {
                 Some(place) => {
                     let record = Record::Bytes { ino: large.ino, place };
                     self.tree.apply(&record);
                     found.draft.add(&record);
                     self.scan.is_stored(large);
+                    stored.insert(large.ino);
                     objects += 1;
                 }
                 None => self.put_off(large.ino, &large.path.clone(), &mut found.draft),
@@ -212,8 +216,10 @@ impl Ship {
     fn store(&self, large: &Large, open: Open<'_>) -> Result<Option<Place>, Failed> {
         let Ok(file) = open(&large.path) else { return Ok(None) };
         let now = || Stamp::of(file.as_fd()).ok().filter(|now| *now == large.stamp);
-        let (Some(key), Some(_)) = (key_of(&large.path), now()) else { return Ok(None) };
-        let size = large.stamp.size();
+        if now().is_none() {
+            return Ok(None);
+        }
+        let (key, size) = (name_of(large.ino, &large.path), large.stamp.size());
         let tag = format!("{} {} {}", self.volume, large.ino, large.stamp);
         let mut from = std::fs::File::from(file.try_clone().map_err(Failed::from)?);
         let mut left = size;
@@ -237,7 +243,7 @@ impl Ship {
     /// Removes objects that no file has any more; one that stays is found by a check.
     fn clean_up(&mut self) {
         let unused = std::mem::take(&mut self.tree.unused);
-        for key in self.moves.unused(&self.tree, unused) {
+        for key in moves::unused(&self.tree, unused) {
             let _ = self.bucket.delete(&key);
         }
     }
