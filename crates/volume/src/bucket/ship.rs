@@ -251,3 +251,5 @@ impl Ship {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod unpack;

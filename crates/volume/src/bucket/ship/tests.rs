@@ -152,7 +152,7 @@ fn lost(bucket: &Arc<Memory>) -> BTreeSet<String> {
     places(&tree).into_iter().filter(is_lost).map(|(path, _)| path).collect()
 }
 
-fn open_in(root: &Path) -> impl Fn(&[u8]) -> Result<OwnedFd, Errno> {
+pub(super) fn open_in(root: &Path) -> impl Fn(&[u8]) -> Result<OwnedFd, Errno> {
     let root = root.to_owned();
     move |path: &[u8]| {
         use std::os::unix::ffi::OsStrExt;
@@ -161,7 +161,7 @@ fn open_in(root: &Path) -> impl Fn(&[u8]) -> Result<OwnedFd, Errno> {
     }
 }
 
-fn ship(bucket: &Arc<Memory>, root: &Path) -> Ship {
+pub(super) fn ship(bucket: &Arc<Memory>, root: &Path) -> Ship {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
     let fd = openat(CWD, root, flags, Mode::empty()).expect("opened");
     let bucket = Arc::clone(bucket) as Arc<dyn Bucket>;
