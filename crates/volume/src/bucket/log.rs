@@ -65,6 +65,8 @@ impl Log {
                 _ => break,
             }
         }
+        // By now they may be somebody else's.
+        reader.tree.unused.clear();
         Ok((Log { bucket, next: from, me, begun: reader.begun }, reader.tree))
     }
 

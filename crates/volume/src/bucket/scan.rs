@@ -4,7 +4,7 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, Statx, StatxFlags, openat, readlinkat, statx,
 };
@@ -95,6 +95,8 @@ pub(crate) struct Found {
     /// Such a part is in the log.
     pub(crate) is_begun: bool,
     pub(crate) large: Vec<Large>,
+    /// Those of them that are in the bucket.
+    pub(crate) stored: FxHashSet<u64>,
     /// Files whose bytes are in the draft.
     pub(crate) packed: Vec<u64>,
     /// Files and folders that have got a name where the bucket knew them by another.
@@ -122,11 +124,6 @@ impl Scan {
     /// Which of the bucket's files this is.
     pub(crate) fn number(&self, identity: &Identity) -> Option<u64> {
         self.numbers.get(identity).copied()
-    }
-
-    /// All numbers.
-    pub(crate) fn numbers(&self) -> impl Iterator<Item = (&Identity, u64)> {
-        self.numbers.iter().map(|(identity, ino)| (identity, *ino))
     }
 
     /// What was learnt since this was asked last.

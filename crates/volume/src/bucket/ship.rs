@@ -20,8 +20,8 @@ use super::scan::{Found, Large, Scan, Stamp};
 use super::segment::Draft;
 use super::tree::Tree;
 use crate::native::Identity;
-use crate::store::{Failed, key_of};
-use moves::Moves;
+use crate::store::Failed;
+use moves::{Moves, name_of};
 
 /// A segment that has become so long, in bytes, is written before the cut is complete.
 const LONGEST: usize = 16 << 20;
@@ -91,7 +91,7 @@ impl Ship {
         scan: Scan,
         volume: String,
     ) -> Ship {
-        let (moves, again) = (Moves::default(), Dirty::new());
+        let (moves, again) = (Moves::of(&tree), Dirty::new());
         let (pending, since_checkpoint) = (None, 0);
         Ship { bucket, log, tree, scan, volume, pending, moves, again, since_checkpoint }
     }
@@ -124,6 +124,7 @@ impl Ship {
     }
 
     /// What the bucket will know when all is shipped.
+    #[cfg(test)]
     pub(crate) fn tree(&self) -> &Tree {
         &self.tree
     }
@@ -153,7 +154,7 @@ impl Ship {
                 scan.name((&mut *tree, &mut found), path, name, is_busy)
             }),
         };
-        self.moves.note(&self.tree, &found.moved);
+        self.moves.note(&self.tree);
         if !found.draft.is_empty() || !found.large.is_empty() {
             self.pending = Some(Pending::Cut(found));
         }
@@ -207,9 +208,6 @@ impl Ship {
         let mut objects = 0;
         // A cut of which a part is in the log already must not be ended by another one.
         if !found.is_begun {
-            let large = found.large.iter().filter(|large| large.is_object());
-            let taken: Vec<_> = large.filter_map(|l| Some((l.ino, key_of(&l.path)?))).collect();
-            self.moves.make_way(&self.tree, taken.iter().map(|(ino, key)| (*ino, key.as_str())));
             objects += self.moves.settle(&*self.bucket, &mut self.log, &mut self.tree)?;
         }
         while !found.large.is_empty() || found.overflow.is_some() {
@@ -230,8 +228,18 @@ impl Ship {
 
     /// A few of the files that are still to be read; those that fail are the last ones then.
     fn store_some(&mut self, found: &mut Found, open: Open<'_>) -> Result<u64, Failed> {
-        let first = found.large.len().saturating_sub(AT_ONCE);
-        let some = found.large.split_off(first);
+        let (mut some, mut wait) = (Vec::<Large>::new(), Vec::new());
+        while some.len() < AT_ONCE
+            && let Some(large) = found.large.pop()
+        {
+            // One with several names was found by each.
+            match some.iter().any(|other| other.ino == large.ino) {
+                _ if found.stored.contains(&large.ino) => {}
+                true => wait.push(large),
+                false => some.push(large),
+            }
+        }
+        found.large.append(&mut wait);
         let this = &*self;
         let stored: Vec<_> = std::thread::scope(|scope| {
             let begin = |large| scope.spawn(move || this.store(large, open));
@@ -260,6 +268,7 @@ impl Ship {
             self.tree.apply(&record);
             found.draft.add(&record);
             self.scan.is_as(large.ino, large.stamp);
+            found.stored.insert(large.ino);
         }
         trouble.map_or(Ok(objects), Err)
     }
@@ -288,10 +297,10 @@ impl Ship {
     fn store(&self, large: &Large, open: Open<'_>) -> Result<Stored, Failed> {
         let Ok(file) = open(&large.path) else { return Ok(Stored::Changed) };
         let now = || Stamp::of(file.as_fd()).ok().filter(|now| *now == large.stamp);
-        let (Some(key), Some(_)) = (key_of(&large.path), now()) else {
+        if now().is_none() {
             return Ok(Stored::Changed);
-        };
-        let size = large.stamp.size();
+        }
+        let (key, size) = (name_of(large.ino, &large.path), large.stamp.size());
         let mut from = std::fs::File::from(file.try_clone().map_err(Failed::from)?);
         if !large.is_object() {
             let mut bytes = Vec::with_capacity(size as usize);
@@ -320,7 +329,7 @@ impl Ship {
     /// Removes objects that no file has any more; one that stays is found by a check.
     fn clean_up(&mut self) {
         let unused = std::mem::take(&mut self.tree.unused);
-        for key in self.moves.unused(&self.tree, unused) {
+        for key in moves::unused(&self.tree, unused) {
             let _ = self.bucket.delete(&key);
         }
     }
@@ -328,3 +337,5 @@ impl Ship {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod unpack;

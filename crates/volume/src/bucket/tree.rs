@@ -28,15 +28,20 @@ impl File {
         let (extended, names) = (BTreeMap::new(), BTreeMap::new());
         File { kind, attr, place: Place::Empty, links: 0, extended, names }
     }
+
+    /// Whether it has an object of its own.
+    fn is_own(&self) -> bool {
+        matches!(self.place, Place::Own { .. })
+    }
 }
 
 /// All files, by number.
 #[derive(Debug)]
 pub(crate) struct Tree {
     files: FxHashMap<u64, File>,
-    /// Those that have lost a name since the last cut.
+    /// Those that are new, or have lost a name, since the last cut.
     loose: BTreeSet<u64>,
-    /// Objects of files that a cut has ended.
+    /// Objects of files that a cut has ended, or that have got others.
     pub(crate) unused: Vec<String>,
     pub(crate) next: u64,
 }
@@ -73,8 +78,16 @@ impl Tree {
             take(ino, path, key);
         }
         for (name, ino) in &file.names {
-            self.own_below(*ino, &joined(path, name.as_bytes()), take);
+            let is_worth = |file: &File| matches!(file.kind, Kind::Folder) || file.is_own();
+            if self.files.get(ino).is_some_and(is_worth) {
+                self.own_below(*ino, &joined(path, name.as_bytes()), take);
+            }
         }
+    }
+
+    /// Files and folders that are new, or have lost a name, since the last cut.
+    pub(crate) fn loose(&self) -> impl Iterator<Item = u64> {
+        self.loose.iter().copied()
     }
 
     /// The file at a path.
@@ -109,7 +122,11 @@ impl Tree {
             }
             Record::Bytes { ino, place } => {
                 let Some(file) = self.files.get_mut(ino) else { return false };
-                file.place = place.clone();
+                if let Place::Own { key, .. } = std::mem::replace(&mut file.place, place.clone())
+                    && !matches!(place, Place::Own { key: new, .. } if *new == key)
+                {
+                    self.unused.push(key);
+                }
             }
             Record::Extended { ino, name, value } => {
                 let Some(file) = self.files.get_mut(ino) else { return false };

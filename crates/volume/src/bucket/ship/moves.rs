@@ -2,6 +2,7 @@
 //! follows by a copy within the bucket, and the old one goes when the log no longer needs it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 
 use rustc_hash::FxHashMap;
 
@@ -12,126 +13,165 @@ use super::super::segment::Draft;
 use super::super::tree::{ROOT, Tree};
 use crate::store::{Failed, key_of};
 
-/// Where an object waits whose name another file takes.
+/// Where an object is whose file's path can't be its name, or is another's for a moment more.
 const MOVING: &str = ".forebay/moving";
+/// The longest name of an object after the volume's prefix, in bytes: 1024 with that.
+const LONGEST: usize = 768;
 
-/// What is to follow, and what may go then.
+/// What is to follow.
 #[derive(Debug, Default)]
 pub(super) struct Moves {
-    /// Files, with a path that each had when it was noted.
-    wanted: BTreeMap<u64, Vec<u8>>,
+    /// Files whose objects have no name of theirs any more.
+    wanted: BTreeSet<u64>,
     /// What was copied, and is not in the log yet.
     told: Vec<(u64, Place)>,
-    doomed: BTreeSet<String>,
     /// What was copied, for those who read these files.
     pub(super) copied: Vec<(u64, Place)>,
 }
 
+/// The name for the object of a file.
+pub(super) fn name_of(ino: u64, path: &[u8]) -> String {
+    // A file that is called like something of ours is not that.
+    let is_ours = path == b".forebay" || path.starts_with(b".forebay/");
+    let key = key_of(path).filter(|key| !is_ours && key.len() <= LONGEST);
+    key.unwrap_or_else(|| format!("{MOVING}/{ino:x}"))
+}
+
 impl Moves {
-    /// These files and folders have got a name.
-    pub(super) fn note(&mut self, tree: &Tree, moved: &[(u64, Vec<u8>)]) {
-        for (ino, path) in moved {
-            tree.own_below(*ino, path, &mut |ino, path, key| {
-                if key_of(path).as_deref() != Some(key) {
-                    self.wanted.insert(ino, path.to_vec());
-                }
-            });
-        }
+    /// All objects of a tree that was left while some were moving.
+    pub(super) fn of(tree: &Tree) -> Moves {
+        let mut moves = Moves::default();
+        moves.note_below(tree, ROOT);
+        moves
     }
 
-    /// These names are about to be taken, each by this file: whoever else has an object of that
-    /// name, and a name of its own left, has to follow that.
-    pub(super) fn make_way<'k>(
-        &mut self,
-        tree: &Tree,
-        taken: impl Iterator<Item = (u64, &'k str)>,
-    ) {
-        let holders = holders(tree);
-        let others: BTreeSet<u64> = taken
-            .filter_map(|(ino, key)| holders.get(key).copied().filter(|holder| *holder != ino))
-            .collect();
-        if others.is_empty() {
-            return;
-        }
-        tree.own_below(ROOT, b"", &mut |ino, path, key| {
-            if others.contains(&ino) && key_of(path).as_deref() != Some(key) {
-                self.wanted.insert(ino, path.to_vec());
+    /// A cut is made: files may have lost the names that their objects have, and may live on under
+    /// others.
+    pub(super) fn note(&mut self, tree: &Tree) {
+        tree.loose().for_each(|ino| self.note_below(tree, ino));
+    }
+
+    fn note_below(&mut self, tree: &Tree, ino: u64) {
+        tree.own_below(ino, b"", &mut |ino, _, key| {
+            let path = key.as_bytes();
+            // Where a name is spelt another way than the path, `settle` looks closer.
+            if tree.at(path) != Some(ino) || name_of(ino, path) != key {
+                self.wanted.insert(ino);
             }
         });
     }
 
-    /// Copies objects to the names of their files, and says so in the log. Tells how many.
+    /// Copies objects to names of their files, and says so in the log. Tells how many. No object is
+    /// written over that is a living file's where the log ends.
     ///
     /// # Errors
-    /// Those of the bucket; what was copied is copied again then.
+    /// Those of the bucket; it goes on where it was when it is called again.
     pub(super) fn settle(
         &mut self,
         bucket: &dyn Bucket,
         log: &mut Log,
         tree: &mut Tree,
     ) -> Result<u64, Failed> {
-        let Moves { wanted, told, doomed, copied: all } = self;
-        if wanted.is_empty() {
-            return Ok(0);
+        let mut copied = self.tell(log)?;
+        if self.wanted.is_empty() {
+            return Ok(copied);
         }
-        let mut holders = holders(tree);
-        let mut put = |bucket: &dyn Bucket, tree: &mut Tree, ino: u64, to: String| {
-            let Some(Place::Own { key, size, .. }) = tree.file(ino).map(|file| file.place.clone())
-            else {
-                return Ok(());
-            };
-            bucket.copy(&key, &to)?;
-            let place = Place::Own { key: to, version: None, size };
-            tree.apply(&Record::Bytes { ino, place: place.clone() });
-            told.push((ino, place));
-            doomed.insert(key);
-            Ok::<_, Failed>(())
-        };
-        for (ino, path) in wanted.iter() {
-            let Some(to) = key_of(path) else { continue };
-            let Some(Place::Own { key, .. }) = tree.file(*ino).map(|file| &file.place) else {
-                continue;
-            };
-            // It has another name since, or keeps one that its object has.
-            if tree.at(path) != Some(*ino) || tree.at(key.as_bytes()) == Some(*ino) {
-                continue;
+        let (mut left, mut holders) = self.survey(tree);
+        while !left.is_empty() {
+            let is_free = |to: &str| !holders.contains_key(to);
+            let free = left.iter().filter(|(_, to)| is_free(to));
+            let mut turn: Vec<_> = free.map(|(ino, to)| (*ino, to.clone())).collect();
+            if turn.is_empty() {
+                // Each waits for another: one makes way.
+                let one = left.values().find_map(|to| holders.get(to)).copied();
+                turn.extend(one.map(|ino| (ino, format!("{MOVING}/{ino:x}"))));
             }
-            if let Some(holder) = holders.remove(&to).filter(|holder| holder != ino) {
-                put(bucket, tree, holder, format!("{MOVING}/{holder:x}"))?;
+            for (ino, to) in turn {
+                if let Some(Place::Own { key, .. }) = tree.file(ino).map(|file| &file.place) {
+                    holders.remove(key);
+                }
+                if left.get(&ino) == Some(&to) {
+                    left.remove(&ino);
+                }
+                if self.copy(bucket, tree, ino, &to)? {
+                    holders.insert(to, ino);
+                }
             }
-            put(bucket, tree, *ino, to)?;
+            copied += self.tell(log)?;
         }
-        let copied = told.len() as u64;
-        if !told.is_empty() {
-            let mut draft = Draft::default();
-            for (ino, place) in told.iter() {
-                draft.add(&Record::Bytes { ino: *ino, place: place.clone() });
-            }
-            draft.add(&Record::Cut);
-            log.write(draft.finish(log.next()).into())?;
-        }
-        all.append(told);
-        wanted.clear();
+        self.wanted.clear();
         Ok(copied)
     }
 
-    /// Objects that no file has any more, of these and of those that were copied.
-    pub(super) fn unused(&mut self, tree: &Tree, more: Vec<String>) -> Vec<String> {
-        let mut all = std::mem::take(&mut self.doomed);
-        all.extend(more);
-        if all.is_empty() {
-            return Vec::new();
+    /// Which of the wanted have to go where, and whose object has which name.
+    fn survey(&self, tree: &Tree) -> (BTreeMap<u64, String>, FxHashMap<String, u64>) {
+        let (mut left, mut holders) = (BTreeMap::new(), FxHashMap::default());
+        let mut settled = BTreeSet::new();
+        tree.own_below(ROOT, b"", &mut |ino, path, key| {
+            holders.insert(key.to_owned(), ino);
+            if !self.wanted.contains(&ino) {
+                return;
+            }
+            let name = name_of(ino, path);
+            if name == key {
+                settled.insert(ino);
+            } else {
+                left.entry(ino).or_insert(name);
+            }
+        });
+        left.retain(|ino, _| !settled.contains(ino));
+        (left, holders)
+    }
+
+    /// Tells whether there was something to copy.
+    fn copy(
+        &mut self,
+        bucket: &dyn Bucket,
+        tree: &mut Tree,
+        ino: u64,
+        to: &str,
+    ) -> Result<bool, Failed> {
+        let Some(Place::Own { key, size, .. }) = tree.file(ino).map(|file| file.place.clone())
+        else {
+            return Ok(false);
+        };
+        match bucket.copy(&key, to) {
+            // Somebody has removed it. Who reads the file is told; all else goes on.
+            Err(failed) if failed.kind == ErrorKind::NotFound => return Ok(false),
+            done => done?,
         }
-        let holders = holders(tree);
-        all.into_iter().filter(|key| !holders.contains_key(key)).collect()
+        let place = Place::Own { key: to.to_owned(), version: None, size };
+        tree.apply(&Record::Bytes { ino, place: place.clone() });
+        self.told.push((ino, place));
+        Ok(true)
+    }
+
+    /// Puts into the log what was copied.
+    fn tell(&mut self, log: &mut Log) -> Result<u64, Failed> {
+        if self.told.is_empty() {
+            return Ok(0);
+        }
+        let mut draft = Draft::default();
+        for (ino, place) in &self.told {
+            draft.add(&Record::Bytes { ino: *ino, place: place.clone() });
+        }
+        draft.add(&Record::Cut);
+        log.write(draft.finish(log.next()).into())?;
+        let copied = self.told.len() as u64;
+        self.copied.append(&mut self.told);
+        Ok(copied)
     }
 }
 
-/// Whose object has which name.
-fn holders(tree: &Tree) -> FxHashMap<String, u64> {
-    let own = |(ino, file): (u64, &super::super::tree::File)| match &file.place {
-        Place::Own { key, .. } => Some((key.clone(), ino)),
-        _ => None,
-    };
-    tree.files().filter_map(own).collect()
+/// Those of the objects that no file has.
+pub(super) fn unused(tree: &Tree, objects: Vec<String>) -> BTreeSet<String> {
+    let mut unused: BTreeSet<_> = objects.into_iter().collect();
+    if !unused.is_empty() {
+        for (_, file) in tree.files() {
+            if let Place::Own { key, .. } = &file.place {
+                unused.remove(key);
+            }
+        }
+    }
+    unused
 }

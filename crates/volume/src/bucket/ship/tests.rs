@@ -11,6 +11,9 @@ use super::super::scan::LARGEST;
 use super::super::tree::ROOT;
 use super::*;
 
+/// Cuts of a story.
+const CUTS: usize = 12;
+
 type Bytes = Vec<u8>;
 type State = BTreeMap<String, Bytes>;
 
@@ -37,21 +40,29 @@ fn change(root: &Path, lot: &mut Lot, turn: u64) {
     let path = root.join(lot.path());
     let other = root.join(lot.path());
     let folder = |lot: &mut Lot| root.join(["a", "c", "a/b"][lot.draw(3) as usize]);
-    let _ = match lot.draw(8) {
-        0..=2 => {
+    let _ = match lot.draw(10) {
+        0..=3 => {
             let large = lot.draw(3) == 0;
-            let length = if large { LARGEST as usize + 1 } else { 20 };
+            // No two states of a file are as long: one that is written over within one tick of the
+            // clock is seen too.
+            let length = if large { LARGEST as usize + 1 } else { 20 } + turn as usize;
             let mut content = format!("{turn} ").into_bytes();
             content.resize(length, b'.');
-            // Replaced, not overwritten: a change within one tick of the clock is seen too.
-            let _ = std::fs::remove_file(&path);
+            if lot.draw(3) > 0 {
+                let _ = std::fs::remove_file(&path);
+            }
             std::fs::write(&path, content)
         }
-        3 => std::fs::remove_file(&path),
-        4 => std::fs::rename(&path, &other),
-        5 => std::fs::hard_link(&path, &other),
-        6 => std::fs::create_dir_all(folder(lot)),
-        _ => std::fs::rename(folder(lot), folder(lot)),
+        4 => std::fs::remove_file(&path),
+        5 => std::fs::rename(&path, &other),
+        6 => std::fs::hard_link(&path, &other),
+        7 => std::fs::create_dir_all(folder(lot)),
+        8 => std::fs::rename(folder(lot), folder(lot)),
+        // Both get the other's name.
+        _ => {
+            let flags = rustix::fs::RenameFlags::EXCHANGE;
+            rustix::fs::renameat_with(CWD, &path, CWD, &other, flags).map_err(Into::into)
+        }
     };
 }
 
@@ -91,10 +102,24 @@ fn places(tree: &Tree) -> BTreeMap<String, Place> {
     all
 }
 
+/// How much, and its first word: what tells two contents apart, in a few letters.
+fn brief(bytes: &[u8]) -> String {
+    let word = bytes.split(|byte| *byte == b' ').next().unwrap_or_default();
+    format!("{} bytes of {}", bytes.len(), String::from_utf8_lossy(word))
+}
+
+fn briefly(state: &State) -> BTreeMap<&str, String> {
+    state.iter().map(|(name, bytes)| (name.as_str(), brief(bytes))).collect()
+}
+
+fn known(bucket: &Arc<Memory>) -> Tree {
+    let bucket = Arc::clone(bucket) as Arc<dyn Bucket>;
+    Log::open(bucket, "reader".to_owned()).expect("the log is whole").1
+}
+
 /// What another machine sees in the bucket.
 fn seen(bucket: &Arc<Memory>) -> State {
-    let (_, tree) = Log::open(Arc::clone(bucket) as Arc<dyn Bucket>, "reader".to_owned())
-        .expect("the log is whole");
+    let tree = known(bucket);
     let objects = bucket.objects.lock();
     let bytes = |place: Place| match place {
         Place::Empty => Vec::new(),
@@ -114,7 +139,20 @@ fn seen(bucket: &Arc<Memory>) -> State {
     places(&tree).into_iter().map(|(path, place)| (path, bytes(place))).collect()
 }
 
-fn open_in(root: &Path) -> impl Fn(&[u8]) -> Result<OwnedFd, Errno> {
+/// Files whose object is another file's by now.
+fn lost(bucket: &Arc<Memory>) -> BTreeSet<String> {
+    let (tree, objects) = (known(bucket), bucket.objects.lock());
+    let is_lost = |(path, place): &(String, Place)| match place {
+        Place::Own { key, .. } => {
+            let ino = tree.at(path.as_bytes()).expect("it is there");
+            !objects[key].1.starts_with(&format!("volume {ino} "))
+        }
+        _ => false,
+    };
+    places(&tree).into_iter().filter(is_lost).map(|(path, _)| path).collect()
+}
+
+pub(super) fn open_in(root: &Path) -> impl Fn(&[u8]) -> Result<OwnedFd, Errno> {
     let root = root.to_owned();
     move |path: &[u8]| {
         use std::os::unix::ffi::OsStrExt;
@@ -123,7 +161,7 @@ fn open_in(root: &Path) -> impl Fn(&[u8]) -> Result<OwnedFd, Errno> {
     }
 }
 
-fn ship(bucket: &Arc<Memory>, root: &Path) -> Ship {
+pub(super) fn ship(bucket: &Arc<Memory>, root: &Path) -> Ship {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
     let fd = openat(CWD, root, flags, Mode::empty()).expect("opened");
     let bucket = Arc::clone(bucket) as Arc<dyn Bucket>;
@@ -136,7 +174,7 @@ fn ship(bucket: &Arc<Memory>, root: &Path) -> Ship {
 fn story(bucket: &Arc<Memory>, root: &Path, seed: u64) -> (Vec<State>, usize) {
     let (mut lot, mut ship) = (Lot(seed), ship(bucket, root));
     let (mut states, mut acknowledged) = (vec![State::new()], 0);
-    for cut in 0..12 {
+    for cut in 0..CUTS as u64 {
         for step in 0..6 {
             change(root, &mut lot, cut * 10 + step);
         }
@@ -156,13 +194,20 @@ fn another_machine_sees_what_was_there_at_the_last_cut() {
         let (bucket, folder) = (Memory::new(), tempfile::tempdir().expect("a folder"));
         let (states, acknowledged) = story(&bucket, folder.path(), seed);
         assert_eq!(acknowledged, states.len() - 1);
-        assert_eq!(seen(&bucket), states[acknowledged], "seed {seed}");
-        // Large files lie under their own names, and nothing else does.
-        let large = states[acknowledged].iter().filter(|(_, bytes)| bytes.len() as u64 > LARGEST);
-        let large: BTreeMap<_, _> = large.collect();
-        for (name, bytes) in bucket.plain() {
-            assert_eq!(large.get(&name).map(|b| b.as_slice()), Some(&bytes[..]), "{seed}: {name}");
+        let (now, last) = (seen(&bucket), &states[acknowledged]);
+        assert_eq!(briefly(&now), briefly(last), "seed {seed}");
+        assert!(now == *last, "seed {seed}");
+        // Large files lie under names of their own, and nothing else does.
+        let places = places(&known(&bucket));
+        let mut objects = BTreeSet::new();
+        for (name, place) in &places {
+            if let Place::Own { key, .. } = place {
+                assert_eq!(places.get(key), Some(place), "seed {seed}: the object of {name}");
+                objects.insert(key.clone());
+            }
         }
+        let plain = bucket.plain().into_keys().collect();
+        assert_eq!(objects, plain, "seed {seed}");
     }
 }
 
@@ -170,26 +215,40 @@ fn another_machine_sees_what_was_there_at_the_last_cut() {
 fn a_machine_that_is_gone_after_any_write_leaves_a_whole_tree() {
     for seed in 0..8 {
         let mut stop = 0;
-        loop {
-            let (bucket, folder) = (Memory::new(), tempfile::tempdir().expect("a folder"));
-            bucket.lives(Some(stop));
-            let (states, acknowledged) = story(&bucket, folder.path(), seed);
-            let was_stopped = acknowledged < 12;
-            bucket.lives(None);
-            let now = seen(&bucket);
-            // The names of some cut, not before the last one that was told; and bytes that a file
-            // of this name had then or later.
-            let names = |state: &State| state.keys().cloned().collect::<Vec<_>>();
-            let at = (acknowledged..states.len()).find(|at| names(&states[*at]) == names(&now));
-            let at = at.unwrap_or_else(|| panic!("seed {seed}, stop {stop}: {:?}", names(&now)));
-            for (name, bytes) in &now {
-                let had = states[at..].iter().any(|state| state.get(name) == Some(bytes));
-                assert!(had, "seed {seed}, stop {stop}: {name}");
-            }
-            if !was_stopped {
-                break;
-            }
+        while !is_gone_after(seed, stop) {
             stop += 1;
         }
     }
+}
+
+/// One end; tells whether the story had come to its own before.
+fn is_gone_after(seed: u64, stop: u32) -> bool {
+    let (bucket, folder) = (Memory::new(), tempfile::tempdir().expect("a folder"));
+    bucket.lives(Some(stop));
+    let (states, acknowledged) = story(&bucket, folder.path(), seed);
+    bucket.lives(None);
+    let now = seen(&bucket);
+    // The names of some cut, not before the last one that was told; and bytes that the file had
+    // then or later. A file that the next cut ends may have lost its object to another: a reader
+    // sees by the tag that it is not its own.
+    let names = |state: &State| state.keys().cloned().collect::<Vec<_>>();
+    let at = (acknowledged..states.len()).find(|at| names(&states[*at]) == names(&now));
+    let at = at.unwrap_or_else(|| panic!("seed {seed}, stop {stop}: {:?}", names(&now)));
+    let lost = lost(&bucket);
+    for (name, bytes) in &now {
+        let had = states[at..].iter().any(|state| state.values().any(|had| had == bytes));
+        assert!(had, "seed {seed}, stop {stop}: {name} has {}", brief(bytes));
+        let before = &states[at][name];
+        let lasts = states[at + 1..].iter().any(|state| state.values().any(|had| had == before));
+        let is_lost = lost.contains(name);
+        assert!(!is_lost || !lasts, "seed {seed}, stop {stop}: {name} has another's bytes");
+    }
+    // What was there then, and would be there still, is there.
+    if let Some(last) = states.last() {
+        for bytes in states[at].values().filter(|bytes| last.values().any(|b| b == *bytes)) {
+            let is_there = now.values().any(|found| found == bytes);
+            assert!(is_there, "seed {seed}, stop {stop}: {} are gone", brief(bytes));
+        }
+    }
+    acknowledged == CUTS
 }

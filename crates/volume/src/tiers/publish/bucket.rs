@@ -23,13 +23,14 @@ use crate::tiers::home::copy;
 /// may write.
 const ATTEMPT: &str = ".forebay-attempt";
 
-/// Looks whether a bucket is there and may be written to.
+/// Looks whether a bucket is there, may be listed, as it is at the end of the run, and written to.
 ///
 /// # Errors
 /// It may not, or is not.
 pub(super) fn check(url: &str, settings: Settings) -> Result<(), Failed> {
     // Its threads end with it: this process is about to fork.
     let objects = Objects::open(url, settings)?;
+    objects.list(ATTEMPT)?;
     objects.put(ATTEMPT, Bytes::new())?;
     objects.delete(ATTEMPT)
 }
