@@ -1,7 +1,7 @@
 #!/bin/bash
 # If this failed, bytes read back would not be the bytes written: data loss without a message.
 # ring: short
-# as: root,traced,user,ruled,drained,packed,packed-user,packed-drained,cached,mounted,mounted-user
+# as: root,traced,user,ruled,drained,packed,packed-user,packed-drained,cached,mounted,mounted-user,bucket
 # needs: fsx
 # limit: 240
 set -eu

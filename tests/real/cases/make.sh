@@ -2,6 +2,7 @@
 # If this failed, builds would be wrong, or make would rebuild what is new (times out of order).
 # ring: short
 # as: root,user,ruled,drained,packed,packed-user,mounted-user
+# as-long: bucket
 # needs: make gcc
 # limit: 300
 set -eu

@@ -3,7 +3,7 @@
 # Compares the failing tests of the bare and the covered directory; pjdfstest.allowed has the
 # exceptions, one reason each.
 # ring: short
-# as: root,traced,user,ruled,drained,packed,packed-drained,cached,mounted
+# as: root,traced,user,ruled,drained,packed,packed-drained,cached,mounted,bucket
 # bare: self
 # needs: pjdfstest
 set -u

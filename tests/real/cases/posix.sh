@@ -1,7 +1,7 @@
 #!/bin/bash
 # If this failed, some call that a tool makes would behave differently under forebay.
 # ring: short
-# as: root,traced,user,ruled,ruled-user,drained,drained-user,packed,packed-user,packed-drained,packed-drained-user,cached,cached-user,mounted,mounted-user
+# as: root,traced,user,ruled,ruled-user,drained,drained-user,packed,packed-user,packed-drained,packed-drained-user,cached,cached-user,mounted,mounted-user,bucket,bucket-user
 # bare: self
 set -u
 . "$REAL/lib.sh"

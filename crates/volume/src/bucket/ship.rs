@@ -123,12 +123,6 @@ impl Ship {
         }
     }
 
-    /// What the bucket will know when all is shipped.
-    #[cfg(test)]
-    pub(crate) fn tree(&self) -> &Tree {
-        &self.tree
-    }
-
     /// Whether a cut waits for the bucket: no other can be made.
     pub(crate) fn is_pending(&self) -> bool {
         self.pending.is_some()
