@@ -251,5 +251,3 @@ impl Ship {
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod unpack;

@@ -25,6 +25,8 @@ pub(super) struct Moves {
     wanted: BTreeSet<u64>,
     /// What was copied, and is not in the log yet.
     told: Vec<(u64, Place)>,
+    /// What was copied, for those who read these files.
+    pub(super) copied: Vec<(u64, Place)>,
 }
 
 /// The name for the object of a file.
@@ -155,7 +157,9 @@ impl Moves {
         }
         draft.add(&Record::Cut);
         log.write(draft.finish(log.next()).into())?;
-        Ok(std::mem::take(&mut self.told).len() as u64)
+        let count = self.told.len() as u64;
+        self.copied.append(&mut self.told);
+        Ok(count)
     }
 }
 

@@ -1,5 +1,7 @@
 //! A local tree is changed by lot, and shipped; the machine is gone after any write to the bucket.
 
+mod unpack;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -152,7 +154,7 @@ fn lost(bucket: &Arc<Memory>) -> BTreeSet<String> {
     places(&tree).into_iter().filter(is_lost).map(|(path, _)| path).collect()
 }
 
-pub(super) fn open_in(root: &Path) -> impl Fn(&[u8]) -> Result<OwnedFd, Errno> {
+fn open_in(root: &Path) -> impl Fn(&[u8]) -> Result<OwnedFd, Errno> {
     let root = root.to_owned();
     move |path: &[u8]| {
         use std::os::unix::ffi::OsStrExt;
@@ -161,7 +163,7 @@ pub(super) fn open_in(root: &Path) -> impl Fn(&[u8]) -> Result<OwnedFd, Errno> {
     }
 }
 
-pub(super) fn ship(bucket: &Arc<Memory>, root: &Path) -> Ship {
+fn ship(bucket: &Arc<Memory>, root: &Path) -> Ship {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
     let fd = openat(CWD, root, flags, Mode::empty()).expect("opened");
     let bucket = Arc::clone(bucket) as Arc<dyn Bucket>;
