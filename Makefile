@@ -21,10 +21,12 @@ studies: build  ## the published experiments, simulated: published | reproduced 
 test: setup     ## format, lints, licences, unit tests, workflow tests, ordinary programs under forebay
 	scripts/test.sh
 
-# 840 packs with 12 lives each: 10,080 ends by kills, and as many with power failures.
+# 840 packs with 12 lives each: 10,080 ends by kills, and as many with power failures. 840 volumes in
+# buckets on 12 machines each, which are gone after some write.
 test-long: setup build  ## the long ring too: fsx by the million, real reads, every variant, crashes
 	FOREBAY_SEEDS=840 cargo test --quiet --release --locked -p forebay-volume --lib -- \
-		--nocapture a_kill_loses_nothing a_power_failure_leaves_a_past_moment
+		--nocapture a_kill_loses_nothing a_power_failure_leaves_a_past_moment \
+		a_volume_in_a_bucket_survives_its_machines
 	tests/real/run --long
 
 bench: build    ## what forebay costs, against the bare file system: 16 to 22 minutes

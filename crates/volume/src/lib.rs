@@ -18,6 +18,8 @@ pub mod proc;
 pub mod processes;
 pub mod recorder;
 pub mod sampler;
+#[cfg(test)]
+mod seeds;
 mod short;
 pub mod store;
 pub mod tiers;

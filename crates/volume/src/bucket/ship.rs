@@ -331,5 +331,3 @@ impl Ship {
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod unpack;

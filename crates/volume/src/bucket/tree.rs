@@ -1,11 +1,13 @@
 //! What the bucket knows of a volume: every file, its names, and where its bytes are. It is what the
 //! records of all segments come to, and what a checkpoint says again.
 
+mod told;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
-use super::record::{Attr, Kind, Place, Record};
+use super::record::{Attr, HERE, Kind, Place, Record};
 use crate::short::ShortName;
 
 /// The volume itself.
@@ -100,10 +102,9 @@ impl Tree {
     pub(crate) fn is_number(&mut self, number: u64, files: &[u64]) {
         for ino in files {
             if let Some(File { place: Place::Packed { segment, .. }, .. }) = self.files.get_mut(ino)
+                && *segment == HERE
             {
-                if *segment == super::record::HERE {
-                    *segment = number;
-                }
+                *segment = number;
             }
         }
     }
@@ -177,29 +178,6 @@ impl Tree {
             }
         }
     }
-
-    /// The records that make this tree of an empty one, folders before what is in them.
-    pub(crate) fn records(&self, mut take: impl FnMut(&Record<'_>)) {
-        let mut told = BTreeSet::from([ROOT]);
-        let mut folders = vec![ROOT];
-        if let Some(root) = self.files.get(&ROOT) {
-            tell(ROOT, root, &mut take);
-        }
-        while let Some(folder) = folders.pop() {
-            let Some(file) = self.files.get(&folder) else { continue };
-            for (name, ino) in &file.names {
-                let Some(found) = self.files.get(ino) else { continue };
-                if told.insert(*ino) {
-                    tell(*ino, found, &mut take);
-                    if found.kind == Kind::Folder {
-                        folders.push(*ino);
-                    }
-                }
-                take(&Record::Name { folder, name: name.as_bytes(), ino: *ino });
-            }
-        }
-        take(&Record::Cut);
-    }
 }
 
 /// A name in the folder at `path`.
@@ -207,16 +185,6 @@ pub(crate) fn joined(path: &[u8], name: &[u8]) -> Vec<u8> {
     match path {
         b"" => name.to_vec(),
         path => [path, b"/", name].concat(),
-    }
-}
-
-fn tell(ino: u64, file: &File, take: &mut impl FnMut(&Record<'_>)) {
-    take(&Record::File { ino, kind: file.kind.clone(), attr: file.attr });
-    if file.place != Place::Empty {
-        take(&Record::Bytes { ino, place: file.place.clone() });
-    }
-    for (name, value) in &file.extended {
-        take(&Record::Extended { ino, name, value: Some(value) });
     }
 }
 

@@ -4,90 +4,30 @@
 //! It removes nothing, here or there.
 
 mod bucket;
+mod destination;
 mod files;
 mod folders;
 mod many;
 mod owners;
 pub(super) mod patience;
+mod source;
 mod walk;
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use bucket::Bucket;
-use forebay_model::{Placement, Tier, TierId};
-use rustix::fs::{Access, CWD, Mode, OFlags, access, openat};
+use forebay_model::Placement;
+use rustix::fs::Mode;
 use rustix::io::Errno;
 
+use super::Tiers;
 use super::home::{Left, Progress};
-use super::opening::directory as tier_directory;
-use super::{Tiers, Trouble, Wanted};
-use crate::native::{Identity, device_of, stat_of};
-use crate::store::Settings;
-pub(super) use files::Source;
+use crate::native::{device_of, stat_of};
+pub(super) use destination::{PublishDir, open};
+use destination::{Shelf, reach};
 use folders::Folder;
-
-/// Where files of a directory are published.
-#[derive(Debug)]
-pub(super) struct PublishDir {
-    tier: TierId,
-    to: Shelf,
-}
-
-/// What files are published to.
-#[derive(Debug)]
-enum Shelf {
-    Directory {
-        path: PathBuf,
-        /// Which directory it was at the start: a file system that is gone at the end leaves
-        /// another.
-        identity: Identity,
-    },
-    Bucket {
-        url: String,
-        settings: Settings,
-    },
-}
-
-/// The directories and buckets to which the rules publish files of `directory`.
-///
-/// # Errors
-/// One is missing or can't be written, or one of the two lies below the other: files would be
-/// published into the covered directory, over others.
-pub(super) fn open(directory: &Path, wanted: &Wanted) -> Result<Vec<PublishDir>, Trouble> {
-    let tiers = wanted.rules.publishes().into_iter().filter_map(|id| wanted.site.tier(id));
-    let open = |tier: &Tier| {
-        if let Some(url) = &tier.bucket {
-            let refuse = Trouble::at(Path::new(url), "publishing to");
-            bucket::check(url, wanted.settings.clone())
-                .map_err(|failed| refuse(std::io::Error::new(failed.kind, failed)))?;
-            let to = Shelf::Bucket { url: url.clone(), settings: wanted.settings.clone() };
-            return Ok(PublishDir { tier: tier.id.clone(), to });
-        }
-        let path = tier_directory(tier)?;
-        let path = path.canonicalize().map_err(Trouble::at(path, "publishing to"))?;
-        let refuse = |why| Trouble::at(&path, "publishing to")(std::io::Error::other(why));
-        if path.starts_with(directory) {
-            return Err(refuse("it lies below the covered directory"));
-        }
-        if directory.starts_with(&path) {
-            return Err(refuse("the covered directory lies below it"));
-        }
-        access(&path, Access::WRITE_OK | Access::EXEC_OK)
-            .map_err(|error| Trouble::at(&path, "publishing to")(error.into()))?;
-        let at = Trouble::at(&path, "publishing to");
-        let identity = reach(&path).map_err(|error| at(error.into()))?.1;
-        Ok(PublishDir { tier: tier.id.clone(), to: Shelf::Directory { path, identity } })
-    };
-    tiers.map(open).collect()
-}
-
-fn reach(path: &Path) -> Result<(OwnedFd, Identity), Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let fd = openat(CWD, path, flags, Mode::empty())?;
-    let identity = Identity::of(&stat_of(fd.as_fd(), c"")?);
-    Ok((fd, identity))
-}
+pub(super) use source::Source;
 
 /// What came of publishing.
 #[derive(Debug, Default)]

@@ -1,3 +1,5 @@
+//! A machine that has nothing of a volume makes placeholders, and fills them.
+
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! Ends of a writer at any write, two writers, and damage.
+
 use super::super::memory::Memory;
 use super::super::record::{Attr, Kind, Place};
 use super::super::tree::ROOT;

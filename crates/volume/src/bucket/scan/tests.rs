@@ -1,3 +1,5 @@
+//! What a scan finds: everything once, then what changed, and not what is being written.
+
 use std::os::unix::fs::symlink;
 use std::path::Path;
 

@@ -1,10 +1,15 @@
 //! A local tree is changed by lot, and shipped; the machine is gone after any write to the bucket.
 
+mod lives;
+mod unpack;
+
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
+use super::super::local::is_away;
 use super::super::memory::Memory;
 use super::super::record::Kind;
 use super::super::scan::LARGEST;
@@ -13,9 +18,13 @@ use super::*;
 
 /// Cuts of a story.
 const CUTS: usize = 12;
+/// What is read of a file whose object is another's.
+const LOST: &str = "lost";
 
 type Bytes = Vec<u8>;
 type State = BTreeMap<String, Bytes>;
+/// By the number of the file here.
+type Away = BTreeMap<u64, Bytes>;
 
 /// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
 struct Lot(u64);
@@ -51,6 +60,8 @@ fn change(root: &Path, lot: &mut Lot, turn: u64) {
             if lot.draw(3) > 0 {
                 let _ = std::fs::remove_file(&path);
             }
+            // Who writes over a placeholder needs nothing that it stands for.
+            let _ = rustix::fs::removexattr(&path, c"user.forebay.away");
             std::fs::write(&path, content)
         }
         4 => std::fs::remove_file(&path),
@@ -66,7 +77,8 @@ fn change(root: &Path, lot: &mut Lot, turn: u64) {
     };
 }
 
-fn local(root: &Path) -> State {
+/// The tree as who reads it sees it; of placeholders `away` knows the bytes.
+fn local(root: &Path, away: &Away) -> State {
     let mut state = State::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -76,7 +88,13 @@ fn local(root: &Path) -> State {
                 false => {
                     let path = entry.path();
                     let name = path.strip_prefix(root).expect("below").display().to_string();
-                    state.insert(name, std::fs::read(path).expect("read"));
+                    let file = std::fs::File::open(&path).expect("opened");
+                    let ino = file.metadata().expect("there").ino();
+                    let bytes = match is_away(&file.into()) {
+                        true => away[&ino].clone(),
+                        false => std::fs::read(path).expect("read"),
+                    };
+                    state.insert(name, bytes);
                 }
             }
         }
@@ -117,11 +135,11 @@ fn known(bucket: &Arc<Memory>) -> Tree {
     Log::open(bucket, "reader".to_owned()).expect("the log is whole").1
 }
 
-/// What another machine sees in the bucket.
+/// What another machine sees in the bucket. Where a file's object is another file's by now, it sees
+/// that by the tag.
 fn seen(bucket: &Arc<Memory>) -> State {
-    let tree = known(bucket);
-    let objects = bucket.objects.lock();
-    let bytes = |place: Place| match place {
+    let (tree, objects) = (known(bucket), bucket.objects.lock());
+    let bytes = |path: &str, place: Place| match place {
         Place::Empty => Vec::new(),
         Place::Packed { segment, at, length, crc } => {
             let (bytes, _) = &objects[&super::super::log::segment(segment)];
@@ -131,28 +149,23 @@ fn seen(bucket: &Arc<Memory>) -> State {
             assert_eq!(crc32fast::hash(&bytes), crc);
             bytes
         }
-        Place::Own { key, .. } => match objects.get(&key) {
-            Some((bytes, _)) => bytes.to_vec(),
-            None => panic!("a name without bytes: {key}"),
-        },
-    };
-    places(&tree).into_iter().map(|(path, place)| (path, bytes(place))).collect()
-}
-
-/// Files whose object is another file's by now.
-fn lost(bucket: &Arc<Memory>) -> BTreeSet<String> {
-    let (tree, objects) = (known(bucket), bucket.objects.lock());
-    let is_lost = |(path, place): &(String, Place)| match place {
         Place::Own { key, .. } => {
-            let ino = tree.at(path.as_bytes()).expect("it is there");
-            !objects[key].1.starts_with(&format!("volume {ino} "))
+            let ino = tree.at(path.as_bytes()).expect("it has this path");
+            match objects.get(&key) {
+                Some((bytes, tag)) if tag.starts_with(&format!("volume {ino} ")) => bytes.to_vec(),
+                Some(_) => format!("{LOST} {ino}").into_bytes(),
+                None => panic!("a name without bytes: {key}"),
+            }
         }
-        _ => false,
     };
-    places(&tree).into_iter().filter(is_lost).map(|(path, _)| path).collect()
+    let told = |(path, place): (String, Place)| {
+        let bytes = bytes(&path, place);
+        (path, bytes)
+    };
+    places(&tree).into_iter().map(told).collect()
 }
 
-pub(super) fn open_in(root: &Path) -> impl Fn(&[u8]) -> Result<OwnedFd, Errno> {
+fn open_in(root: &Path) -> impl Fn(&[u8]) -> Result<OwnedFd, Errno> {
     let root = root.to_owned();
     move |path: &[u8]| {
         use std::os::unix::ffi::OsStrExt;
@@ -161,7 +174,7 @@ pub(super) fn open_in(root: &Path) -> impl Fn(&[u8]) -> Result<OwnedFd, Errno> {
     }
 }
 
-pub(super) fn ship(bucket: &Arc<Memory>, root: &Path) -> Ship {
+fn ship(bucket: &Arc<Memory>, root: &Path) -> Ship {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
     let fd = openat(CWD, root, flags, Mode::empty()).expect("opened");
     let bucket = Arc::clone(bucket) as Arc<dyn Bucket>;
@@ -169,86 +182,101 @@ pub(super) fn ship(bucket: &Arc<Memory>, root: &Path) -> Ship {
     Ship::of(bucket, opened, Scan::new(fd).expect("a root"), "volume".to_owned())
 }
 
-/// Changes and cuts, until the bucket stops; tells the states at the cuts, and how many of them
-/// were acknowledged.
-fn story(bucket: &Arc<Memory>, root: &Path, seed: u64) -> (Vec<State>, usize) {
-    let (mut lot, mut ship) = (Lot(seed), ship(bucket, root));
-    let (mut states, mut acknowledged) = (vec![State::new()], 0);
-    for cut in 0..CUTS as u64 {
-        for step in 0..6 {
-            change(root, &mut lot, cut * 10 + step);
-        }
-        ship.cut(None, &|_| false).expect("looked at");
-        states.push(local(root));
-        match ship.ship(&open_in(root)) {
-            Ok(_) => acknowledged = states.len() - 1,
-            Err(_) => return (states, acknowledged),
+/// What a machine did with a volume.
+struct Story {
+    /// What was there at each cut; the first is what it began with.
+    states: Vec<State>,
+    /// How many of them were acknowledged.
+    acknowledged: usize,
+}
+
+impl Story {
+    /// Changes and cuts, until the bucket stops.
+    fn go_on(&mut self, ship: &mut Ship, root: &Path, (lot, from): (&mut Lot, u64), away: &Away) {
+        for cut in 0..CUTS as u64 {
+            for step in 0..6 {
+                change(root, lot, from + cut * 10 + step);
+            }
+            ship.cut(None, &|_| false).expect("looked at");
+            self.states.push(local(root, away));
+            match ship.ship(&open_in(root)) {
+                Ok(_) => self.acknowledged = self.states.len() - 1,
+                Err(_) => return,
+            }
         }
     }
-    (states, acknowledged)
+
+    /// Whether what another machine finds is right.
+    fn check(&self, bucket: &Arc<Memory>, when: &str) {
+        let (now, states) = (seen(bucket), &self.states);
+        // The names of some cut, not before the last one that was told; and bytes that the file had
+        // then or later. A file that the next cut ends may have lost its object to another.
+        let names = |state: &State| state.keys().cloned().collect::<Vec<_>>();
+        let at = (self.acknowledged..states.len()).find(|at| names(&states[*at]) == names(&now));
+        let at = at.unwrap_or_else(|| panic!("{when}: {:?}", names(&now)));
+        let has = |state: &State, bytes: &Bytes| state.values().any(|had| had == bytes);
+        for (name, bytes) in &now {
+            let before = &states[at][name];
+            let lasts = states[at + 1..].iter().any(|state| has(state, before));
+            let is_lost = bytes.starts_with(LOST.as_bytes()) && bytes != before;
+            assert!(!is_lost || !lasts, "{when}: {name} has another's bytes");
+            let had = is_lost || states[at..].iter().any(|state| has(state, bytes));
+            assert!(had, "{when}: {name} has {}", brief(bytes));
+        }
+        // What was there then, and would be there still, is there.
+        if let Some(last) = states.last() {
+            for bytes in states[at].values().filter(|bytes| has(last, bytes)) {
+                assert!(has(&now, bytes), "{when}: {} are gone", brief(bytes));
+            }
+        }
+    }
+}
+
+fn story(bucket: &Arc<Memory>, root: &Path, seed: u64) -> Story {
+    let mut story = Story { states: vec![State::new()], acknowledged: 0 };
+    let (mut lot, mut ship) = (Lot(seed), ship(bucket, root));
+    story.go_on(&mut ship, root, (&mut lot, 0), &Away::new());
+    story
+}
+
+/// All large files lie under names of their own; tells the objects.
+fn objects_have_names(bucket: &Arc<Memory>, when: &str) -> BTreeSet<String> {
+    let (places, mut objects) = (places(&known(bucket)), BTreeSet::new());
+    for (name, place) in &places {
+        if let Place::Own { key, .. } = place {
+            assert_eq!(places.get(key), Some(place), "{when}: the object of {name}");
+            objects.insert(key.clone());
+        }
+    }
+    objects
 }
 
 #[test]
 fn another_machine_sees_what_was_there_at_the_last_cut() {
     for seed in 0..20 {
         let (bucket, folder) = (Memory::new(), tempfile::tempdir().expect("a folder"));
-        let (states, acknowledged) = story(&bucket, folder.path(), seed);
-        assert_eq!(acknowledged, states.len() - 1);
+        let Story { states, acknowledged } = story(&bucket, folder.path(), seed);
+        assert_eq!(acknowledged, CUTS);
         let (now, last) = (seen(&bucket), &states[acknowledged]);
         assert_eq!(briefly(&now), briefly(last), "seed {seed}");
         assert!(now == *last, "seed {seed}");
-        // Large files lie under names of their own, and nothing else does.
-        let places = places(&known(&bucket));
-        let mut objects = BTreeSet::new();
-        for (name, place) in &places {
-            if let Place::Own { key, .. } = place {
-                assert_eq!(places.get(key), Some(place), "seed {seed}: the object of {name}");
-                objects.insert(key.clone());
-            }
-        }
         let plain = bucket.plain().into_keys().collect();
-        assert_eq!(objects, plain, "seed {seed}");
+        assert_eq!(objects_have_names(&bucket, &format!("seed {seed}")), plain, "seed {seed}");
     }
 }
 
 #[test]
 fn a_machine_that_is_gone_after_any_write_leaves_a_whole_tree() {
     for seed in 0..8 {
-        let mut stop = 0;
-        while !is_gone_after(seed, stop) {
-            stop += 1;
+        for stop in 0.. {
+            let (bucket, folder) = (Memory::new(), tempfile::tempdir().expect("a folder"));
+            bucket.lives(Some(stop));
+            let story = story(&bucket, folder.path(), seed);
+            bucket.lives(None);
+            story.check(&bucket, &format!("seed {seed}, stop {stop}"));
+            if story.acknowledged == CUTS {
+                break;
+            }
         }
     }
-}
-
-/// One end; tells whether the story had come to its own before.
-fn is_gone_after(seed: u64, stop: u32) -> bool {
-    let (bucket, folder) = (Memory::new(), tempfile::tempdir().expect("a folder"));
-    bucket.lives(Some(stop));
-    let (states, acknowledged) = story(&bucket, folder.path(), seed);
-    bucket.lives(None);
-    let now = seen(&bucket);
-    // The names of some cut, not before the last one that was told; and bytes that the file had
-    // then or later. A file that the next cut ends may have lost its object to another: a reader
-    // sees by the tag that it is not its own.
-    let names = |state: &State| state.keys().cloned().collect::<Vec<_>>();
-    let at = (acknowledged..states.len()).find(|at| names(&states[*at]) == names(&now));
-    let at = at.unwrap_or_else(|| panic!("seed {seed}, stop {stop}: {:?}", names(&now)));
-    let lost = lost(&bucket);
-    for (name, bytes) in &now {
-        let had = states[at..].iter().any(|state| state.values().any(|had| had == bytes));
-        assert!(had, "seed {seed}, stop {stop}: {name} has {}", brief(bytes));
-        let before = &states[at][name];
-        let lasts = states[at + 1..].iter().any(|state| state.values().any(|had| had == before));
-        let is_lost = lost.contains(name);
-        assert!(!is_lost || !lasts, "seed {seed}, stop {stop}: {name} has another's bytes");
-    }
-    // What was there then, and would be there still, is there.
-    if let Some(last) = states.last() {
-        for bytes in states[at].values().filter(|bytes| last.values().any(|b| b == *bytes)) {
-            let is_there = now.values().any(|found| found == bytes);
-            assert!(is_there, "seed {seed}, stop {stop}: {} are gone", brief(bytes));
-        }
-    }
-    acknowledged == CUTS
 }

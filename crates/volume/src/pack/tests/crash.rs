@@ -18,6 +18,7 @@ use super::super::LARGEST;
 use super::disk::{Killed, Last, Place};
 use super::story::{Dice, Model, Moment, shown, story};
 use super::{open, works_of};
+use crate::seeds::{replay, seeds, told};
 
 const SEEDS: Range<u64> = 1..41;
 /// Lives of a pack, each with one end.
@@ -26,31 +27,6 @@ const LIVES: usize = 12;
 const WRITES: usize = 60;
 /// With so many histories, ends come everywhere.
 const ENOUGH: u64 = 40;
-
-#[allow(clippy::disallowed_methods)] // How long to go on, and the seed of a failure, come from there.
-fn seeds() -> Range<u64> {
-    let Ok(text) = std::env::var("FOREBAY_SEEDS") else { return SEEDS };
-    let seeds = match text.split_once("..") {
-        Some((from, to)) => from.parse().ok().zip(to.parse().ok()),
-        None => text.parse().ok().map(|count: u64| (1, count + 1)),
-    };
-    let (from, to) = seeds.expect("FOREBAY_SEEDS is a number, or FROM..TO");
-    from..to
-}
-
-/// How a failure is told.
-fn replay(seed: u64) -> String {
-    format!("seed {seed} (FOREBAY_SEEDS={seed}..{})", seed + 1)
-}
-
-/// Says which history it was, whatever fails in it.
-#[allow(clippy::disallowed_macros)] // A test has a terminal.
-fn told(seed: u64, what: impl FnOnce()) {
-    if let Err(cause) = catch_unwind(AssertUnwindSafe(what)) {
-        eprintln!("failed: {}", replay(seed));
-        resume_unwind(cause);
-    }
-}
 
 /// Runs to its end or to a kill.
 fn survive<T>(what: impl FnOnce() -> T) -> Result<T, Killed> {
@@ -177,7 +153,7 @@ impl History<'_> {
 
 #[allow(clippy::disallowed_macros)] // The long ring shows how many there were.
 fn histories(cuts_power: bool) {
-    let (seeds, mut tally) = (seeds(), BTreeMap::new());
+    let (seeds, mut tally) = (seeds(SEEDS), BTreeMap::new());
     for seed in seeds.clone() {
         let works = tempfile::tempdir().expect("a directory");
         let nothing = || vec![May::exactly(&Model::default())];
@@ -222,7 +198,7 @@ fn a_power_failure_leaves_a_past_moment() {
 /// no earlier than the last sync.
 #[test]
 fn a_power_failure_leaves_a_prefix() {
-    for seed in seeds() {
+    for seed in seeds(SEEDS) {
         let works = tempfile::tempdir().expect("a directory");
         let place = Place::default();
         let pack = open(&place, works.path(), 1).expect("opened");
@@ -269,7 +245,7 @@ fn a_power_failure_leaves_a_prefix() {
 /// A full disk refuses one operation and harms nothing before or after it.
 #[test]
 fn a_full_disk_harms_nothing() {
-    for seed in seeds() {
+    for seed in seeds(SEEDS) {
         let works = tempfile::tempdir().expect("a directory");
         let place = Place::default();
         let pack = open(&place, works.path(), 1).expect("opened");

@@ -12,8 +12,8 @@ use std::sync::atomic::AtomicBool;
 use bytes::Bytes;
 use rustix::fs::{Mode, OFlags, openat};
 
-use super::files::Source;
 use super::patience::{PAUSES, patiently};
+use super::source::Source;
 use crate::native::stat_of;
 use crate::pack::Time;
 use crate::store::{Failed, Objects, Settings, key_of};

@@ -11,8 +11,8 @@ use rustix::io::Errno;
 
 use super::Publisher;
 use super::bucket::{Bucket, key, lasting};
-use super::files::Source;
 use super::patience::{PAUSES, patiently};
+use super::source::Source;
 use super::walk::{Wanted, What};
 use crate::native::stat_of;
 use crate::pack::Time;

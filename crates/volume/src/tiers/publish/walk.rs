@@ -11,7 +11,7 @@ use rustix::fs::{Dir, FileType, Mode, OFlags, Statx, openat, readlinkat};
 use rustix::io::Errno;
 
 use super::Publisher;
-use super::files::Source;
+use super::source::Source;
 use crate::native::{device_of, stat_of};
 use crate::pack::Time;
 use crate::tiers::home::{Left, parent};

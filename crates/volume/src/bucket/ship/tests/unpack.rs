@@ -12,10 +12,11 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use super::super::memory::Memory;
-use super::super::scan::LARGEST;
-use super::tests::{open_in, ship};
-use super::*;
+use super::super::super::memory::Memory;
+use super::super::super::scan::LARGEST;
+use super::super::super::segment::HEADER;
+use super::super::*;
+use super::{open_in, ship};
 
 /// A volume, and what is in its bucket as `aws s3 sync` brings it.
 struct Volume {
@@ -172,7 +173,7 @@ fn a_checkpoint_and_what_follows_become_files_without_the_log_before() {
     let downloaded = volume.download();
     let first = downloaded.join(".forebay/log/0000000000000000");
     let mut bytes = std::fs::read(&first).expect("read");
-    bytes[super::super::segment::HEADER] ^= 1;
+    bytes[HEADER] ^= 1;
     let name = ".forebay/log/0000000000000000".to_owned();
     volume.bucket.objects.lock().insert(name, (bytes.into(), String::new()));
     same(&volume);
@@ -212,7 +213,7 @@ fn what_is_damaged_is_told_and_all_else_is_there() {
     volume.download();
     let second = downloaded.join(".forebay/log/0000000000000001");
     let mut bytes = std::fs::read(&second).expect("read");
-    bytes[super::super::segment::HEADER + 1] ^= 1;
+    bytes[HEADER + 1] ^= 1;
     write(&second, bytes).expect("written");
     let (end, restored) = volume.unpack();
     let said = String::from_utf8_lossy(&end.stderr);

@@ -1,0 +1,79 @@
+//! The directories and buckets that files are published to, looked at before the command starts.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use forebay_model::{Tier, TierId};
+use rustix::fs::{Access, CWD, Mode, OFlags, access, openat};
+use rustix::io::Errno;
+
+use crate::native::{Identity, stat_of};
+use crate::store::Settings;
+use crate::tiers::opening::directory as tier_directory;
+use crate::tiers::{Trouble, Wanted};
+
+/// Where files of a directory are published.
+#[derive(Debug)]
+pub(in crate::tiers) struct PublishDir {
+    pub(super) tier: TierId,
+    pub(super) to: Shelf,
+}
+
+/// What files are published to.
+#[derive(Debug)]
+pub(super) enum Shelf {
+    Directory {
+        path: PathBuf,
+        /// Which directory it was at the start: a file system that is gone at the end leaves
+        /// another.
+        identity: Identity,
+    },
+    Bucket {
+        url: String,
+        settings: Settings,
+    },
+}
+
+/// The directories and buckets to which the rules publish files of `directory`.
+///
+/// # Errors
+/// One is missing or can't be written, or one of the two lies below the other: files would be
+/// published into the covered directory, over others.
+pub(in crate::tiers) fn open(
+    directory: &Path,
+    wanted: &Wanted,
+) -> Result<Vec<PublishDir>, Trouble> {
+    let tiers = wanted.rules.publishes().into_iter().filter_map(|id| wanted.site.tier(id));
+    let open = |tier: &Tier| {
+        if let Some(url) = &tier.bucket {
+            let refuse = Trouble::at(Path::new(url), "publishing to");
+            super::bucket::check(url, wanted.settings.clone())
+                .map_err(|failed| refuse(std::io::Error::new(failed.kind, failed)))?;
+            let to = Shelf::Bucket { url: url.clone(), settings: wanted.settings.clone() };
+            return Ok(PublishDir { tier: tier.id.clone(), to });
+        }
+        let path = tier_directory(tier)?;
+        let path = path.canonicalize().map_err(Trouble::at(path, "publishing to"))?;
+        let refuse = |why| Trouble::at(&path, "publishing to")(std::io::Error::other(why));
+        if path.starts_with(directory) {
+            return Err(refuse("it lies below the covered directory"));
+        }
+        if directory.starts_with(&path) {
+            return Err(refuse("the covered directory lies below it"));
+        }
+        access(&path, Access::WRITE_OK | Access::EXEC_OK)
+            .map_err(|error| Trouble::at(&path, "publishing to")(error.into()))?;
+        let at = Trouble::at(&path, "publishing to");
+        let identity = reach(&path).map_err(|error| at(error.into()))?.1;
+        Ok(PublishDir { tier: tier.id.clone(), to: Shelf::Directory { path, identity } })
+    };
+    tiers.map(open).collect()
+}
+
+/// Opens a directory, and tells which it is.
+pub(super) fn reach(path: &Path) -> Result<(OwnedFd, Identity), Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let fd = openat(CWD, path, flags, Mode::empty())?;
+    let identity = Identity::of(&stat_of(fd.as_fd(), c"")?);
+    Ok((fd, identity))
+}
