@@ -2,18 +2,20 @@
 
 mod bucket;
 pub(super) mod emulate;
+mod refused;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use forebay_model::{Privacy, Profile};
-use forebay_volume::cover::{ALONE, Access};
+use forebay_volume::cover::Access;
 use forebay_volume::fuse::Emulated;
-use forebay_volume::launch::{self, Failure, Mount, Record, Unmounting, lasting_mounts, place_of};
+use forebay_volume::launch::{self, Failure, Mount, Record, Unmounting, place_of};
 
-use super::run::{Trace, check_output, explain, header, run_name, state_file};
+use super::run::{Trace, check_output, header, run_name, state_file};
 use crate::exit::{DAEMON_LOST, FILES_AWAY, NOTHING_RUN, Stop};
 use crate::{placement, say, underway};
+use refused::{explain_mount, refuse_taken};
 
 /// Options of `forebay mount`.
 #[derive(Debug, clap::Args)]
@@ -162,17 +164,6 @@ pub(super) fn finish(unmounting: Option<Unmounting>) -> Result<i32, Stop> {
     Ok(if at_home { 0 } else { FILES_AWAY })
 }
 
-/// A second mount over the first would hide it, and a dead one can't be looked into.
-fn refuse_taken(point: &Path) -> Result<(), Stop> {
-    let mounts = lasting_mounts().unwrap_or_default();
-    let Some(there) = mounts.iter().find(|mount| mount.point == point) else { return Ok(()) };
-    Err(Stop::new(
-        NOTHING_RUN,
-        format!("{} is mounted at {} already", there.source, point.display()),
-        format!("`forebay unmount {}` first, or mount elsewhere", point.display()),
-    ))
-}
-
 fn emulated(profile: Profile, server: Option<&Path>) -> Result<Emulated, Stop> {
     Emulated::new(profile, server).map_err(|error| {
         let file = server.unwrap_or(Path::new("")).display();
@@ -188,30 +179,4 @@ fn keep(output: &Path, trace: Trace) -> Result<Record, Stop> {
     let command: Vec<OsString> = std::env::args_os().collect();
     let header = header(&command, &directory, Privacy::default(), trace);
     Ok(Record { header, state: state_file(&run_name())?, output })
-}
-
-fn explain_mount(failure: Failure) -> Stop {
-    let stop = match failure {
-        Failure::Refused(refusal) if !refusal.attached => Stop::new(
-            NOTHING_RUN,
-            format!("{} can't be used: {}", refusal.path.display(), refusal.error),
-            "name directories that exist and that you may read",
-        ),
-        Failure::Closed(step, error) => {
-            let next = match error.to_string() {
-                why if why.contains("user_allow_other") => {
-                    "the administrator adds a line `user_allow_other` to /etc/fuse.conf"
-                }
-                why if why == ALONE => {
-                    "add --allow-root, or `forebay detach` it, or use `forebay run`, which needs \
-                     neither"
-                }
-                _ => "`forebay doctor` says what is missing here and how to mend it",
-            };
-            Stop::new(NOTHING_RUN, format!("{step} failed: {error}"), next)
-        }
-        other => explain(other),
-    };
-    let next = stop.next.map(|next| next.replace("nothing was run", "nothing was mounted"));
-    Stop { next, ..stop }
 }

@@ -2,9 +2,10 @@
 //! with their neighbours in the segment; of large ones the blocks that are read, and all the rest
 //! when they are read one after the other.
 
-use std::io;
+mod bring;
+
 use std::ops::Range;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
@@ -13,25 +14,20 @@ use rustc_hash::FxHashMap;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, chmodat, fremovexattr, fstat};
 use rustix::io::Errno;
 
-use super::body::{BLOCK, Body, Task};
+use super::body::{BLOCK, Body};
 use super::fetch::Fetch;
-use super::local::{self, AWAY};
+use super::local::AWAY;
 use super::record::{Place, Time};
 use super::request::Bucket;
 use super::scan::Stamp;
 use crate::native::{Identity, proc_path, reopen};
-use crate::store::Failed;
-use crate::tiers::{PAUSES, patiently};
 
 type Result<T> = std::result::Result<T, Errno>;
 
 /// Bytes read one after the other from which on all of a file is brought.
-const STREAM: u64 = 512 << 10;
+const STREAM: u64 = 256 << 10;
 /// Bytes of one request for a whole file: as much as AWS advises.
 const PART: u64 = 8 << 20;
-/// Threads that bring a whole file, and of all files.
-const HANDS: usize = 8;
-const ALL_HANDS: usize = 24;
 
 /// A file whose bytes are away.
 #[derive(Debug, Clone)]
@@ -184,96 +180,6 @@ impl Bodies {
         let _ = fremovexattr(&body.file, AWAY);
         self.known.lock().away.remove(&body.ino);
         body.give_up();
-    }
-
-    fn begin_filling(self: &Arc<Self>, body: &Arc<Body>) {
-        if !body.begin_filling() {
-            return;
-        }
-        let hands = HANDS.min(body.size.div_ceil(PART) as usize);
-        for _ in 0..hands {
-            if self.hands.fetch_add(1, Relaxed) >= ALL_HANDS {
-                self.hands.fetch_sub(1, Relaxed);
-                break;
-            }
-            let (this, filled) = (Arc::clone(self), Arc::clone(body));
-            let work = move || {
-                while let Some(range) = filled.claim_any(PART) {
-                    if this.bring(&filled, range).is_err() {
-                        break;
-                    }
-                }
-                filled.end_filling();
-                this.hands.fetch_sub(1, Relaxed);
-            };
-            if std::thread::Builder::new().name("forebay-fill".into()).spawn(work).is_err() {
-                self.hands.fetch_sub(1, Relaxed);
-                body.end_filling();
-            }
-        }
-    }
-
-    fn ensure(&self, body: &Body, range: Range<u64>, most: u64) -> Result<()> {
-        if body.is_whole() || range.is_empty() {
-            return Ok(());
-        }
-        while let Task::Bring(part) = body.claim(&range, most) {
-            self.bring(body, part)?;
-        }
-        Ok(())
-    }
-
-    fn bring(&self, body: &Body, range: Range<u64>) -> Result<()> {
-        let brought = self.ask(body, &range).and_then(|bytes| {
-            let mut done = 0;
-            while done < bytes.len() {
-                done += rustix::io::pwrite(&body.file, &bytes[done..], range.start + done as u64)
-                    .map_err(|error| Failed::from(io::Error::from(error)))?;
-            }
-            Ok(())
-        });
-        body.settle(&range, brought.is_ok(), || self.is_here(body))?;
-        brought.map_err(|failed| {
-            log::error!("bytes {range:?} of file {}: {failed}", body.ino);
-            match failed.kind {
-                io::ErrorKind::StorageFull => Errno::NOSPC,
-                _ => Errno::IO,
-            }
-        })
-    }
-
-    fn ask(&self, body: &Body, range: &Range<u64>) -> std::result::Result<bytes::Bytes, Failed> {
-        patiently(&self.gone, &PAUSES, || {
-            // Its object may have got another name meanwhile.
-            for _ in 0..3 {
-                let place = self.known.lock().away.get(&body.ino).map(|away| away.place.clone());
-                match place {
-                    Some(Place::Own { key, version, .. }) => {
-                        let asked = self.bucket.read_of(&key, version.as_deref(), range.clone());
-                        match asked {
-                            Err(failed) if failed.kind == io::ErrorKind::NotFound => {
-                                std::thread::sleep(std::time::Duration::from_millis(50));
-                            }
-                            asked => return asked,
-                        }
-                    }
-                    Some(place) => return self.fetch.packed(&place),
-                    None => break,
-                }
-            }
-            let why = format!("the object of file {} is gone", body.ino);
-            Err(Failed { kind: io::ErrorKind::NotFound, why })
-        })
-    }
-
-    /// All bytes are here: it is a file like any other.
-    fn is_here(&self, body: &Body) -> Result<()> {
-        local::is_here(&body.file, body.mtime)?;
-        let stamp = Stamp::of(body.file.as_fd())?;
-        let mut known = self.known.lock();
-        known.away.remove(&body.ino);
-        known.came.push((body.ino, stamp));
-        Ok(())
     }
 }
 

@@ -1,72 +1,30 @@
 //! What of a local tree differs from what the bucket knows of it, as records. It looks at names that
 //! somebody has said may have changed, or at all of them: after a kill nobody can say.
 
-use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+mod found;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustc_hash::FxHashMap;
 use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, Statx, StatxFlags, openat, readlinkat, statx,
 };
 use rustix::io::Errno;
-use serde::{Deserialize, Serialize};
 
 use super::local::is_away;
-use super::record::{Attr, HERE, Kind, Place, Record, Time};
-use super::segment::Draft;
+use super::record::{Attr, Kind, Place, Record, Time};
 use super::tree::{ROOT, Tree, joined};
 use crate::native::Identity;
+pub(crate) use found::{Found, LARGEST, Large, Learnt, Stamp};
+use found::{stamp_of, time};
 
 type Result<T> = std::result::Result<T, Errno>;
 
-/// Files up to this size, in bytes, go into segments; larger ones are objects of their own.
-pub(crate) const LARGEST: u64 = 128 << 10;
 /// Bytes of files that a scan reads itself; more wait until names may change again.
 const READ_AT_ONCE: usize = 16 << 20;
 const INTO: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-
-/// By what a change of a file is noticed: its size, and the times at which bytes and anything at
-/// all of it changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Stamp {
-    size: u64,
-    mtime: Time,
-    ctime: Time,
-}
-
-impl Stamp {
-    pub(crate) fn of(file: BorrowedFd<'_>) -> Result<Stamp> {
-        Ok(stamp_of(&statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)?))
-    }
-
-    /// Bytes.
-    pub(crate) fn size(&self) -> u64 {
-        self.size
-    }
-}
-
-impl std::fmt::Display for Stamp {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Stamp { mtime, ctime, .. } = self;
-        write!(f, "{}.{:09} {}.{:09}", mtime.sec, mtime.nsec, ctime.sec, ctime.nsec)
-    }
-}
-
-/// A file whose bytes are still to be read: too large for a segment, or one too many.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Large {
-    pub(crate) ino: u64,
-    pub(crate) path: Vec<u8>,
-    pub(crate) stamp: Stamp,
-}
-
-impl Large {
-    /// It gets an object of its own.
-    pub(crate) fn is_object(&self) -> bool {
-        self.stamp.size > LARGEST
-    }
-}
 
 /// A local tree, and which of its files the bucket knows by which number.
 #[derive(Debug)]
@@ -75,32 +33,6 @@ pub(crate) struct Scan {
     numbers: FxHashMap<Identity, u64>,
     stamps: FxHashMap<u64, Stamp>,
     learnt: Learnt,
-}
-
-/// What a scan has learnt since it was asked last.
-#[derive(Debug, Default)]
-pub(crate) struct Learnt {
-    /// Which of the bucket's files is which here: inode and time of birth.
-    pub(crate) numbers: Vec<(u64, (u64, i128))>,
-    /// As which of its states a file's bytes are in the bucket.
-    pub(crate) stamps: Vec<(u64, Stamp)>,
-}
-
-/// What a scan has found so far.
-#[derive(Debug, Default)]
-pub(crate) struct Found {
-    pub(crate) draft: Draft,
-    /// A part of it that has become long enough for a segment, and the files whose bytes are there.
-    pub(crate) overflow: Option<(Draft, Vec<u64>)>,
-    /// Such a part is in the log.
-    pub(crate) is_begun: bool,
-    pub(crate) large: Vec<Large>,
-    /// Those of them that are in the bucket.
-    pub(crate) stored: FxHashSet<u64>,
-    /// Files whose bytes are in the draft.
-    pub(crate) packed: Vec<u64>,
-    /// Files and folders that have got a name where the bucket knew them by another.
-    pub(crate) moved: Vec<(u64, Vec<u8>)>,
 }
 
 impl Scan {
@@ -327,11 +259,11 @@ impl Turn<'_> {
             self.scan.is_as(ino, stamp);
             return Ok(());
         }
-        if stamp.size > LARGEST || self.found.draft.length() > READ_AT_ONCE {
+        if stamp.size() > LARGEST || self.found.draft.length() > READ_AT_ONCE {
             self.found.large.push(Large { ino, path: path.to_vec(), stamp });
             return Ok(());
         }
-        let mut bytes = Vec::with_capacity(stamp.size as usize);
+        let mut bytes = Vec::with_capacity(stamp.size() as usize);
         std::io::Read::read_to_end(&mut std::fs::File::from(file), &mut bytes)
             .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
         let place = self.found.pack(ino, &bytes);
@@ -341,31 +273,9 @@ impl Turn<'_> {
     }
 }
 
-impl Found {
-    /// Takes the bytes of a small file in.
-    pub(crate) fn pack(&mut self, ino: u64, bytes: &[u8]) -> Place {
-        match bytes.len() as u32 {
-            0 => Place::Empty,
-            length => {
-                let (at, crc) = (self.draft.take(bytes), crc32fast::hash(bytes));
-                self.packed.push(ino);
-                Place::Packed { segment: HERE, at, length, crc }
-            }
-        }
-    }
-}
-
 fn look(fd: &OwnedFd, name: &CStr) -> Result<Statx> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
     statx(fd.as_fd(), name, flags, StatxFlags::BASIC_STATS | StatxFlags::BTIME)
-}
-
-fn time(stamp: &rustix::fs::StatxTimestamp) -> Time {
-    Time { sec: stamp.tv_sec, nsec: stamp.tv_nsec }
-}
-
-fn stamp_of(stat: &Statx) -> Stamp {
-    Stamp { size: stat.stx_size, mtime: time(&stat.stx_mtime), ctime: time(&stat.stx_ctime) }
 }
 
 fn attr_of(stat: &Statx) -> Attr {

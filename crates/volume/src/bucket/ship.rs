@@ -3,11 +3,11 @@
 //! object is written over or removed that the log still needs for another file.
 
 mod moves;
+mod store;
 
 use std::collections::BTreeSet;
 use std::ffi::CString;
-use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -16,17 +16,14 @@ use rustix::io::Errno;
 use super::log::Log;
 use super::record::{Place, Record};
 use super::request::Bucket;
-use super::scan::{Found, Large, Scan, Stamp};
-use super::segment::Draft;
+use super::scan::{Found, Scan};
 use super::tree::Tree;
 use crate::native::Identity;
 use crate::store::Failed;
-use moves::{Moves, name_of};
+use moves::Moves;
 
 /// A segment that has become so long, in bytes, is written before the cut is complete.
 const LONGEST: usize = 16 << 20;
-/// Objects that are written at a time.
-const AT_ONCE: usize = 16;
 /// Segments after which a checkpoint is worth its object: a reopening reads no more than these.
 const BETWEEN_CHECKPOINTS: u64 = 64;
 
@@ -66,14 +63,6 @@ struct Segment {
     bytes: Bytes,
     packed: Vec<u64>,
     objects: u64,
-}
-
-/// What became of a file that was to be read.
-enum Stored {
-    Object(Place),
-    Small(Vec<u8>),
-    /// It is not as it was, and is dirty again.
-    Changed,
 }
 
 /// What came into the bucket: a segment of so many bytes, and so many objects.
@@ -218,106 +207,6 @@ impl Ship {
             objects += self.store_some(found, open)?;
         }
         Ok(objects)
-    }
-
-    /// A few of the files that are still to be read; those that fail are the last ones then.
-    fn store_some(&mut self, found: &mut Found, open: Open<'_>) -> Result<u64, Failed> {
-        let (mut some, mut wait) = (Vec::<Large>::new(), Vec::new());
-        while some.len() < AT_ONCE
-            && let Some(large) = found.large.pop()
-        {
-            // One with several names was found by each.
-            match some.iter().any(|other| other.ino == large.ino) {
-                _ if found.stored.contains(&large.ino) => {}
-                true => wait.push(large),
-                false => some.push(large),
-            }
-        }
-        found.large.append(&mut wait);
-        let this = &*self;
-        let stored: Vec<_> = std::thread::scope(|scope| {
-            let begin = |large| scope.spawn(move || this.store(large, open));
-            let begun: Vec<_> = some.iter().map(begin).collect();
-            begun.into_iter().map(|one| one.join().unwrap_or(Ok(Stored::Changed))).collect()
-        });
-        let (mut objects, mut trouble) = (0, None);
-        for (large, stored) in some.into_iter().zip(stored) {
-            let place = match stored {
-                Ok(Stored::Object(place)) => {
-                    objects += 1;
-                    place
-                }
-                Ok(Stored::Small(bytes)) => found.pack(large.ino, &bytes),
-                Ok(Stored::Changed) => {
-                    self.put_off(large.ino, &large.path, &mut found.draft);
-                    continue;
-                }
-                Err(failed) => {
-                    found.large.push(large);
-                    trouble = trouble.or(Some(failed));
-                    continue;
-                }
-            };
-            let record = Record::Bytes { ino: large.ino, place };
-            self.tree.apply(&record);
-            found.draft.add(&record);
-            self.scan.is_as(large.ino, large.stamp);
-            found.stored.insert(large.ino);
-        }
-        trouble.map_or(Ok(objects), Err)
-    }
-
-    /// A file is not as it was when it was found. It keeps the bytes that the bucket knows; without
-    /// any, it gets its name later.
-    fn put_off(&mut self, ino: u64, path: &[u8], draft: &mut Draft) {
-        let (folder, name) = match path.iter().rposition(|byte| *byte == b'/') {
-            Some(at) => (&path[..at], &path[at + 1..]),
-            None => (&b""[..], path),
-        };
-        if self.tree.file(ino).is_some_and(|file| file.place == Place::Empty)
-            && let Some(folder) = self.tree.at(folder)
-            && self.tree.find(folder, name) == Some(ino)
-        {
-            let record = Record::Gone { folder, name };
-            self.tree.apply(&record);
-            draft.add(&record);
-        }
-        if let Ok(name) = CString::new(name) {
-            self.again.insert((folder.to_vec(), name));
-        }
-    }
-
-    /// Reads a file, and writes its object if it is to have one.
-    fn store(&self, large: &Large, open: Open<'_>) -> Result<Stored, Failed> {
-        let Ok(file) = open(&large.path) else { return Ok(Stored::Changed) };
-        let now = || Stamp::of(file.as_fd()).ok().filter(|now| *now == large.stamp);
-        if now().is_none() {
-            return Ok(Stored::Changed);
-        }
-        let (key, size) = (name_of(large.ino, &large.path), large.stamp.size());
-        let mut from = std::fs::File::from(file.try_clone().map_err(Failed::from)?);
-        if !large.is_object() {
-            let mut bytes = Vec::with_capacity(size as usize);
-            io::Read::read_to_end(&mut from, &mut bytes)?;
-            return Ok(if now().is_some() { Stored::Small(bytes) } else { Stored::Changed });
-        }
-        let tag = format!("{} {} {}", self.volume, large.ino, large.stamp);
-        let mut left = size;
-        let mut next = |buffer: &mut [u8]| {
-            let count = io::Read::read(&mut from, buffer)?;
-            left = left.saturating_sub(count as u64);
-            // Now, or the object would be seen that is neither the old nor the new.
-            match left > 0 || now().is_some() {
-                true => Ok(count),
-                false => Err(io::ErrorKind::InvalidData.into()),
-            }
-        };
-        match self.bucket.upload(&key, &tag, size, &mut next) {
-            Ok(version) => Ok(Stored::Object(Place::Own { key, version, size })),
-            // It was cut or has grown meanwhile.
-            Err(failed) if failed.kind == io::ErrorKind::InvalidData => Ok(Stored::Changed),
-            Err(failed) => Err(failed),
-        }
     }
 
     /// Removes objects that no file has any more; one that stays is found by a check.

@@ -2,6 +2,7 @@
 
 use super::super::memory::Memory;
 use super::super::record::{Attr, Kind, Place};
+use super::super::segment::HEADER;
 use super::super::tree::ROOT;
 use super::*;
 

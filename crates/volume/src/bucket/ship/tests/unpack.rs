@@ -14,7 +14,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::super::super::memory::Memory;
 use super::super::super::scan::LARGEST;
-use super::super::super::segment::HEADER;
+use super::super::super::segment::{Draft, HEADER};
 use super::super::*;
 use super::{open_in, ship};
 

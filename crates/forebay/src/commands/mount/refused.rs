@@ -1,0 +1,46 @@
+//! What can be in the way of a mount, in words.
+
+use std::path::Path;
+
+use forebay_volume::cover::ALONE;
+use forebay_volume::launch::{Failure, lasting_mounts};
+
+use super::super::run::explain;
+use crate::exit::{NOTHING_RUN, Stop};
+
+/// A second mount over the first would hide it, and a dead one can't be looked into.
+pub(super) fn refuse_taken(point: &Path) -> Result<(), Stop> {
+    let mounts = lasting_mounts().unwrap_or_default();
+    let Some(there) = mounts.iter().find(|mount| mount.point == point) else { return Ok(()) };
+    Err(Stop::new(
+        NOTHING_RUN,
+        format!("{} is mounted at {} already", there.source, point.display()),
+        format!("`forebay unmount {}` first, or mount elsewhere", point.display()),
+    ))
+}
+
+pub(super) fn explain_mount(failure: Failure) -> Stop {
+    let stop = match failure {
+        Failure::Refused(refusal) if !refusal.attached => Stop::new(
+            NOTHING_RUN,
+            format!("{} can't be used: {}", refusal.path.display(), refusal.error),
+            "name directories that exist and that you may read",
+        ),
+        Failure::Closed(step, error) => {
+            let next = match error.to_string() {
+                why if why.contains("user_allow_other") => {
+                    "the administrator adds a line `user_allow_other` to /etc/fuse.conf"
+                }
+                why if why == ALONE => {
+                    "add --allow-root, or `forebay detach` it, or use `forebay run`, which needs \
+                     neither"
+                }
+                _ => "`forebay doctor` says what is missing here and how to mend it",
+            };
+            Stop::new(NOTHING_RUN, format!("{step} failed: {error}"), next)
+        }
+        other => explain(other),
+    };
+    let next = stop.next.map(|next| next.replace("nothing was run", "nothing was mounted"));
+    Stop { next, ..stop }
+}

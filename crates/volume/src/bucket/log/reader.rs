@@ -1,0 +1,110 @@
+//! Reading a volume's log: segments, one after the other, up to the last cut.
+
+use std::io;
+
+use bytes::Bytes;
+
+use super::super::record::Record;
+use super::super::request::Bucket;
+use super::super::segment::{Damage, HEADER, Head};
+use super::super::tree::Tree;
+use crate::store::Failed;
+
+/// Bytes of a segment of which the start is asked for: the records of most are in it.
+const START: u64 = 256 << 10;
+
+/// The records of a segment.
+///
+/// # Errors
+/// Those of the bucket. `InvalidData`: it is damaged.
+pub(super) fn read(bucket: &dyn Bucket, name: &str, size: u64) -> Result<(Head, Bytes), Failed> {
+    let broken =
+        |why: &str| Failed { kind: io::ErrorKind::InvalidData, why: format!("{name}: {why}") };
+    let start = bucket.read(name, 0..size.min(START), &|bytes| {
+        Head::parse(bytes).is_ok_and(|head| {
+            let records = HEADER..head.data_at() as usize;
+            bytes.get(records).is_none_or(|records| head.is_right(records))
+        })
+    });
+    let start = match start {
+        Err(failed) if failed.kind == io::ErrorKind::InvalidData => {
+            return Err(broken("it is not what was written, or of a newer format"));
+        }
+        start => start?,
+    };
+    let head = Head::parse(&start).map_err(|damage| match damage {
+        Damage::Foreign => broken("it is of another format"),
+        Damage::Broken => broken("it is damaged"),
+    })?;
+    if head.length() != size {
+        return Err(broken("it has another length than it says"));
+    }
+    let end = head.data_at();
+    let records = match start.len() as u64 >= end {
+        true => start.slice(HEADER..end as usize),
+        false => bucket.read(name, HEADER as u64..end, &|bytes| head.is_right(bytes))?,
+    };
+    Ok((head, records))
+}
+
+/// Takes segments in, up to the last cut.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    pub(super) tree: Tree,
+    /// Segments with records that no cut has followed yet, and how many of the first were taken.
+    held: Vec<(Head, Bytes)>,
+    taken: u32,
+    pub(super) begun: Option<(u64, String)>,
+}
+
+impl Reader {
+    pub(super) fn take(&mut self, (head, records): (Head, Bytes)) -> Result<(), Failed> {
+        let damaged = |_| Failed {
+            kind: io::ErrorKind::InvalidData,
+            why: format!("segment {:x} is damaged", head.number),
+        };
+        // Where the last cut of it is, and whether a new writer began before that.
+        let (mut at, mut cut, mut begin) = (0, None, None);
+        head.each(&records, |record| {
+            at += 1;
+            match record {
+                Record::Cut => cut = Some(at),
+                Record::Begin { who } => begin = Some((head.number, (*who).to_owned())),
+                _ => {}
+            }
+        })
+        .map_err(damaged)?;
+        if begin.is_some() {
+            self.begun = begin;
+            // What the one before had not finished never was. A Begin is a segment's first.
+            self.held.clear();
+            self.taken = 0;
+        }
+        self.held.push((head, records));
+        let Some(cut) = cut else { return Ok(()) };
+        let held = std::mem::take(&mut self.held);
+        let last = held.len() - 1;
+        for (place, (head, records)) in held.iter().enumerate() {
+            let skip = if place == 0 { self.taken } else { 0 };
+            let end = if place == last { cut } else { u32::MAX };
+            let mut at = 0;
+            head.each(records, |record| {
+                at += 1;
+                if at > skip && at <= end {
+                    match record {
+                        Record::Bytes { ino, place } => {
+                            let place = place.clone().in_segment(head.number);
+                            self.tree.apply(&Record::Bytes { ino: *ino, place })
+                        }
+                        record => self.tree.apply(record),
+                    };
+                }
+            })
+            .map_err(damaged)?;
+        }
+        // What follows the cut waits for the next one.
+        self.held = held.into_iter().skip(last).collect();
+        self.taken = cut;
+        Ok(())
+    }
+}

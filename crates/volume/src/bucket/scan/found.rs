@@ -1,0 +1,104 @@
+//! What a scan finds, and how it tells one state of a file from another.
+
+use std::os::fd::BorrowedFd;
+
+use rustc_hash::FxHashSet;
+use rustix::fs::{AtFlags, Statx, StatxFlags, statx};
+use serde::{Deserialize, Serialize};
+
+use super::super::record::{HERE, Place, Time};
+use super::super::segment::Draft;
+use super::Result;
+
+/// Files up to this size, in bytes, go into segments; larger ones are objects of their own.
+pub(crate) const LARGEST: u64 = 128 << 10;
+
+/// By what a change of a file is noticed: its size, and the times at which bytes and anything at
+/// all of it changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Stamp {
+    size: u64,
+    mtime: Time,
+    ctime: Time,
+}
+
+impl Stamp {
+    pub(crate) fn of(file: BorrowedFd<'_>) -> Result<Stamp> {
+        Ok(stamp_of(&statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)?))
+    }
+
+    /// Bytes.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+}
+
+impl std::fmt::Display for Stamp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Stamp { mtime, ctime, .. } = self;
+        write!(f, "{}.{:09} {}.{:09}", mtime.sec, mtime.nsec, ctime.sec, ctime.nsec)
+    }
+}
+
+/// A file whose bytes are still to be read: too large for a segment, or one too many.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Large {
+    pub(crate) ino: u64,
+    pub(crate) path: Vec<u8>,
+    pub(crate) stamp: Stamp,
+}
+
+impl Large {
+    /// It gets an object of its own.
+    pub(crate) fn is_object(&self) -> bool {
+        self.stamp.size > LARGEST
+    }
+}
+
+/// What a scan has learnt since it was asked last.
+#[derive(Debug, Default)]
+pub(crate) struct Learnt {
+    /// Which of the bucket's files is which here: inode and time of birth.
+    pub(crate) numbers: Vec<(u64, (u64, i128))>,
+    /// As which of its states a file's bytes are in the bucket.
+    pub(crate) stamps: Vec<(u64, Stamp)>,
+}
+
+/// What a scan has found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) draft: Draft,
+    /// A part of it that has become long enough for a segment, and the files whose bytes are there.
+    pub(crate) overflow: Option<(Draft, Vec<u64>)>,
+    /// Such a part is in the log.
+    pub(crate) is_begun: bool,
+    pub(crate) large: Vec<Large>,
+    /// Those of them that are in the bucket.
+    pub(crate) stored: FxHashSet<u64>,
+    /// Files whose bytes are in the draft.
+    pub(crate) packed: Vec<u64>,
+    /// Files and folders that have got a name where the bucket knew them by another.
+    pub(crate) moved: Vec<(u64, Vec<u8>)>,
+}
+
+impl Found {
+    /// Takes the bytes of a small file in.
+    pub(crate) fn pack(&mut self, ino: u64, bytes: &[u8]) -> Place {
+        match bytes.len() as u32 {
+            0 => Place::Empty,
+            length => {
+                let (at, crc) = (self.draft.take(bytes), crc32fast::hash(bytes));
+                self.packed.push(ino);
+                Place::Packed { segment: HERE, at, length, crc }
+            }
+        }
+    }
+}
+
+pub(super) fn time(stamp: &rustix::fs::StatxTimestamp) -> Time {
+    Time { sec: stamp.tv_sec, nsec: stamp.tv_nsec }
+}
+
+pub(super) fn stamp_of(stat: &Statx) -> Stamp {
+    Stamp { size: stat.stx_size, mtime: time(&stat.stx_mtime), ctime: time(&stat.stx_ctime) }
+}
