@@ -1,6 +1,7 @@
 //! A volume in a bucket: its tree as a log of segments beside its plain objects, so that another
 //! machine sees all that was made durable there. FORMATS.md draws each byte.
 
+mod adopt;
 mod bodies;
 mod body;
 mod fetch;

@@ -27,6 +27,8 @@ pub(crate) struct Marks {
 #[derive(Debug, Default)]
 pub(super) struct Noted {
     pub(super) dirty: Dirty,
+    /// Files that may have been written.
+    pub(super) written: FxHashSet<Identity>,
     /// Files of which the bytes count although somebody may write more.
     pub(super) synced: FxHashSet<Identity>,
     /// How often somebody asked for a cut; how many of these are in the bucket.
@@ -65,6 +67,11 @@ impl Marks {
         if was_empty || noted.dirty.len() == super::mirror::MANY {
             self.call.notify_all();
         }
+    }
+
+    /// The bytes of this file may be others.
+    pub(crate) fn is_written(&self, file: Identity) {
+        self.noted.lock().written.insert(file);
     }
 
     pub(super) fn noted(&self) -> MutexGuard<'_, Noted> {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
+use super::adopt;
 use super::bodies::Away;
 use super::local;
 use super::log::Log;
@@ -108,14 +109,15 @@ pub(crate) fn open(wanted: Wanted) -> Result<Opened, Trouble> {
     let state = State::take(&wanted.state, &wanted.url, &wanted.me).map_err(at)?;
     let objects = Objects::open(&wanted.url, wanted.settings.clone())?;
     let me = state.volume.me.clone();
-    if let Some(writer) = Writer::of(&objects)?
-        && writer.me != me
-        && !wanted.take_over
-    {
+    let writer = Writer::of(&objects)?;
+    // Nobody unmounted it.
+    let was_left = writer.is_some();
+    if let Some(writer) = writer.filter(|writer| writer.me != me && !wanted.take_over) {
         return Err(Trouble::Taken(writer));
     }
-    let bucket: Arc<dyn Bucket> = Arc::new(objects);
-    let (mut log, tree) = Log::open(Arc::clone(&bucket), me.clone())?;
+    let objects = Arc::new(objects);
+    let bucket = Arc::clone(&objects) as Arc<dyn Bucket>;
+    let (mut log, mut tree) = Log::open(Arc::clone(&bucket), me.clone())?;
     if log.next() == 0
         && let Some(foreign) = bucket.names("")?.into_iter().next()
         && !foreign.name.starts_with(".forebay/")
@@ -128,6 +130,8 @@ pub(crate) fn open(wanted: Wanted) -> Result<Opened, Trouble> {
     if is_there && is_outdated && !known.clean {
         return Err(Trouble::Outdated(state.tree()));
     }
+    let last = log.begun().map_or(String::new(), |(_, who)| who.to_owned());
+    let newer = if was_left { adopt::newer(&objects, &mut tree, &last)? } else { None };
     if !is_there || is_outdated {
         make(&state, &tree).map_err(at)?;
     }
@@ -136,15 +140,14 @@ pub(crate) fn open(wanted: Wanted) -> Result<Opened, Trouble> {
     let known = if is_there && !is_outdated { known } else { state.recall().map_err(at)? };
     scan.recall(&known.learnt);
     let away = away(&state.tree(), &tree, &scan).map_err(at)?;
-    Writer::now(&wanted, &me).put(&bucket_of(&wanted)?)?;
+    Writer::now(&wanted, &me).put(&objects)?;
     log.begin(&me)?;
+    if let Some(draft) = newer {
+        log.write(draft.finish(log.next()).into())?;
+    }
     let journal = state.begin(log.next(), known.learnt, &tree).map_err(at)?;
     let next = log.next();
     Ok(Opened { wanted, state, journal, next, tree, scan, away })
-}
-
-fn bucket_of(wanted: &Wanted) -> Result<Objects, Failed> {
-    Objects::open(&wanted.url, wanted.settings.clone())
 }
 
 fn root_of(path: &Path) -> io::Result<OwnedFd> {

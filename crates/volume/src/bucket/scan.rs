@@ -6,7 +6,7 @@ mod found;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, Statx, StatxFlags, openat, readlinkat, statx,
 };
@@ -32,6 +32,8 @@ pub(crate) struct Scan {
     root: OwnedFd,
     numbers: FxHashMap<Identity, u64>,
     stamps: FxHashMap<u64, Stamp>,
+    /// Files that somebody may have written since their bytes were stored; `None`: any.
+    written: Option<FxHashSet<Identity>>,
     learnt: Learnt,
 }
 
@@ -40,7 +42,13 @@ impl Scan {
     pub(crate) fn new(root: OwnedFd) -> Result<Scan> {
         let identity = Identity::of(&look(&root, c"")?);
         let numbers = FxHashMap::from_iter([(identity, ROOT)]);
-        Ok(Scan { root, numbers, stamps: FxHashMap::default(), learnt: Learnt::default() })
+        Ok(Scan {
+            root,
+            numbers,
+            stamps: FxHashMap::default(),
+            written: None,
+            learnt: Learnt::default(),
+        })
     }
 
     /// What earlier scans have learnt.
@@ -51,6 +59,13 @@ impl Scan {
             self.numbers.insert(Identity { device, inode: *inode, born: *born }, *ino);
         }
         self.stamps.extend(learnt.stamps.iter().copied());
+    }
+
+    /// These files may have been written. From the first cut of everything on, others have not.
+    pub(crate) fn were_written(&mut self, files: impl IntoIterator<Item = Identity>) {
+        if let Some(written) = &mut self.written {
+            written.extend(files);
+        }
     }
 
     /// Which of the bucket's files this is.
@@ -104,6 +119,7 @@ impl Scan {
         let root = turn.enter(b"")?;
         turn.folder((ROOT, &root), b"")?;
         turn.dress(ROOT, attr_of(&look(&root, c"")?), &Kind::Folder);
+        self.written.get_or_insert_default();
         Ok(())
     }
 
@@ -116,6 +132,18 @@ impl Scan {
         self.is_number(Identity::of(&stat), ino);
         self.is_as(ino, stamp_of(&stat));
         Ok(())
+    }
+
+    /// The same of one that was to be read later.
+    pub(crate) fn is_stored(&mut self, large: &Large) {
+        self.is_as(large.ino, large.stamp);
+        self.is_clean(&large.identity);
+    }
+
+    fn is_clean(&mut self, identity: &Identity) {
+        if let Some(written) = &mut self.written {
+            written.remove(identity);
+        }
     }
 
     /// The bytes of a file are in the bucket as they are in this state of it.
@@ -211,7 +239,7 @@ impl Turn<'_> {
         if !is_busy {
             self.dress(ino, attr, &kind);
             if kind == Kind::Plain {
-                self.bytes(ino, fd, name, &stat, &whole)?;
+                self.bytes((ino, identity), fd, name, &stat, &whole)?;
             }
         }
         if before != Some(ino) {
@@ -242,14 +270,20 @@ impl Turn<'_> {
 
     fn bytes(
         &mut self,
-        ino: u64,
+        (ino, identity): (u64, Identity),
         fd: &OwnedFd,
         name: &CStr,
         stat: &Statx,
         path: &[u8],
     ) -> Result<()> {
         let stamp = stamp_of(stat);
-        if self.scan.stamps.get(&ino) == Some(&stamp) {
+        let before = self.scan.stamps.get(&ino);
+        if before == Some(&stamp) {
+            return Ok(());
+        }
+        let is_written = self.scan.written.as_ref().is_none_or(|all| all.contains(&identity));
+        if !is_written && before.is_some_and(|before| before.has_bytes_of(&stamp)) {
+            self.scan.is_as(ino, stamp);
             return Ok(());
         }
         let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -260,7 +294,7 @@ impl Turn<'_> {
             return Ok(());
         }
         if stamp.size() > LARGEST || self.found.draft.length() > READ_AT_ONCE {
-            self.found.large.push(Large { ino, path: path.to_vec(), stamp });
+            self.found.large.push(Large { ino, identity, path: path.to_vec(), stamp });
             return Ok(());
         }
         let mut bytes = Vec::with_capacity(stamp.size() as usize);
@@ -269,6 +303,7 @@ impl Turn<'_> {
         let place = self.found.pack(ino, &bytes);
         self.say(&Record::Bytes { ino, place });
         self.scan.is_as(ino, stamp);
+        self.scan.is_clean(&identity);
         Ok(())
     }
 }

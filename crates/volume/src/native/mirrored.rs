@@ -48,6 +48,7 @@ impl Native {
     pub(super) fn mark_written(&self, handle: &Handle) {
         if let Some(mirror) = self.mirror.as_ref().filter(|_| handle.writes) {
             let _inside = mirror.enter();
+            mirror.marks.is_written(handle.node.identity());
             self.mark_itself(mirror, &handle.node);
         }
     }
@@ -91,6 +92,7 @@ impl Native {
     /// The same of a file whose size or times are about to be set; with `size` 0 none of it counts.
     pub(super) fn bring_before(&self, node: &Arc<Node>, size: Option<u64>) -> Result<()> {
         let Some(mirror) = self.mirror.as_ref() else { return Ok(()) };
+        mirror.marks.is_written(node.identity());
         if !mirror.bodies.is_away(&node.identity()) {
             return Ok(());
         }

@@ -124,6 +124,7 @@ impl Worker {
         let (asked, more) = {
             let mut noted = mirror.marks.noted();
             self.synced.extend(noted.synced.drain());
+            self.ship.scan().were_written(noted.written.drain());
             (noted.asked, std::mem::take(&mut noted.dirty))
         };
         let synced = &self.synced;

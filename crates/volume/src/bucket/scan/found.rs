@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::super::record::{HERE, Place, Time};
 use super::super::segment::Draft;
 use super::Result;
+use crate::native::Identity;
 
 /// Files up to this size, in bytes, go into segments; larger ones are objects of their own.
 pub(crate) const LARGEST: u64 = 128 << 10;
@@ -25,6 +26,12 @@ pub(crate) struct Stamp {
 impl Stamp {
     pub(crate) fn of(file: BorrowedFd<'_>) -> Result<Stamp> {
         Ok(stamp_of(&statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)?))
+    }
+
+    /// Whether a file of this state, which nobody has written since, has the same bytes: a name, an
+    /// owner or a mode that changes is seen in another time.
+    pub(super) fn has_bytes_of(&self, other: &Stamp) -> bool {
+        (self.size, self.mtime) == (other.size, other.mtime)
     }
 
     /// Bytes.
@@ -44,6 +51,7 @@ impl std::fmt::Display for Stamp {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Large {
     pub(crate) ino: u64,
+    pub(crate) identity: Identity,
     pub(crate) path: Vec<u8>,
     pub(crate) stamp: Stamp,
 }

@@ -64,7 +64,7 @@ impl Ship {
             let record = Record::Bytes { ino: large.ino, place };
             self.tree.apply(&record);
             found.draft.add(&record);
-            self.scan.is_as(large.ino, large.stamp);
+            self.scan.is_stored(&large);
             found.stored.insert(large.ino);
         }
         trouble.map_or(Ok(objects), Err)
