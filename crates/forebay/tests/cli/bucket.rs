@@ -260,6 +260,30 @@ fn large_files_come_as_they_are_read() {
 }
 
 #[test]
+fn a_large_file_that_gets_another_name_is_not_sent_again() {
+    let Some(volume) = Volume::with_fuse() else { return };
+    volume.mount("one", &volume.at());
+    volume.sh(&volume.at(), "head -c 5000000 /dev/urandom > x");
+    wait_until("it is in the bucket", || volume.object("x").exists());
+    volume.sh(&volume.at(), "mkdir d; mv x d/y; chmod 600 d/y; ln d/y d/z");
+    wait_until("it has its name", || {
+        volume.object("d/y").exists() || volume.object("d/z").exists()
+    });
+    volume.unmount(&volume.at()).code(0);
+    let received: u64 = volume.server.tally().values().map(|kind| kind.received).sum();
+    assert!(received < 6_000_000, "{received} bytes were sent for 5,000,000");
+    // Written again, with the size and time that it had: that is seen.
+    volume.mount("one", &volume.at());
+    let again = "cp -p d/y t; head -c 5000000 /dev/zero > d/y; touch -r t d/y; rm t; md5sum < d/z";
+    let sum = volume.sh(&volume.at(), again);
+    volume.unmount(&volume.at()).code(0);
+    volume.mount("two", &volume.there());
+    assert_eq!(volume.sh(&volume.there(), "md5sum < d/y"), sum);
+    volume.unmount(&volume.there()).code(0);
+    volume.place.nobody_left();
+}
+
+#[test]
 fn small_files_share_requests() {
     let Some(volume) = Volume::with_fuse() else { return };
     volume.mount("one", &volume.at());

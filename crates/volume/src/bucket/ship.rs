@@ -22,8 +22,6 @@ use crate::native::Identity;
 use crate::store::Failed;
 use moves::Moves;
 
-/// A segment that has become so long, in bytes, is written before the cut is complete.
-const LONGEST: usize = 16 << 20;
 /// Segments after which a checkpoint is worth its object: a reopening reads no more than these.
 const BETWEEN_CHECKPOINTS: u64 = 64;
 
@@ -184,29 +182,6 @@ impl Ship {
     /// Names that are dirty again: their files changed while they were stored.
     pub(crate) fn again(&mut self) -> Dirty {
         std::mem::take(&mut self.again)
-    }
-
-    /// Everything that the segment will speak of; tells how many objects were written.
-    fn prepare(&mut self, found: &mut Found, open: Open<'_>) -> Result<u64, Failed> {
-        let mut objects = 0;
-        // A cut of which a part is in the log already must not be ended by another one.
-        if !found.is_begun {
-            objects += self.moves.settle(&*self.bucket, &mut self.log, &mut self.tree)?;
-        }
-        while !found.large.is_empty() || found.overflow.is_some() {
-            if found.overflow.is_none() && found.draft.length() > LONGEST {
-                let draft = std::mem::take(&mut found.draft);
-                found.overflow = Some((draft, std::mem::take(&mut found.packed)));
-            }
-            if let Some((draft, packed)) = &found.overflow {
-                let number = self.log.next();
-                self.log.write(draft.finish(number).into())?;
-                self.tree.is_number(number, packed);
-                (found.overflow, found.is_begun) = (None, true);
-            }
-            objects += self.store_some(found, open)?;
-        }
-        Ok(objects)
     }
 
     /// Removes objects that no file has any more; one that stays is found by a check.

@@ -1,27 +1,24 @@
 //! The thread that brings what changes to the bucket.
 
+mod waiting;
+
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use rustc_hash::FxHashSet;
 
-use super::super::marks::Noted;
 use super::super::opening::Wanted;
 use super::super::ship::{Dirty, Ship};
 use super::super::state::{Journal, State};
 use super::super::writer::Writer;
-use super::{MANY, Mirror};
+use super::Mirror;
 use crate::native::{Identity, Native};
 use crate::store::{Failed, Objects};
 
-/// How long names may differ from what the bucket knows before a cut is made.
-const DELAY: Duration = Duration::from_secs(1);
 /// Pauses after a cut that the bucket did not take, in seconds.
 const PAUSES: [u64; 5] = [1, 2, 4, 8, 15];
 /// How often that is tried when nobody uses the volume any more: some minutes.
 const LAST_TRIES: usize = 24;
-/// How long a cut waits for as many callers as the last one had: they come again together.
-const GATHER: Duration = Duration::from_millis(2);
 /// How often a cut is made for who waits for one while files are written all the time.
 const LOOKS: usize = 8;
 
@@ -142,48 +139,6 @@ impl Worker {
             return Err(std::io::Error::from(error).into());
         }
         Ok(asked)
-    }
-
-    fn gather(&mut self) {
-        let mut noted = self.mirror.marks.noted();
-        let mut left = GATHER;
-        let waiting = |noted: &Noted| noted.asked - noted.done;
-        while (1..self.callers).contains(&waiting(&noted)) && !left.is_zero() {
-            let step = GATHER / 8;
-            self.mirror.marks.call.wait_for(&mut noted, step);
-            left = left.saturating_sub(step);
-        }
-        if waiting(&noted) > 0 {
-            self.callers = waiting(&noted);
-        }
-    }
-
-    /// Waits for something to do.
-    fn wait(&self) -> Dirty {
-        let marks = &self.mirror.marks;
-        let mut noted = marks.noted();
-        let is_called = |noted: &Noted| noted.over || noted.asked > noted.done;
-        while noted.dirty.is_empty() && !is_called(&noted) {
-            marks.call.wait(&mut noted);
-        }
-        let mut left = 10;
-        while !is_called(&noted) && noted.dirty.len() < MANY && left > 0 {
-            marks.call.wait_for(&mut noted, DELAY / 10);
-            left -= 1;
-        }
-        std::mem::take(&mut noted.dirty)
-    }
-
-    /// Waits for a while, but not for long when nobody uses the volume any more.
-    fn pause(&self, time: Duration) {
-        let mut noted = self.mirror.marks.noted();
-        let was_over = noted.over;
-        let mut left = time;
-        while !left.is_zero() && noted.over == was_over {
-            let step = left.min(Duration::from_millis(500));
-            self.mirror.marks.call.wait_for(&mut noted, step);
-            left = left.saturating_sub(step);
-        }
     }
 
     /// Nobody uses it any more: all of it is looked at once more.

@@ -3,6 +3,9 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
+use rustix::fs::{Mode, openat};
+
+use super::super::record::Record;
 use super::*;
 
 struct Local {

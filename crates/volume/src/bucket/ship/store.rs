@@ -11,6 +11,8 @@ use super::moves::name_of;
 use super::{Open, Ship};
 use crate::store::Failed;
 
+/// A segment that has become so long, in bytes, is written before the cut is complete.
+const LONGEST: usize = 16 << 20;
 /// Objects that are written at a time.
 const AT_ONCE: usize = 16;
 
@@ -23,8 +25,31 @@ enum Stored {
 }
 
 impl Ship {
+    /// Everything that the segment will speak of; tells how many objects were written.
+    pub(super) fn prepare(&mut self, found: &mut Found, open: Open<'_>) -> Result<u64, Failed> {
+        let mut objects = 0;
+        // A cut of which a part is in the log already must not be ended by another one.
+        if !found.is_begun {
+            objects += self.moves.settle(&*self.bucket, &mut self.log, &mut self.tree)?;
+        }
+        while !found.large.is_empty() || found.overflow.is_some() {
+            if found.overflow.is_none() && found.draft.length() > LONGEST {
+                let draft = std::mem::take(&mut found.draft);
+                found.overflow = Some((draft, std::mem::take(&mut found.packed)));
+            }
+            if let Some((draft, packed)) = &found.overflow {
+                let number = self.log.next();
+                self.log.write(draft.finish(number).into())?;
+                self.tree.is_number(number, packed);
+                (found.overflow, found.is_begun) = (None, true);
+            }
+            objects += self.store_some(found, open)?;
+        }
+        Ok(objects)
+    }
+
     /// A few of the files that are still to be read; those that fail are the last ones then.
-    pub(super) fn store_some(&mut self, found: &mut Found, open: Open<'_>) -> Result<u64, Failed> {
+    fn store_some(&mut self, found: &mut Found, open: Open<'_>) -> Result<u64, Failed> {
         let (mut some, mut wait) = (Vec::<Large>::new(), Vec::new());
         while some.len() < AT_ONCE
             && let Some(large) = found.large.pop()

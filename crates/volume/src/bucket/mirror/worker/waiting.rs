@@ -1,0 +1,57 @@
+//! What the thread that ships waits for.
+
+use std::time::Duration;
+
+use super::super::super::marks::Noted;
+use super::super::super::ship::Dirty;
+use super::super::MANY;
+use super::Worker;
+
+/// How long names may differ from what the bucket knows before a cut is made.
+const DELAY: Duration = Duration::from_secs(1);
+/// How long a cut waits for as many callers as the last one had: they come again together.
+const GATHER: Duration = Duration::from_millis(2);
+
+impl Worker {
+    pub(super) fn gather(&mut self) {
+        let mut noted = self.mirror.marks.noted();
+        let mut left = GATHER;
+        let waiting = |noted: &Noted| noted.asked - noted.done;
+        while (1..self.callers).contains(&waiting(&noted)) && !left.is_zero() {
+            let step = GATHER / 8;
+            self.mirror.marks.call.wait_for(&mut noted, step);
+            left = left.saturating_sub(step);
+        }
+        if waiting(&noted) > 0 {
+            self.callers = waiting(&noted);
+        }
+    }
+
+    /// Waits for something to do.
+    pub(super) fn wait(&self) -> Dirty {
+        let marks = &self.mirror.marks;
+        let mut noted = marks.noted();
+        let is_called = |noted: &Noted| noted.over || noted.asked > noted.done;
+        while noted.dirty.is_empty() && !is_called(&noted) {
+            marks.call.wait(&mut noted);
+        }
+        let mut left = 10;
+        while !is_called(&noted) && noted.dirty.len() < MANY && left > 0 {
+            marks.call.wait_for(&mut noted, DELAY / 10);
+            left -= 1;
+        }
+        std::mem::take(&mut noted.dirty)
+    }
+
+    /// Waits for a while, but not for long when nobody uses the volume any more.
+    pub(super) fn pause(&self, time: Duration) {
+        let mut noted = self.mirror.marks.noted();
+        let was_over = noted.over;
+        let mut left = time;
+        while !left.is_zero() && noted.over == was_over {
+            let step = left.min(Duration::from_millis(500));
+            self.mirror.marks.call.wait_for(&mut noted, step);
+            left = left.saturating_sub(step);
+        }
+    }
+}
