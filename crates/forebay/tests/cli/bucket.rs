@@ -132,9 +132,14 @@ fn same(now: &str, before: &str, why: &str) {
 const MAKE: &str = "mkdir -p a/b c; echo one > a/x; echo two > a/b/y; : > empty
     head -c 300000 /dev/urandom > c/large; ln -s ../a/x c/link; ln a/x hard; chmod 750 a/b
     chmod 444 a/b/y; touch -d '2020-01-02 03:04:05.123456789' a/x; mkfifo pipe
-    for n in $(seq 50); do echo small $n > c/$n; done";
+    for n in $(seq 50); do echo small $n > c/$n; done
+    label() { python3 -c 'import os, sys; a = sys.argv; os.setxattr(a[1], a[2], a[3].encode())' $*; }
+    label c/3 user.sample tumour; label c/large user.x y; label a user.of folder";
 const LIST: &str = "find . -mindepth 1 -printf '%P %y %m %s %T@ %n %l\\n' | sort;
-    find . -type f | sort | xargs md5sum";
+    find . -type f | sort | xargs md5sum
+    find . -type f -o -type d | sort | python3 -c 'import os, sys
+for name in sys.stdin.read().split():
+    for key in os.listxattr(name): print(name, key, os.getxattr(name, key))'";
 
 #[test]
 fn what_was_written_is_on_another_machine_after_unmounting() {

@@ -136,6 +136,8 @@ impl Maker<'_> {
                 mkdirat(fd, name, Mode::RWXU)?;
                 let inner = openat(fd, name, INTO, Mode::empty())?;
                 self.folder(&inner, ino, path)?;
+                // Or what is in it would inherit its access control list.
+                extend(&inner, file)?;
                 dress(&inner, file.attr)
             }
             Kind::Plain => {
@@ -144,6 +146,7 @@ impl Maker<'_> {
                     ftruncate(&made, file.place.size())?;
                     fsetxattr(&made, AWAY, b"1", XattrFlags::CREATE)?;
                 }
+                extend(&made, file)?;
                 dress(&made, file.attr)
             }
             Kind::Link(target) => {
@@ -157,6 +160,13 @@ impl Maker<'_> {
             }
         }
     }
+}
+
+fn extend(made: &OwnedFd, file: &File) -> Result<()> {
+    let set = |(name, value): (&Vec<u8>, &Vec<u8>)| {
+        fsetxattr(made, name.as_slice(), value, XattrFlags::empty())
+    };
+    file.extended.iter().try_for_each(set)
 }
 
 fn owner(attr: Attr) -> (Option<Uid>, Option<Gid>) {

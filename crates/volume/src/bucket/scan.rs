@@ -1,7 +1,9 @@
 //! What of a local tree differs from what the bucket knows of it, as records. It looks at names that
 //! somebody has said may have changed, or at all of them: after a kill nobody can say.
 
+mod extended;
 mod found;
+mod stat;
 mod turn;
 
 use std::ffi::CStr;
@@ -18,7 +20,8 @@ use crate::native::Identity;
 pub(crate) use found::LARGEST;
 use found::stamp_of;
 pub(crate) use found::{Found, Large, Learnt, Stamp};
-use turn::{Turn, attr_of, look};
+use stat::{attr_of, look};
+use turn::Turn;
 
 type Result<T> = std::result::Result<T, Errno>;
 

@@ -3,15 +3,14 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, Statx, StatxFlags, openat, readlinkat, statx,
-};
+use rustix::fs::{Dir, FileType, Mode, OFlags, Statx, openat};
 use rustix::io::Errno;
 
 use super::super::local::is_away;
 use super::super::record::{Attr, Kind, Place, Record, Time};
 use super::super::tree::{File, Tree, joined};
-use super::found::{Found, LARGEST, Large, stamp_of, time};
+use super::found::{Found, LARGEST, Large, stamp_of};
+use super::stat::{attr_of, kind_of, look};
 use super::{INTO, Result, Scan};
 use crate::native::Identity;
 
@@ -37,7 +36,7 @@ impl Turn<'_> {
         Ok(folder)
     }
 
-    fn say(&mut self, record: &Record<'_>) {
+    pub(super) fn say(&mut self, record: &Record<'_>) {
         self.tree.apply(record);
         self.found.draft.add(record);
     }
@@ -104,6 +103,7 @@ impl Turn<'_> {
         let whole = joined(path, name.to_bytes());
         if !is_busy {
             self.dress(ino, attr, &kind);
+            self.extended(ino, fd, name, &stat)?;
             if kind == Kind::Plain {
                 self.bytes((ino, identity), fd, name, &stat, &whole)?;
             }
@@ -172,27 +172,4 @@ impl Turn<'_> {
         self.scan.is_clean(&identity);
         Ok(())
     }
-}
-
-pub(super) fn look(fd: &OwnedFd, name: &CStr) -> Result<Statx> {
-    let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
-    statx(fd.as_fd(), name, flags, StatxFlags::BASIC_STATS | StatxFlags::BTIME)
-}
-
-pub(super) fn attr_of(stat: &Statx) -> Attr {
-    let mode = u32::from(stat.stx_mode) & 0o7777;
-    Attr { mode, uid: stat.stx_uid, gid: stat.stx_gid, mtime: time(&stat.stx_mtime) }
-}
-
-fn kind_of(fd: &OwnedFd, name: &CStr, stat: &Statx) -> Result<Kind> {
-    let mode = u32::from(stat.stx_mode);
-    Ok(match FileType::from_raw_mode(mode) {
-        FileType::Directory => Kind::Folder,
-        FileType::RegularFile => Kind::Plain,
-        FileType::Symlink => Kind::Link(readlinkat(fd, name, Vec::new())?.into_bytes()),
-        _ => {
-            let device = rustix::fs::makedev(stat.stx_rdev_major, stat.stx_rdev_minor);
-            Kind::Special { mode: mode & libc::S_IFMT, device }
-        }
-    })
 }

@@ -1,0 +1,33 @@
+//! What the file system says of a name, in the words of the log.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{AtFlags, FileType, Statx, StatxFlags, readlinkat, statx};
+
+use super::super::record::{Attr, Kind};
+use super::Result;
+use super::found::time;
+
+pub(super) fn look(fd: &OwnedFd, name: &CStr) -> Result<Statx> {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
+    statx(fd.as_fd(), name, flags, StatxFlags::BASIC_STATS | StatxFlags::BTIME)
+}
+
+pub(super) fn attr_of(stat: &Statx) -> Attr {
+    let mode = u32::from(stat.stx_mode) & 0o7777;
+    Attr { mode, uid: stat.stx_uid, gid: stat.stx_gid, mtime: time(&stat.stx_mtime) }
+}
+
+pub(super) fn kind_of(fd: &OwnedFd, name: &CStr, stat: &Statx) -> Result<Kind> {
+    let mode = u32::from(stat.stx_mode);
+    Ok(match FileType::from_raw_mode(mode) {
+        FileType::Directory => Kind::Folder,
+        FileType::RegularFile => Kind::Plain,
+        FileType::Symlink => Kind::Link(readlinkat(fd, name, Vec::new())?.into_bytes()),
+        _ => {
+            let device = rustix::fs::makedev(stat.stx_rdev_major, stat.stx_rdev_minor);
+            Kind::Special { mode: mode & libc::S_IFMT, device }
+        }
+    })
+}
