@@ -116,9 +116,7 @@ fn what_lies_apart_is_packed_but_for_its_bytes() {
     sizes.retain(|size| *size > 2);
     sizes.sort_unstable();
     assert_eq!(sizes, [8, 11, 300_000]);
-    for (pid, _) in processes::users_of(&packed.place.all) {
-        processes::kill(pid);
-    }
+    processes::kill_users_of(&packed.place.all);
     let _ = run.wait();
     wait_until("the pack is free", || {
         let end = done(&mut packed.restore());

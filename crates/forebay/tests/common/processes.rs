@@ -36,6 +36,13 @@ pub(crate) fn daemon(state: &Path) -> i32 {
     }
 }
 
+/// Ends all who work in a place at once; some, as a `sleep` of a script's, end by themselves.
+pub(crate) fn kill_users_of(place: &Path) {
+    for (pid, _) in users_of(place) {
+        let _ = kill_process(Pid::from_raw(pid).expect("a pid"), Signal::KILL);
+    }
+}
+
 /// Ends a process at once.
 pub(crate) fn kill(pid: i32) {
     kill_process(Pid::from_raw(pid).expect("a pid"), Signal::KILL).expect("it was there");

@@ -1,6 +1,7 @@
 //! What of a local tree differs from what the bucket knows of it, as records. It looks at names that
 //! somebody has said may have changed, or at all of them: after a kill nobody can say.
 
+mod bytes;
 mod extended;
 mod found;
 mod stat;

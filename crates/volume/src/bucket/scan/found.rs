@@ -85,8 +85,6 @@ pub(crate) struct Found {
     pub(crate) stored: FxHashSet<u64>,
     /// Files whose bytes are in the draft.
     pub(crate) packed: Vec<u64>,
-    /// Files and folders that have got a name where the bucket knew them by another.
-    pub(crate) moved: Vec<(u64, Vec<u8>)>,
 }
 
 impl Found {

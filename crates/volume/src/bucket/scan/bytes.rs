@@ -1,0 +1,70 @@
+//! The bytes of a plain file: whether they are others than the bucket has.
+
+use std::ffi::CStr;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{Mode, OFlags, Statx, openat};
+use rustix::io::Errno;
+
+use super::super::local::is_away;
+use super::super::record::{Place, Record, Time};
+use super::Result;
+use super::found::{LARGEST, Large, stamp_of};
+use super::turn::Turn;
+use crate::native::Identity;
+
+/// Bytes of files that a scan reads itself; more wait until names may change again.
+const READ_AT_ONCE: usize = 16 << 20;
+
+impl Turn<'_> {
+    /// Whether its bytes are in the bucket alone, and so its time is not to be believed.
+    pub(super) fn is_away(&self, ino: u64, fd: &OwnedFd, name: &CStr, mtime: Time) -> bool {
+        let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let known = self.tree.file(ino).filter(|file| file.place != Place::Empty);
+        known.is_some_and(|file| file.attr.mtime != mtime)
+            && openat(fd, name, how, Mode::empty()).is_ok_and(|file| is_away(&file))
+    }
+
+    /// Looks at its bytes: small ones are read now.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(super) fn bytes(
+        &mut self,
+        (ino, identity): (u64, Identity),
+        fd: &OwnedFd,
+        name: &CStr,
+        stat: &Statx,
+        path: &[u8],
+    ) -> Result<()> {
+        let stamp = stamp_of(stat);
+        let before = self.scan.stamps.get(&ino);
+        if before == Some(&stamp) {
+            return Ok(());
+        }
+        let is_written = self.scan.written.as_ref().is_none_or(|all| all.contains(&identity));
+        if !is_written && before.is_some_and(|before| before.has_bytes_of(&stamp)) {
+            self.scan.is_as(ino, stamp);
+            return Ok(());
+        }
+        let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = openat(fd, name, how, Mode::empty())?;
+        if is_away(&file) {
+            // Its bytes never came here: another name or mode is all that it can have got.
+            self.scan.is_as(ino, stamp);
+            return Ok(());
+        }
+        if stamp.size() > LARGEST || self.found.draft.length() > READ_AT_ONCE {
+            self.found.large.push(Large { ino, identity, path: path.to_vec(), stamp });
+            return Ok(());
+        }
+        let mut bytes = Vec::with_capacity(stamp.size() as usize);
+        std::io::Read::read_to_end(&mut std::fs::File::from(file), &mut bytes)
+            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        let place = self.found.pack(ino, &bytes);
+        self.say(&Record::Bytes { ino, place });
+        self.scan.is_as(ino, stamp);
+        self.scan.is_clean(&identity);
+        Ok(())
+    }
+}
