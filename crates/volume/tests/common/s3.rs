@@ -1,13 +1,15 @@
 //! A bucket on this machine, served by the test itself: each request takes as long as one wants, and
 //! goes wrong as often as one wants, in the way that one wants.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use hyper::header::{CONTENT_LENGTH, HeaderMap};
 use hyper::service::service_fn;
+use hyper::{Method, Request, body::Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use s3s::auth::SimpleAuth;
@@ -28,8 +30,33 @@ const KEY: (&str, &str) = ("FOREBAYTESTKEY", "a secret that nobody prints");
 #[derive(Debug)]
 pub(crate) struct Server {
     address: SocketAddr,
-    requests: Arc<AtomicU64>,
+    tally: Arc<Tally>,
     _runtime: Runtime,
+}
+
+/// Requests that came, whatever became of them.
+#[derive(Debug, Default)]
+pub(crate) struct Tally(Mutex<BTreeMap<&'static str, Counts>>);
+
+/// Of one kind: requests, and bytes of their bodies and of the answers'.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Counts {
+    pub(crate) requests: u64,
+    #[allow(dead_code, reason = "told by the example")]
+    pub(crate) received: u64,
+    #[allow(dead_code, reason = "told by the example")]
+    pub(crate) sent: u64,
+}
+
+impl Tally {
+    fn note(&self, kind: &'static str, change: impl FnOnce(&mut Counts)) {
+        change(self.0.lock().expect("no panic").entry(kind).or_default());
+    }
+
+    /// By what S3's price list calls them.
+    pub(crate) fn kinds(&self) -> BTreeMap<&'static str, Counts> {
+        self.0.lock().expect("no panic").clone()
+    }
 }
 
 impl Server {
@@ -55,9 +82,9 @@ impl Server {
         let service = service.build();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
         let address = listener.local_addr().expect("an address");
-        let requests = Arc::new(AtomicU64::new(0));
-        runtime.spawn(serve(listener, service, Arc::clone(&requests), late, faults.map(Arc::new)));
-        Server { address, requests, _runtime: runtime }
+        let tally = Arc::new(Tally::default());
+        runtime.spawn(serve(listener, service, Arc::clone(&tally), late, faults.map(Arc::new)));
+        Server { address, tally, _runtime: runtime }
     }
 
     /// What its users have in their environment.
@@ -73,32 +100,64 @@ impl Server {
 
     /// Requests so far.
     pub(crate) fn requests(&self) -> u64 {
-        self.requests.load(Relaxed)
+        self.tally.kinds().values().map(|counts| counts.requests).sum()
+    }
+
+    /// By kind.
+    #[allow(dead_code, reason = "told by the example")]
+    pub(crate) fn tally(&self) -> BTreeMap<&'static str, Counts> {
+        self.tally.kinds()
     }
 }
 
 async fn serve(
     listener: TcpListener,
     service: S3Service,
-    requests: Arc<AtomicU64>,
+    tally: Arc<Tally>,
     late: Duration,
     faults: Option<Arc<Faults>>,
 ) {
     while let Ok((socket, _)) = listener.accept().await {
-        let (service, requests, faults) = (service.clone(), Arc::clone(&requests), faults.clone());
+        let (service, tally, faults) = (service.clone(), Arc::clone(&tally), faults.clone());
         // Or headers and bodies wait for each other, 40 ms each time.
         let _ = socket.set_nodelay(true);
         tokio::spawn(async move {
-            let answer = service_fn(move |request| {
-                requests.fetch_add(1, Relaxed);
-                let (service, faults) = (service.clone(), faults.clone());
+            let answer = service_fn(move |request: Request<Incoming>| {
+                let (service, tally, faults) =
+                    (service.clone(), Arc::clone(&tally), faults.clone());
+                let (kind, received) = (kind_of(&request), length_of(request.headers()));
+                tally.note(kind, |counts| {
+                    counts.requests += 1;
+                    counts.received += received;
+                });
                 async move {
                     tokio::time::sleep(late).await;
-                    faults::answer(&service, faults.as_deref(), request).await
+                    let answer = faults::answer(&service, faults.as_deref(), request).await?;
+                    let sent = length_of(answer.headers());
+                    tally.note(kind, |counts| counts.sent += sent);
+                    Ok::<_, std::io::Error>(answer)
                 }
             });
             let http = Builder::new(TokioExecutor::new());
             let _ = http.serve_connection(TokioIo::new(socket), answer).await;
         });
     }
+}
+
+fn kind_of(request: &Request<Incoming>) -> &'static str {
+    let is_object = request.uri().path().trim_matches('/').contains('/');
+    match *request.method() {
+        Method::PUT if request.headers().contains_key("x-amz-copy-source") => "COPY",
+        Method::PUT => "PUT",
+        Method::POST => "POST",
+        Method::HEAD => "HEAD",
+        Method::DELETE => "DELETE",
+        Method::GET if is_object => "GET",
+        _ => "LIST",
+    }
+}
+
+fn length_of(headers: &HeaderMap) -> u64 {
+    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    length.and_then(|length| length.parse().ok()).unwrap_or(0)
 }
