@@ -27,7 +27,7 @@ test-long: setup build  ## the long ring too: fsx by the million, real reads, ev
 		--nocapture a_kill_loses_nothing a_power_failure_leaves_a_past_moment
 	tests/real/run --long
 
-bench: build    ## what forebay costs, against the bare file system: 16 to 22 minutes
+bench: build    ## what forebay costs, against the bare file system: 18 to 24 minutes
 	bench/run.sh
 
 studies-live: build  ## workflows elsewhere and published comparisons in small, predicted, then measured: 1 hour

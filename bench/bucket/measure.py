@@ -117,14 +117,7 @@ def long(scene, name, late):
     """A long file written until the bucket has it, and read where nothing is; another at random."""
     bucket, own, server = scene.bucket(), scene.fresh(), scene.servers[late]
     if name == "client":
-        source, where = scene.local / "source", f"s3://{bucket}/v"
-        if not source.exists():
-            load("write", source, MIB)
-        both = (("put", where, "large", source), ("get", where, "large"))
-        for words, part in zip(both, ("write", "read")):
-            seconds = float(run(scene.work / "objects", *words, env=server.settings))
-            scene.note(part, name, late, rate=MIB / seconds)
-        return
+        return client(scene, late, bucket, own)
     with scene.mount(name, late, bucket, own) as mount:
         load("write", mount.at / "table", TABLE_MIB)
         mount.end()
@@ -144,7 +137,22 @@ def long(scene, name, late):
         seconds = load("read", mount.at / "large", MIB)["s"]
         told = since(server, before)
         mount.end()
-        scene.note("read", name, late, rate=MIB / seconds, mib=mount.peak, **told)
+        return scene.note("read", name, late, rate=MIB / seconds, mib=mount.peak, **told)
+
+
+def client(scene, late, bucket, own):
+    """The same by the client alone; and with a file on the disk, as a volume has one."""
+    own.mkdir()
+    wrote = load("write", own / "from", MIB)["s"]
+    words = {"write": ("put", own / "from"), "read": ("get",), "keep": ("get", own / "into")}
+    took = {}
+    for part, (word, *file) in words.items():
+        command = (scene.work / "objects", word, f"s3://{bucket}/v", "large", *file)
+        took[part] = float(run(*command, env=scene.servers[late].settings))
+    scene.note("write", "client", late, rate=MIB / took["write"])
+    scene.note("write", "client, file", late, rate=MIB / (wrote + took["write"]), wrote_s=wrote)
+    scene.note("read", "client", late, rate=MIB / took["read"])
+    scene.note("read", "client, file", late, rate=MIB / took["keep"])
 
 
 STORES = {small: ("forebay", "s3fs", "rclone"), make: ("ext4", "forebay"), fsync: ("ext4", "forebay"),
@@ -174,6 +182,7 @@ def main():
                     scene.clear()
         print(f"bucket: repeat {repeat + 1}: {time.monotonic() - began:.0f} s", file=sys.stderr)
     print(table(scene.seen, arguments.latencies, arguments.repeats))
+    sys.exit(any(one["part"].startswith("failed") for one in scene.seen))
 
 
 if __name__ == "__main__":

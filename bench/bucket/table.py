@@ -20,8 +20,8 @@ def table(seen, latencies, repeats):
             lines.append(f"| {one['part']}, {one['store']} | {one['late']} ms | | {one['why']} | |")
     beside = [line for late in latencies for line in others(facts, late)]
     if beside:
-        lines += ["", "| beside it | each answer after | forebay | s3fs | rclone | ext4 | bare client |",
-                  "|---|---|---|---|---|---|---|", *beside]
+        lines += ["", "| beside it | each answer after | forebay | s3fs | rclone | ext4 | bare client | and a file |",
+                  "|---|---|---|---|---|---|---|---|", *beside]
     return "\n".join(lines)
 
 
@@ -84,8 +84,9 @@ def rows(facts, late):
                facts.of(f"durable-{callers}", "requests", late, of="files"), plain("", 2))
     for part in ("write", "read"):
         what = "written until stored" if part == "write" else "read elsewhere"
-        yield (f"512 MiB {what}: of the bare client", "at least 0.8", least(0.8),
-               facts.ratio(part, late, "client"), plain("", 2))
+        for store in ("client", "client, file"):
+            yield (f"512 MiB {what}: of the bare {store}", "at least 0.8", least(0.8),
+                   facts.ratio(part, late, store), plain("", 2))
     for part, what in (("random", "cold"), ("random-again", "again")):
         asked = part == "random"
         yield (f"4 KiB at random, {what}: requests", "at most 1" if asked else None, most(1),
@@ -111,7 +112,7 @@ def others(facts, late):
     for part, name, words in parts:
         of = ("files" if part.startswith("small") else "reads") if name == "requests" else None
         cells = []
-        for store in ("forebay", "s3fs", "rclone", "ext4", "client"):
+        for store in ("forebay", "s3fs", "rclone", "ext4", "client", "client, file"):
             value = facts.of(part, name, late, store, of)
             cells.append("" if value is None else f"{value:,.4g}" if value < 100 else f"{value:,.0f}")
         if any(cells):

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! put s3://BUCKET/PREFIX NAME FILE    writes the object NAME
-//! get s3://BUCKET/PREFIX NAME         reads it, in the order of its bytes
+//! get s3://BUCKET/PREFIX NAME [FILE]  reads it, in the order of its bytes, into a file or nowhere
 //! ```
 //!
 //! It prints the seconds that took, without its own start. Settings are those of AWS's own tools.
@@ -11,7 +11,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_macros)] // It measures and prints.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::time::Instant;
 
 use forebay_volume::store::Objects;
@@ -31,19 +31,20 @@ fn main() {
             objects.upload(name, "a tag", size, &mut next).expect("written");
             began
         }
-        ["get", url, name] => {
+        ["get", url, name, file @ ..] => {
             let objects = open(url);
             let size = objects.size(name).expect("an answer").expect("an object");
+            let mut kept = file.first().map(|file| File::create_new(file).expect("a file"));
             let (began, mut came) = (Instant::now(), 0);
             let mut take = |bytes: bytes::Bytes| {
                 came += bytes.len() as u64;
-                Ok(())
+                kept.as_mut().map_or(Ok(()), |file| file.write_all(&bytes))
             };
             objects.read(name, 0..size, None, &mut take).expect("read");
             assert_eq!(came, size, "all of it came");
             began
         }
-        _ => panic!("objects put URL NAME FILE | get URL NAME"),
+        _ => panic!("objects put URL NAME FILE | get URL NAME [FILE]"),
     };
     println!("{:.6}", began.elapsed().as_secs_f64());
 }
