@@ -46,6 +46,13 @@ class Scene:
         self.number += 1
         return f"b{self.number:04}"
 
+    def warm(self):
+        """The first use of a page of a virtual machine's memory costs a fault in its host: memory
+        for a long file is used, and free again."""
+        load("write", self.local / "warm", MIB)
+        run("sync", "-f", self.local)
+        (self.local / "warm").unlink()
+
     def clear(self):
         for server in self.servers.values():
             server.counted("clear")
@@ -122,6 +129,7 @@ def long(scene, name, late):
         load("write", mount.at / "table", TABLE_MIB)
         mount.end()
     with scene.mount(name, late, bucket, own) as mount:
+        scene.warm()
         wrote = load("write", mount.at / "large", MIB)["s"]
         drained = mount.end()
         scene.note("write", name, late, rate=MIB / (wrote + drained), wrote_s=wrote, drained_s=drained,
@@ -133,6 +141,7 @@ def long(scene, name, late):
             told = load("random", mount.at / "table", READS, seed)
             told = {"ms": 1000 * told["median"], "reads": READS}
             scene.note(part, name, late, **told, **since(server, before))
+        scene.warm()
         before = server.counted()
         seconds = load("read", mount.at / "large", MIB)["s"]
         told = since(server, before)
@@ -143,10 +152,13 @@ def long(scene, name, late):
 def client(scene, late, bucket, own):
     """The same by the client alone; and with a file on the disk, as a volume has one."""
     own.mkdir()
+    scene.warm()
     wrote = load("write", own / "from", MIB)["s"]
     words = {"write": ("put", own / "from"), "read": ("get",), "keep": ("get", own / "into")}
     took = {}
     for part, (word, *file) in words.items():
+        if part == "keep":
+            scene.warm()
         command = (scene.work / "objects", word, f"s3://{bucket}/v", "large", *file)
         took[part] = float(run(*command, env=scene.servers[late].settings))
     scene.note("write", "client", late, rate=MIB / took["write"])
