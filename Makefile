@@ -27,9 +27,10 @@ test-long: setup build  ## the long ring too: fsx by the million, real reads, ev
 	FOREBAY_SEEDS=840 cargo test --quiet --release --locked -p forebay-volume --lib -- \
 		--nocapture a_kill_loses_nothing a_power_failure_leaves_a_past_moment \
 		a_volume_in_a_bucket_survives_its_machines
+	cargo build --quiet --release --locked --workspace --example s3_server
 	tests/real/run --long
 
-bench: build    ## what forebay costs, against the bare file system: 16 to 22 minutes
+bench: build    ## what forebay costs, against the bare file system: 18 to 24 minutes
 	bench/run.sh
 
 studies-live: build  ## workflows elsewhere and published comparisons in small, predicted, then measured: 1 hour

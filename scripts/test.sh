@@ -16,7 +16,8 @@ licences() { target/tools/bin/cargo-deny --log-level error check licenses bans s
 rust() { cargo test --quiet --workspace --release --locked; }
 workflow() { scripts/test-workflow.sh; }
 simgrid() { build && /usr/bin/python3 tests/simgrid/compare.py "$FOREBAY"; }
-real() { build && tests/real/run; }
+server() { cargo build --quiet --release --locked --workspace --example s3_server; }
+real() { build && server && tests/real/run; }
 
 steps=(format lint licences rust workflow simgrid real)
 for step in "$@"; do

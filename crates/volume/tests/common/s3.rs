@@ -99,7 +99,7 @@ impl Server {
     }
 
     /// Requests so far.
-    #[allow(dead_code, reason = "asked by tests")]
+    #[allow(dead_code, reason = "the example tells them by kind")]
     pub(crate) fn requests(&self) -> u64 {
         self.tally.kinds().values().map(|counts| counts.requests).sum()
     }
