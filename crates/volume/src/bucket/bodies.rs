@@ -25,7 +25,7 @@ use crate::native::{Identity, proc_path, reopen};
 type Result<T> = std::result::Result<T, Errno>;
 
 /// Bytes read one after the other from which on all of a file is brought.
-const STREAM: u64 = 256 << 10;
+const STREAM: u64 = 192 << 10;
 /// Bytes of one request for a whole file: as much as AWS advises.
 const PART: u64 = 8 << 20;
 

@@ -19,6 +19,7 @@ use super::marks::{Inside, Marks};
 use super::opening::Opened;
 use super::request::Bucket;
 use super::ship::Ship;
+use super::state::State;
 use crate::native::{Identity, Native};
 use crate::store::{Failed, Objects};
 use crate::tiers::Underway;
@@ -50,6 +51,8 @@ pub(crate) struct Mirror {
     told: Mutex<Told>,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
     progress: Mutex<Underway>,
+    /// Nobody else uses the directory as long as this is mounted.
+    state: State,
 }
 
 impl Mirror {
@@ -77,16 +80,16 @@ impl Mirror {
             told: Mutex::new(told),
             thread: Mutex::new(None),
             progress: Mutex::default(),
+            state,
         });
         let native = Arc::new(native(Arc::clone(&mirror)));
-        let log = Log::resume(requests(), next, state.volume.me.clone());
-        let volume = state.volume.me.clone();
+        let log = Log::resume(requests(), next, mirror.state.volume.me.clone());
+        let volume = mirror.state.volume.me.clone();
         let ship = Ship::of(requests(), (log, tree), scan, volume);
         let mut worker = Worker {
             mirror: Arc::clone(&mirror),
             native: Arc::downgrade(&native),
             ship,
-            state,
             journal,
             wanted,
             bucket,

@@ -109,15 +109,16 @@ pub(crate) fn open(wanted: Wanted) -> Result<Opened, Trouble> {
     let state = State::take(&wanted.state, &wanted.url, &wanted.me).map_err(at)?;
     let objects = Objects::open(&wanted.url, wanted.settings.clone())?;
     let me = state.volume.me.clone();
+    let objects = Arc::new(objects);
+    let bucket = Arc::clone(&objects) as Arc<dyn Bucket>;
+    // A listing first: what refuses that says why.
+    let (mut log, mut tree) = Log::open(Arc::clone(&bucket), me.clone())?;
     let writer = Writer::of(&objects)?;
     // Nobody unmounted it.
     let was_left = writer.is_some();
     if let Some(writer) = writer.filter(|writer| writer.me != me && !wanted.take_over) {
         return Err(Trouble::Taken(writer));
     }
-    let objects = Arc::new(objects);
-    let bucket = Arc::clone(&objects) as Arc<dyn Bucket>;
-    let (mut log, mut tree) = Log::open(Arc::clone(&bucket), me.clone())?;
     if log.next() == 0
         && let Some(foreign) = bucket.names("")?.into_iter().next()
         && !foreign.name.starts_with(".forebay/")

@@ -125,7 +125,7 @@ impl Native {
     }
 
     /// Bytes that come change no times that programs see.
-    pub(super) fn own_time(&self, node: &Node, stat: &mut Statx) {
+    pub(crate) fn own_time(&self, node: &Node, stat: &mut Statx) {
         let Some(mirror) = &self.mirror else { return };
         if let Some(mtime) = mirror.bodies.mtime_of(&node.identity()) {
             (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec) = (mtime.sec, mtime.nsec);

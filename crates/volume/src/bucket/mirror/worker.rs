@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::super::opening::Wanted;
 use super::super::ship::{Dirty, Ship};
-use super::super::state::{Journal, State};
+use super::super::state::Journal;
 use super::super::writer::Writer;
 use super::Mirror;
 use crate::native::{Identity, Native};
@@ -27,7 +27,6 @@ pub(super) struct Worker {
     pub(super) mirror: Arc<Mirror>,
     pub(super) native: Weak<Native>,
     pub(super) ship: Ship,
-    pub(super) state: State,
     pub(super) journal: Journal,
     pub(super) wanted: Wanted,
     pub(super) bucket: Arc<Objects>,
@@ -164,7 +163,7 @@ impl Worker {
         if why.is_none() {
             let learnt = self.ship.scan().learnt();
             let _ = self.journal.note(self.ship.next(), true, learnt);
-            let _ = Writer::end(&self.state.volume.me, &self.bucket);
+            let _ = Writer::end(&self.mirror.state.volume.me, &self.bucket);
         }
         let mut noted = self.mirror.marks.noted();
         noted.lost.clone_from(&why);
