@@ -3,6 +3,7 @@
 
 mod bodies;
 mod body;
+mod check;
 mod fetch;
 mod local;
 mod log;
@@ -21,6 +22,7 @@ mod tree;
 mod writer;
 
 pub(crate) use body::Body;
+pub use check::{Checked, Finding, check};
 pub(crate) use marks::Inside;
 pub(crate) use mirror::Mirror;
 pub use mirror::Told;
