@@ -149,9 +149,10 @@ fn volume_of(name: &str) -> Option<&str> {
 pub(super) fn nameless(found: Found) -> Finding {
     Finding {
         path: found.name.into(),
-        what: "no file that is known has this object: it is one that came or was renamed in the part \
+        what:
+            "no file that is known has this object: it is one that came or was renamed in the part \
                of the log that can't be read, or an orphan"
-            .to_owned(),
+                .to_owned(),
         next: "its name is most likely the file's, and its bytes are the file's: any client reads it",
     }
 }

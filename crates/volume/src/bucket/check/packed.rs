@@ -73,12 +73,7 @@ pub(super) fn packed(
 }
 
 /// The files of one segment that are not what was written.
-fn damaged(
-    bucket: &dyn Bucket,
-    name: &str,
-    size: u64,
-    parts: &[Part],
-) -> Result<Vec<u64>, Failed> {
+fn damaged(bucket: &dyn Bucket, name: &str, size: u64, parts: &[Part]) -> Result<Vec<u64>, Failed> {
     let start = 0..size.min(HEADER as u64);
     let start = bucket.read(name, start, &|bytes| Head::parse(bytes).is_ok())?;
     let wrong = |_| Failed { kind: InvalidData, why: name.to_owned() };

@@ -168,7 +168,7 @@ impl History {
 fn begins(bucket: &dyn Bucket, name: &str, size: u64) -> Result<bool, Failed> {
     let mut begins = false;
     match read(bucket, name, size) {
-        Err(failed) if failed.kind == ErrorKind::InvalidData => return Ok(true),
+        Err(failed) if failed.kind == ErrorKind::InvalidData => Ok(true),
         part => {
             let (head, records) = part?;
             let look = |record: &Record<'_>| begins |= matches!(record, Record::Begin { .. });
