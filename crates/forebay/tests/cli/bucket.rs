@@ -18,7 +18,7 @@ pub(crate) struct Volume {
 }
 
 impl Volume {
-    fn with(start: impl FnOnce(&Path) -> Server) -> Option<Volume> {
+    pub(crate) fn with(start: impl FnOnce(&Path) -> Server) -> Option<Volume> {
         let place = Place::with_fuse()?;
         let buckets = place.all.join("buckets");
         std::fs::create_dir_all(buckets.join("ours")).expect("a bucket");

@@ -6,7 +6,9 @@ use std::time::Duration;
 use forebay_volume::store::{Objects, When};
 
 use crate::bucket::Volume;
-use crate::place::{Done, done};
+use crate::place::{Done, PATIENCE, done, finish};
+use crate::s3::Server;
+use crate::s3::faults::Fault;
 
 const URL: &str = "s3://ours/lab/v";
 
@@ -102,11 +104,34 @@ fn a_repair_sweeps_what_forebay_wrote_and_nothing_else() {
 }
 
 #[test]
+fn what_goes_wrong_on_the_way_is_not_taken_for_damage() {
+    for fault in [Fault::Corrupt, Fault::Truncated, Fault::SlowDown] {
+        let Some(volume) = Volume::with(|buckets| Server::faulty(buckets, fault, 5)) else {
+            return;
+        };
+        volume.mount("one", &volume.at());
+        let script = "for n in $(seq 8); do head -c 200000 /dev/urandom > large$n; done
+            for n in $(seq 300); do echo small $n > $n; done";
+        volume.sh(&volume.at(), script);
+        let mut unmount = volume.forebay(&["unmount"]);
+        let unmount = unmount.arg(volume.at()).stderr(std::process::Stdio::piped());
+        finish(unmount.spawn().expect("started"), 6 * PATIENCE).code(0);
+        for _ in 0..3 {
+            let mut check = volume.forebay(&["check", URL, "--repair"]);
+            let check = check.stderr(std::process::Stdio::piped()).spawn().expect("started");
+            let end = finish(check, 6 * PATIENCE);
+            assert!(!end.stderr.contains("gone"), "{fault:?}: {}", end.stderr);
+            end.code(0).says("all are there and whole");
+        }
+    }
+}
+
+#[test]
 fn what_is_no_volume_is_not_taken_for_a_damaged_one() {
     let place = crate::place::Place::new();
     let buckets = place.all.join("buckets");
     std::fs::create_dir_all(buckets.join("ours")).expect("a bucket");
-    let server = crate::s3::Server::start(&buckets, Duration::ZERO);
+    let server = Server::start(&buckets, Duration::ZERO);
     let objects = Objects::open(URL, server.settings()).expect("a client");
     objects.put("theirs.txt", "not ours".into()).expect("written");
     for (url, why) in [(URL, "no volume is there"), ("s3://nobodys/v", "can't be checked")] {
