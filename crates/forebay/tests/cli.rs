@@ -25,6 +25,8 @@ mod bench_told;
 mod bench_vary;
 #[path = "cli/bucket.rs"]
 mod bucket;
+#[path = "cli/bucket_check.rs"]
+mod bucket_check;
 #[path = "cli/by_task.rs"]
 mod by_task;
 #[path = "cli/cache.rs"]

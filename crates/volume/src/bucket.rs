@@ -4,6 +4,7 @@
 mod adopt;
 mod bodies;
 mod body;
+mod check;
 mod fetch;
 mod local;
 mod log;
@@ -22,6 +23,7 @@ mod tree;
 mod writer;
 
 pub(crate) use body::Body;
+pub use check::{Checked, Finding, check};
 pub(crate) use marks::Inside;
 pub(crate) use mirror::Mirror;
 pub use mirror::Told;

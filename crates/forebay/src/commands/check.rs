@@ -1,28 +1,38 @@
-//! `forebay check`: whether all files on tiers are there and whole.
+//! `forebay check`: whether all files on tiers are there and whole, or a volume in a bucket is.
+
+mod bucket;
 
 use std::path::{Path, PathBuf};
 
 use forebay_model::ByteCount;
 use forebay_volume::tiers::{Checked, Purpose, Tiers, Trouble, check};
 
+use super::mount::bucket::url_of;
 use crate::exit::Stop;
 use crate::say;
 
 /// Options of `forebay check`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: forebay check .\n\n\
+#[command(after_help = "Examples:\n  forebay check .\n  \
+    forebay check s3://lab/volume --repair      a volume that a bucket keeps\n\n\
     Looks at every file of a directory that lies on another tier or is packed, and reads all \
-    packed bytes. Status 0: all is well; 1: something is wrong, or it could not be looked at.")]
+    packed bytes. Of a volume in a bucket: the log, the objects of large files (there, and in the \
+    state that the log says), all bytes of small ones, and objects that no file has. Status 0: all \
+    is well; 1: something is wrong, or it could not be looked at.")]
 pub(crate) struct Args {
-    /// The directory that runs covered
+    /// The directory that runs covered, or s3://BUCKET/PREFIX
     #[arg(default_value = ".")]
     directory: PathBuf,
-    /// Write a damaged log of packed files anew with all that is whole; the damaged one is kept
+    /// Write a damaged log of packed files anew with all that is whole; the damaged one is kept. In
+    /// a bucket: remove what Forebay wrote and no file has, and what the log does not need any more
     #[arg(long)]
     repair: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+    if let Some(url) = url_of(&args.directory) {
+        return bucket::run(url, args.repair);
+    }
     let shown = args.directory.display().to_string();
     let directory = args.directory.canonicalize().map_err(|error| {
         Stop::new(1, format!("{shown} can't be found: {error}"), "name a directory that exists")

@@ -1,6 +1,6 @@
 //! `forebay mount`: a volume that other programs see too, until it is unmounted.
 
-mod bucket;
+pub(super) mod bucket;
 pub(super) mod emulate;
 mod refused;
 

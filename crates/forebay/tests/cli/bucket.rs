@@ -11,14 +11,14 @@ use crate::s3::Server;
 use crate::s3::faults::Fault;
 
 /// A volume in a bucket, and a place to mount it.
-struct Volume {
-    place: Place,
+pub(crate) struct Volume {
+    pub(crate) place: Place,
     buckets: PathBuf,
-    server: Server,
+    pub(crate) server: Server,
 }
 
 impl Volume {
-    fn with(start: impl FnOnce(&Path) -> Server) -> Option<Volume> {
+    pub(crate) fn with(start: impl FnOnce(&Path) -> Server) -> Option<Volume> {
         let place = Place::with_fuse()?;
         let buckets = place.all.join("buckets");
         std::fs::create_dir_all(buckets.join("ours")).expect("a bucket");
@@ -29,19 +29,19 @@ impl Volume {
         Some(Volume { place, buckets, server })
     }
 
-    fn with_fuse() -> Option<Volume> {
+    pub(crate) fn with_fuse() -> Option<Volume> {
         Volume::with(|buckets| Server::start(buckets, Duration::ZERO))
     }
 
-    fn at(&self) -> PathBuf {
+    pub(crate) fn at(&self) -> PathBuf {
         self.place.all.join("at")
     }
 
-    fn there(&self) -> PathBuf {
+    pub(crate) fn there(&self) -> PathBuf {
         self.place.all.join("there")
     }
 
-    fn forebay(&self, words: &[&str]) -> Command {
+    pub(crate) fn forebay(&self, words: &[&str]) -> Command {
         let mut command = self.place.forebay(words);
         command.envs(self.server.settings());
         command
@@ -54,18 +54,18 @@ impl Volume {
         done(&mut command)
     }
 
-    fn mount(&self, state: &str, point: &Path) {
+    pub(crate) fn mount(&self, state: &str, point: &Path) {
         self.try_mount(state, &[], point).code(0);
     }
 
-    fn unmount(&self, point: &Path) -> Done {
+    pub(crate) fn unmount(&self, point: &Path) -> Done {
         let mut command = self.forebay(&["unmount"]);
         command.arg(point);
         done(&mut command)
     }
 
     /// A shell script in the mounted volume.
-    fn sh(&self, point: &Path, script: &str) -> String {
+    pub(crate) fn sh(&self, point: &Path, script: &str) -> String {
         let end = done(Command::new("sh").args(["-euc", script]).current_dir(point));
         end.code(0);
         end.text()

@@ -2,6 +2,7 @@
 //! nobody else has written that number. Whoever finds its number taken is no longer the writer, so
 //! two machines never write one history.
 
+mod history;
 mod reader;
 
 use std::io;
@@ -14,6 +15,7 @@ use super::request::Bucket;
 use super::segment::Draft;
 use super::tree::Tree;
 use crate::store::{Failed, Found};
+pub(crate) use history::History;
 use reader::{Reader, read};
 
 /// Where segments are, and checkpoints.

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 
 use super::request::Bucket;
-use crate::store::{Failed, Found};
+use crate::store::{Failed, Found, Version};
 
 #[derive(Debug, Default)]
 pub(super) struct Memory {
@@ -41,6 +41,15 @@ impl Memory {
         }
         Ok(())
     }
+}
+
+fn version_of(bytes: &[u8]) -> String {
+    format!("{:08x}", crc32fast::hash(bytes))
+}
+
+fn found(name: &str, bytes: &[u8]) -> Found {
+    let (name, size) = (name.to_owned(), bytes.len() as u64);
+    Found { name, size, version: Some(Version(version_of(bytes))), tag: None }
 }
 
 fn missing(name: &str) -> Failed {
@@ -96,7 +105,7 @@ impl Bucket for Memory {
                 count => done += count,
             }
         }
-        let version = format!("{:08x}", crc32fast::hash(&bytes));
+        let version = version_of(&bytes);
         self.objects.lock().insert(name.to_owned(), (bytes.into(), tag.to_owned()));
         Ok(Some(version))
     }
@@ -115,15 +124,18 @@ impl Bucket for Memory {
         Ok(())
     }
 
+    fn head(&self, name: &str) -> Result<Option<Found>, Failed> {
+        let objects = self.objects.lock();
+        let found = |(bytes, tag): &(Bytes, String)| Found {
+            tag: Some(tag.clone()).filter(|tag| !tag.is_empty()),
+            ..found(name, bytes)
+        };
+        Ok(objects.get(name).map(found))
+    }
+
     fn names(&self, folder: &str) -> Result<Vec<Found>, Failed> {
         let objects = self.objects.lock();
         let below = objects.iter().filter(|(name, _)| name.starts_with(folder));
-        let found = |(name, (bytes, _)): (&String, &(Bytes, String))| Found {
-            name: name.clone(),
-            size: bytes.len() as u64,
-            version: None,
-            tag: None,
-        };
-        Ok(below.map(found).collect())
+        Ok(below.map(|(name, (bytes, _))| found(name, bytes)).collect())
     }
 }

@@ -37,6 +37,8 @@ pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
     fn copy(&self, from: &str, to: &str) -> Result<(), Failed>;
     /// Removes one, if it is there.
     fn delete(&self, name: &str) -> Result<(), Failed>;
+    /// What is known of one, with its tag; `None`: it is not there.
+    fn head(&self, name: &str) -> Result<Option<Found>, Failed>;
     /// Names in a folder.
     fn names(&self, folder: &str) -> Result<Vec<Found>, Failed>;
 }
@@ -81,6 +83,10 @@ impl Bucket for Objects {
 
     fn delete(&self, name: &str) -> Result<(), Failed> {
         Objects::delete(self, name)
+    }
+
+    fn head(&self, name: &str) -> Result<Option<Found>, Failed> {
+        Objects::head(self, name)
     }
 
     fn names(&self, folder: &str) -> Result<Vec<Found>, Failed> {

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::opening::Wanted;
+use super::request::Bucket;
 use crate::store::{Failed, Objects};
 
 const NOTE: &str = ".forebay/writer";
@@ -25,22 +26,40 @@ impl Writer {
     }
 
     /// Who writes now, if anybody.
-    pub(super) fn of(objects: &Objects) -> Result<Option<Writer>, Failed> {
-        let Some(size) = objects.size(NOTE)? else { return Ok(None) };
-        let bytes = objects.get(NOTE, 0..size)?;
+    pub(super) fn of(bucket: &dyn Bucket) -> Result<Option<Writer>, Failed> {
+        let Some(found) = bucket.head(NOTE)? else { return Ok(None) };
+        let bytes = bucket.read(NOTE, 0..found.size, &|_| true)?;
         let unknown = || Writer { me: String::new(), host: "somebody".to_owned(), since: 0 };
         Ok(Some(serde_json::from_slice(&bytes).unwrap_or_else(|_| unknown())))
     }
 
+    /// Writes, if nobody else does: tells who does.
+    pub(super) fn begin(&self, bucket: &dyn Bucket) -> Result<Option<Writer>, Failed> {
+        match bucket.create(NOTE, self.text(), &self.me) {
+            Err(failed) if failed.kind == std::io::ErrorKind::AlreadyExists => {
+                Ok(Some(Writer::of(bucket)?.ok_or(failed)?))
+            }
+            done => done.map(|()| None),
+        }
+    }
+
+    fn text(&self) -> Bytes {
+        serde_json::to_vec(self).expect("plain data has a JSON form").into()
+    }
+
     pub(super) fn put(&self, objects: &Objects) -> Result<(), Failed> {
-        let text = serde_json::to_vec(self).expect("plain data has a JSON form");
-        objects.put(NOTE, Bytes::from(text))
+        objects.put(NOTE, self.text())
     }
 
     /// Nobody writes any more, if we still did.
     pub(super) fn end(me: &str, objects: &Objects) -> Result<(), Failed> {
-        match Writer::of(objects)? {
-            Some(writer) if writer.me == me => objects.delete(NOTE),
+        Writer::leave(me, objects)
+    }
+
+    /// The same, of any bucket.
+    pub(super) fn leave(me: &str, bucket: &dyn Bucket) -> Result<(), Failed> {
+        match Writer::of(bucket)? {
+            Some(writer) if writer.me == me => bucket.delete(NOTE),
             _ => Ok(()),
         }
     }

@@ -13,12 +13,12 @@ use crate::{placement, say};
 const SCHEME: &str = "s3://";
 
 /// Whether a volume is in a bucket: its URL.
-pub(super) fn url_of(volume: &Path) -> Option<&str> {
+pub(in crate::commands) fn url_of(volume: &Path) -> Option<&str> {
     volume.to_str().filter(|name| name.starts_with(SCHEME)).map(|url| url.trim_end_matches('/'))
 }
 
 /// What is to be opened.
-pub(super) fn wanted(
+pub(in crate::commands) fn wanted(
     url: &str,
     state: Option<PathBuf>,
     take_over: bool,
@@ -58,7 +58,12 @@ fn name_of(url: &str) -> String {
 /// Why it can't be mounted, in words.
 pub(super) fn explain(url: &str, trouble: &Trouble) -> Stop {
     let what = format!("{url} can't be mounted: {trouble}");
-    let next = match trouble {
+    Stop::new(NOTHING_RUN, what, format!("{}; nothing was mounted", next_of(trouble)))
+}
+
+/// What can be done about it.
+pub(in crate::commands) fn next_of(trouble: &Trouble) -> String {
+    match trouble {
         Trouble::Bucket(failed) => match failed.kind {
             _ if failed.why.contains("169.254.") => {
                 "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: this machine has no role"
@@ -93,11 +98,11 @@ pub(super) fn explain(url: &str, trouble: &Trouble) -> Stop {
             format!("copy what you need out of {path}, then remove it, or name another --state")
         }
         Trouble::Foreign(_) => "name a prefix that has nothing yet".to_owned(),
-    };
-    Stop::new(NOTHING_RUN, what, format!("{next}; nothing was mounted"))
+    }
 }
 
-fn said(since: i64) -> String {
+/// A moment, in words.
+pub(in crate::commands) fn said(since: i64) -> String {
     let (year, month, day) = super::super::run::civil(since.div_euclid(86_400));
     let second = since.rem_euclid(86_400);
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", second / 3600, second / 60 % 60)

@@ -1,0 +1,180 @@
+//! Whether a volume in a bucket is whole: its log, each file's bytes, and what lies beside them that
+//! no file has. Damage is told by the names of files; what is swept is only what nothing needs.
+
+mod names;
+mod objects;
+mod packed;
+mod sweep;
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use super::log::History;
+use super::opening::{Trouble, Wanted};
+use super::record::Place;
+use super::request::Bucket;
+use super::tree::Tree;
+use super::writer::Writer;
+use crate::store::{Failed, Found, Objects};
+use sweep::Held;
+
+/// Requests at a time.
+const AT_ONCE: usize = 8;
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// Files that have objects of their own, and their bytes.
+    pub own: (u64, u64),
+    /// Files whose bytes are in segments, and their bytes.
+    pub packed: (u64, u64),
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+    /// Objects that Forebay wrote and no file has, and their bytes.
+    pub orphans: Vec<(String, u64)>,
+    /// Parts of the log that nothing needs any more, and their bytes.
+    pub unneeded: Vec<(String, u64)>,
+    /// Objects that others wrote, and their bytes.
+    pub foreign: Vec<(String, u64)>,
+    /// Who has it mounted: what changes meanwhile may look wrong.
+    pub mounted: Option<Writer>,
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The file in the volume, or the object.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub what: String,
+    /// What can be done.
+    pub next: &'static str,
+}
+
+/// What is wrong with the bytes of a file.
+#[derive(Debug)]
+struct Bad {
+    ino: u64,
+    what: String,
+    next: &'static str,
+}
+
+/// Looks at everything; with `repair` removes orphans and what the log does not need, which are
+/// told still, and changes nothing else.
+///
+/// # Errors
+/// Why it can't be looked at. `Taken`, with `repair`: somebody has it mounted.
+pub fn check(wanted: &Wanted, repair: bool) -> Result<Checked, Trouble> {
+    let objects = Objects::open(&wanted.url, wanted.settings.clone())?;
+    look(&objects, wanted, repair)
+}
+
+fn look(bucket: &dyn Bucket, wanted: &Wanted, repair: bool) -> Result<Checked, Trouble> {
+    if !repair {
+        return Ok(see(bucket)?.0);
+    }
+    // Nothing is written where no volume is.
+    if bucket.names(".forebay")?.is_empty() {
+        return Err(nothing());
+    }
+    let held = Held::take(bucket, wanted)?;
+    let done = see(bucket).and_then(|(checked, orphans)| {
+        held.sweep(&orphans, &checked.unneeded)?;
+        Ok(Checked { mounted: None, ..checked })
+    });
+    let ended = held.end();
+    let checked = done?;
+    ended?;
+    Ok(checked)
+}
+
+fn nothing() -> Trouble {
+    let why = "no volume is there".to_owned();
+    Trouble::Bucket(Failed { kind: ErrorKind::NotFound, why })
+}
+
+/// Looks at everything; tells the orphans as they are.
+fn see(bucket: &dyn Bucket) -> Result<(Checked, Vec<Found>), Trouble> {
+    let mounted = Writer::of(bucket)?;
+    let all = bucket.names("")?;
+    let history = History::read(bucket, &all)?;
+    if !history.is_there() {
+        return Err(nothing());
+    }
+    let (own, packed) = amounts(&history.tree);
+    let mut checked = Checked { own, packed, mounted, ..Checked::default() };
+    checked.findings.extend(history.damage.iter().map(|damage| of_log(&history, damage)));
+    let listed: BTreeMap<&str, &Found> =
+        all.iter().map(|found| (found.name.as_str(), found)).collect();
+    let mut bad = objects::own(bucket, &history, &listed)?;
+    let (damaged, live) = packed::packed(bucket, &history)?;
+    bad.extend(damaged);
+    checked.findings.extend(names::told(&history.tree, bad));
+    let (mut orphans, foreign) = objects::others(bucket, &history.tree, &all)?;
+    checked.foreign = brief(&foreign);
+    if !history.is_whole {
+        checked.findings.extend(orphans.drain(..).map(objects::nameless));
+    }
+    checked.orphans = brief(&orphans);
+    checked.unneeded = history.unneeded(bucket, |number| live.contains(&number))?;
+    Ok((checked, orphans))
+}
+
+fn brief(objects: &[Found]) -> Vec<(String, u64)> {
+    objects.iter().map(|found| (found.name.clone(), found.size)).collect()
+}
+
+fn amounts(tree: &Tree) -> ((u64, u64), (u64, u64)) {
+    let (mut own, mut packed) = ((0, 0), (0, 0));
+    for (_, file) in tree.files() {
+        let sum = match file.place {
+            Place::Empty => continue,
+            Place::Own { .. } => &mut own,
+            Place::Packed { .. } => &mut packed,
+        };
+        *sum = (sum.0 + 1, sum.1 + file.place.size());
+    }
+    (own, packed)
+}
+
+fn of_log(history: &History, (name, why): &(String, String)) -> Finding {
+    let next = history.next;
+    let (what, next) = match history.is_whole {
+        // What it says is known without it.
+        true => (
+            why.clone(),
+            "remove this object: the rest of the log, which is whole, comes to the same",
+        ),
+        false if next == 0 => (
+            format!("{why}; nothing of the log can be read, so the names of all files are unknown"),
+            "put the object back (an older version of it, if the bucket keeps versions)",
+        ),
+        false => (
+            format!(
+                "{why}; the log can be read up to segment {:016x}: what files were called, and \
+                 which came or went, after that is unknown",
+                next - 1
+            ),
+            "put the object back (an older version of it, if the bucket keeps versions)",
+        ),
+    };
+    Finding { path: PathBuf::from(name), what, next }
+}
+
+/// Asks for each, several at a time.
+pub(super) fn each<T: Sync, R: Send>(all: &[T], ask: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let mut told = Vec::with_capacity(all.len());
+    let ask = &ask;
+    for some in all.chunks(AT_ONCE) {
+        std::thread::scope(|scope| {
+            let begin = |one| scope.spawn(move || ask(one));
+            let begun: Vec<_> = some.iter().map(begin).collect();
+            told.extend(begun.into_iter().map(|one| one.join().expect("it does not panic")));
+        });
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! Bytes of small files: each segment that has some is read once, from its beginning to its end, and
+//! each file's checksum is looked at.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind::{InvalidData, NotFound};
+
+use super::super::log::{History, segment};
+use super::super::record::Place;
+use super::super::request::Bucket;
+use super::super::segment::{HEADER, Head};
+use super::{Bad, each};
+use crate::store::Failed;
+
+/// Bytes of a segment that are in memory at once.
+const WINDOW: u64 = 4 << 20;
+/// How often a segment is asked for whose answer was cut off.
+const LOOKS: usize = 3;
+
+/// The bytes of a file, in the data of a segment.
+#[derive(Debug)]
+struct Part {
+    ino: u64,
+    at: u64,
+    end: u64,
+    crc: u32,
+}
+
+/// Files whose bytes are not what was written; and all segments that have bytes of files.
+pub(super) fn packed(
+    bucket: &dyn Bucket,
+    history: &History,
+) -> Result<(Vec<Bad>, BTreeSet<u64>), Failed> {
+    let mut segments = BTreeMap::<u64, Vec<Part>>::new();
+    for (ino, file) in history.tree.files() {
+        if let Place::Packed { segment, at, length, crc } = file.place {
+            let end = at.saturating_add(u64::from(length));
+            segments.entry(segment).or_default().push(Part { ino, at, end, crc });
+        }
+    }
+    let live = segments.keys().copied().collect();
+    let mut all: Vec<_> = segments.into_iter().collect();
+    all.iter_mut().for_each(|(_, parts)| parts.sort_by_key(|part| part.at));
+    let read = |(number, parts): &(u64, Vec<Part>)| {
+        let name = segment(*number);
+        let size = history.segments.get(number).copied();
+        let wrong = match size.map(|size| damaged(bucket, &name, size, parts)) {
+            None => Err(format!("{name} is missing")),
+            Some(Ok(wrong)) => Ok(wrong),
+            Some(Err(failed)) => match failed.kind {
+                NotFound => Err(format!("{name} is missing")),
+                InvalidData => Err(format!("{name} is damaged at its beginning")),
+                _ => return Err(failed),
+            },
+        };
+        let told = |ino: u64, what: String| {
+            let next = "write the file anew in a mount, from wherever it came: these bytes are \
+                        nowhere else";
+            Bad { ino, what: format!("its bytes are gone: {what}"), next }
+        };
+        Ok(match wrong {
+            Ok(inos) => inos
+                .into_iter()
+                .map(|ino| told(ino, format!("they are damaged in {name}")))
+                .collect::<Vec<_>>(),
+            Err(what) => parts.iter().map(|part| told(part.ino, what.clone())).collect(),
+        })
+    };
+    let mut bad = Vec::new();
+    for found in each(&all, read) {
+        bad.extend(found?);
+    }
+    Ok((bad, live))
+}
+
+/// The files of one segment that are not what was written.
+fn damaged(bucket: &dyn Bucket, name: &str, size: u64, parts: &[Part]) -> Result<Vec<u64>, Failed> {
+    let start = 0..size.min(HEADER as u64);
+    let start = bucket.read(name, start, &|bytes| Head::parse(bytes).is_ok())?;
+    let wrong = |_| Failed { kind: InvalidData, why: name.to_owned() };
+    let data_at = Head::parse(&start).map_err(wrong)?.data_at();
+    let there = size.saturating_sub(data_at);
+    let (mut left, beyond): (Vec<&Part>, Vec<&Part>) =
+        parts.iter().partition(|part| part.end <= there);
+    let mut found: Vec<u64> = beyond.into_iter().map(|part| part.ino).collect();
+    while let Some(first) = left.first() {
+        let from = first.at;
+        let count = left.iter().take_while(|part| part.end <= from + WINDOW).count().max(1);
+        let some: Vec<&Part> = left.drain(..count).collect();
+        let end = some.iter().map(|part| part.end).max().unwrap_or(from);
+        let bytes = match bucket.read(name, data_at + from..data_at + end, &|_| true) {
+            // They come one by one then.
+            Err(failed) if failed.kind == InvalidData => bytes::Bytes::new(),
+            bytes => bytes?,
+        };
+        for part in some {
+            let range = (part.at - from) as usize..(part.end - from) as usize;
+            let is_right = |bytes: &[u8]| crc32fast::hash(bytes) == part.crc;
+            if !bytes.get(range).is_some_and(is_right) && !is_well(bucket, name, data_at, part)? {
+                found.push(part.ino);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Whether the bytes are right when they are asked for alone: on the way they change, too.
+fn is_well(bucket: &dyn Bucket, name: &str, data_at: u64, part: &Part) -> Result<bool, Failed> {
+    let is_right = |bytes: &[u8]| crc32fast::hash(bytes) == part.crc;
+    for _ in 0..LOOKS {
+        match bucket.read(name, data_at + part.at..data_at + part.end, &is_right) {
+            Err(failed) if failed.kind == InvalidData => {}
+            done => return done.map(|_| true),
+        }
+    }
+    Ok(false)
+}

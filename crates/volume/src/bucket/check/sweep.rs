@@ -1,0 +1,69 @@
+//! Removing what nothing needs, while nobody else writes the volume.
+
+use std::io::ErrorKind;
+
+use super::super::opening::{Trouble, Wanted};
+use super::super::request::Bucket;
+use super::super::writer::Writer;
+use super::{AT_ONCE, each};
+use crate::store::{Failed, Found};
+
+/// A volume that nobody mounts meanwhile: the note of a writer is there, and is ours.
+#[derive(Debug)]
+pub(super) struct Held<'a> {
+    bucket: &'a dyn Bucket,
+    me: String,
+}
+
+impl<'a> Held<'a> {
+    pub(super) fn take(bucket: &'a dyn Bucket, wanted: &Wanted) -> Result<Held<'a>, Trouble> {
+        let Wanted { me, host, now, .. } = wanted;
+        let host = format!("{host} (`forebay check --repair`)");
+        let writer = Writer { me: me.clone(), host, since: *now };
+        match writer.begin(bucket)? {
+            Some(other) => Err(Trouble::Taken(other)),
+            None => Ok(Held { bucket, me: writer.me }),
+        }
+    }
+
+    pub(super) fn sweep(
+        &self,
+        orphans: &[Found],
+        unneeded: &[(String, u64)],
+    ) -> Result<(), Trouble> {
+        for some in orphans.chunks(AT_ONCE) {
+            self.is_ours()?;
+            self.all(each(some, |orphan| {
+                // As it was when nobody had it.
+                let now = self.bucket.head(&orphan.name)?;
+                let is_same = now.is_some_and(|now| now.tag == orphan.tag);
+                if is_same { self.bucket.delete(&orphan.name) } else { Ok(()) }
+            }))?;
+        }
+        for some in unneeded.chunks(AT_ONCE) {
+            self.is_ours()?;
+            self.all(each(some, |(name, _)| self.bucket.delete(name)))?;
+        }
+        Ok(())
+    }
+
+    fn all(&self, done: Vec<Result<(), Failed>>) -> Result<(), Trouble> {
+        Ok(done.into_iter().collect::<Result<(), Failed>>()?)
+    }
+
+    /// Who takes over is not asked; it says so here first.
+    fn is_ours(&self) -> Result<(), Trouble> {
+        match Writer::of(self.bucket)? {
+            Some(writer) if writer.me == self.me => Ok(()),
+            Some(writer) => Err(Trouble::Taken(writer)),
+            None => {
+                let why = "the note of who writes it was taken away".to_owned();
+                Err(Trouble::Bucket(Failed { kind: ErrorKind::Other, why }))
+            }
+        }
+    }
+
+    pub(super) fn end(self) -> Result<(), Failed> {
+        Writer::leave(&self.me, self.bucket)
+    }
+}

@@ -1,0 +1,178 @@
+//! Reading a log of which parts may be damaged or missing: as far as it goes, and what is wrong with
+//! the rest.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+
+use bytes::Bytes;
+
+use super::super::check::each;
+use super::super::record::Record;
+use super::super::request::Bucket;
+use super::super::segment::Head;
+use super::super::tree::Tree;
+use super::reader::{Reader, read};
+use super::{checkpoint, segment};
+use crate::store::{Failed, Found};
+
+/// Checkpoints that are kept: where the last one is damaged, the one before leads to the same tree.
+const KEPT: usize = 2;
+/// A segment that says who begins has nothing else, and is shorter than this.
+const SHORT: u64 = 4096;
+
+/// What can be read of a log.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    /// Sizes of what is there, by number.
+    pub(crate) segments: BTreeMap<u64, u64>,
+    checkpoints: BTreeMap<u64, u64>,
+    /// The tree at the last cut that can be read.
+    pub(crate) tree: Tree,
+    /// Nothing of what follows is in the tree.
+    pub(crate) next: u64,
+    /// The tree is that of the last cut that was made.
+    pub(crate) is_whole: bool,
+    /// Objects of the log that are damaged or missing, and why.
+    pub(crate) damage: Vec<(String, String)>,
+    /// The newest checkpoints that are kept read well; this is the first of them.
+    floor: Option<u64>,
+}
+
+impl History {
+    /// Reads the log of which these objects are there.
+    ///
+    /// # Errors
+    /// Those of the bucket; damage is none.
+    pub(crate) fn read(bucket: &dyn Bucket, all: &[Found]) -> Result<History, Failed> {
+        let numbered = |name_of: fn(u64) -> String| {
+            let number = |found: &Found| {
+                let digits = found.name.rsplit('/').next()?;
+                let number = u64::from_str_radix(digits, 16).ok()?;
+                (name_of(number) == found.name).then_some((number, found.size))
+            };
+            all.iter().filter_map(number).collect::<BTreeMap<_, _>>()
+        };
+        let (segments, checkpoints) = (numbered(segment), numbered(checkpoint));
+        let mut history = History { segments, checkpoints, ..History::default() };
+        let mut reader = Reader::default();
+        let begun = history.begin(bucket, &mut reader)?;
+        history.go_on(bucket, &mut reader, begun)?;
+        history.tree = reader.tree;
+        Ok(history)
+    }
+
+    /// Whether there is any.
+    pub(crate) fn is_there(&self) -> bool {
+        !self.segments.is_empty() || !self.checkpoints.is_empty()
+    }
+
+    /// The newest checkpoint that can be read, and whether those that are kept can.
+    fn begin(&mut self, bucket: &dyn Bucket, reader: &mut Reader) -> Result<Option<u64>, Failed> {
+        let mut begun = None;
+        for (place, (number, size)) in self.checkpoints.clone().into_iter().rev().enumerate() {
+            if place >= KEPT && begun.is_some() {
+                break;
+            }
+            let Some(part) = self.part(bucket, checkpoint(number), (number, size))? else {
+                continue;
+            };
+            if begun.is_none() {
+                reader.take(part)?;
+                begun = Some(number);
+            }
+            if place + 1 == KEPT && self.damage.is_empty() {
+                self.floor = Some(number);
+            }
+        }
+        Ok(begun)
+    }
+
+    /// The segments that follow.
+    fn go_on(
+        &mut self,
+        bucket: &dyn Bucket,
+        reader: &mut Reader,
+        begun: Option<u64>,
+    ) -> Result<(), Failed> {
+        self.next = begun.unwrap_or(0);
+        let last = self.segments.keys().last().map(|last| last + 1);
+        let end = last.max(self.checkpoints.keys().last().copied()).unwrap_or(0);
+        while self.next < end {
+            let name = segment(self.next);
+            let Some(size) = self.segments.get(&self.next).copied() else {
+                self.damage.push((name, "it is missing".to_owned()));
+                return Ok(());
+            };
+            let Some(part) = self.part(bucket, name, (self.next, size))? else { return Ok(()) };
+            reader.take(part)?;
+            self.next += 1;
+        }
+        self.is_whole = true;
+        Ok(())
+    }
+
+    /// Reads one object of the log; `None`: it is damaged, which is noted.
+    fn part(
+        &mut self,
+        bucket: &dyn Bucket,
+        name: String,
+        (number, size): (u64, u64),
+    ) -> Result<Option<(Head, Bytes)>, Failed> {
+        let (head, records) = match read(bucket, &name, size) {
+            Err(failed) if matches!(failed.kind, ErrorKind::InvalidData | ErrorKind::NotFound) => {
+                let why = failed.why.strip_prefix(&format!("{name}: ")).unwrap_or(&failed.why);
+                self.damage.push((name, why.to_owned()));
+                return Ok(None);
+            }
+            part => part?,
+        };
+        let is_right = head.number == number && head.each(&records, |_| {}).is_ok();
+        if !is_right {
+            self.damage.push((name, "it is not what was written under this name".to_owned()));
+        }
+        Ok(is_right.then_some((head, records)))
+    }
+
+    /// What nothing needs: segments of which no file has bytes, below all checkpoints that are kept,
+    /// and older checkpoints. Nothing, unless all of the log reads well. Who was replaced as the
+    /// writer tries the number with which the next one began, so those stay.
+    ///
+    /// # Errors
+    /// Those of the bucket.
+    pub(crate) fn unneeded(
+        &self,
+        bucket: &dyn Bucket,
+        is_live: impl Fn(u64) -> bool,
+    ) -> Result<Vec<(String, u64)>, Failed> {
+        let Some(floor) = self.floor.filter(|_| self.is_whole && self.damage.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let mut found = Vec::new();
+        let dead = self.segments.range(..floor).filter(|(number, _)| !is_live(**number));
+        let dead: Vec<_> = dead.map(|(number, size)| (segment(*number), *size)).collect();
+        let kept = each(&dead, |(name, size)| match *size <= SHORT {
+            true => begins(bucket, name, *size),
+            false => Ok(false),
+        });
+        for (dead, is_kept) in dead.into_iter().zip(kept) {
+            if !is_kept? {
+                found.push(dead);
+            }
+        }
+        found.extend(self.checkpoints.range(..floor).map(|(at, size)| (checkpoint(*at), *size)));
+        Ok(found)
+    }
+}
+
+/// Whether a writer began with this segment, as far as one can tell.
+fn begins(bucket: &dyn Bucket, name: &str, size: u64) -> Result<bool, Failed> {
+    let mut begins = false;
+    match read(bucket, name, size) {
+        Err(failed) if failed.kind == ErrorKind::InvalidData => Ok(true),
+        part => {
+            let (head, records) = part?;
+            let look = |record: &Record<'_>| begins |= matches!(record, Record::Begin { .. });
+            Ok(head.each(&records, look).is_err() || begins)
+        }
+    }
+}
