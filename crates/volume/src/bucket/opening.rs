@@ -113,7 +113,7 @@ pub(crate) fn open(wanted: Wanted) -> Result<Opened, Trouble> {
     let bucket = Arc::clone(&objects) as Arc<dyn Bucket>;
     // A listing first: what refuses that says why.
     let (mut log, mut tree) = Log::open(Arc::clone(&bucket), me.clone())?;
-    let writer = Writer::of(&objects)?;
+    let writer = Writer::of(&*objects)?;
     // Nobody unmounted it.
     let was_left = writer.is_some();
     if let Some(writer) = writer.filter(|writer| writer.me != me && !wanted.take_over) {
