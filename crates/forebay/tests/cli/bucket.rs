@@ -312,13 +312,14 @@ fn small_files_share_requests() {
 fn an_fsync_waits_for_the_bucket_where_one_wants_that() {
     let Some(volume) = Volume::with_fuse() else { return };
     volume.try_mount("one", &["--durable", "bucket"], &volume.at()).code(0);
-    volume
-        .sh(&volume.at(), "echo kept > x; sync x; dd if=/dev/zero of=y bs=200k count=1 conv=fsync");
+    let script = "echo kept > x; sync x; dd if=/dev/zero of=y bs=200k count=1 conv=fsync
+        echo named > z; python3 -c 'import os; os.fsync(os.open(\".\", os.O_RDONLY))'";
+    volume.sh(&volume.at(), script);
     volume.kill(&volume.at());
     // Its disk is lost, too.
     std::fs::remove_dir_all(volume.place.all.join("one")).expect("removed");
     volume.try_mount("two", &["--take-over"], &volume.there()).code(0);
-    assert_eq!(volume.sh(&volume.there(), "cat x; stat -c %s y"), "kept\n204800\n");
+    assert_eq!(volume.sh(&volume.there(), "cat x z; stat -c %s y"), "kept\nnamed\n204800\n");
     volume.unmount(&volume.there()).code(0);
     volume.place.nobody_left();
 }

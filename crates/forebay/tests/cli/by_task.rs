@@ -37,7 +37,9 @@ fn nextflow_tasks_are_known_by_the_directory_of_their_files() {
     let rules = "[[rule]]\nmatch = \"*.bam\"\ntask = \"*:ALIGN\"\nhome = \"far\"\n\
         after = \"discard\"\n";
     let script = "make() { mkdir -p $2; echo '#!/bin/bash' > $2/.command.run
-            echo \"### name: 'X:$1 (s1)'\" >> $2/.command.run; echo x > $2/a.bam; }
+            echo \"### name: 'X:$1 (s1)'\" >> $2/.command.run
+            sleep 0.3 # a task begins later: closes are told in the kernel's own time
+            echo x > $2/a.bam; }
         make ALIGN work/3f/0123456789abcdef01234567890123; make CALL work/3f/0123456789abcdef01234567894567
         ls work/3f/*/a.bam | wc -l";
     let end = done(&mut tiered.script(rules, script));

@@ -175,11 +175,18 @@ impl Bodies {
         Ok(())
     }
 
-    /// The file is about to be emptied: what is away counts no more.
-    pub(crate) fn give_up(&self, body: &Body) {
-        let _ = fremovexattr(&body.file, AWAY);
-        self.known.lock().away.remove(&body.ino);
-        body.give_up();
+    /// Empties a file: what is away counts no more. If `empty` fails, nothing is changed.
+    ///
+    /// # Errors
+    /// What `empty` says.
+    pub(crate) fn give_up(&self, body: &Body, empty: impl FnOnce() -> Result<()>) -> Result<()> {
+        body.give_up(|| {
+            empty()?;
+            // Empty before, or a kill would leave a hole that is taken for the file.
+            fremovexattr(&body.file, AWAY)?;
+            self.known.lock().away.remove(&body.ino);
+            Ok(())
+        })
     }
 }
 

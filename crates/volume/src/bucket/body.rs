@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, RwLock};
+use rustix::io::Errno;
 
 use super::record::Time;
 
@@ -23,6 +24,8 @@ pub(crate) struct Body {
     parts: Mutex<Parts>,
     came: Condvar,
     whole: AtomicBool,
+    /// Its bytes are somebody else's now. Held to read by who puts some there.
+    given_up: RwLock<bool>,
     /// Somebody has changed it since.
     pub(super) changed: AtomicBool,
 }
@@ -75,6 +78,7 @@ impl Body {
             parts: Mutex::new(parts),
             came: Condvar::new(),
             whole: AtomicBool::new(blocks == 0),
+            given_up: RwLock::new(false),
             changed: AtomicBool::new(false),
         }
     }
@@ -89,14 +93,35 @@ impl Body {
         self.changed.store(true, Relaxed);
     }
 
-    /// Its bytes are somebody else's now.
-    pub(super) fn give_up(&self) {
+    /// Puts bytes that came where they belong, unless the file has been emptied meanwhile.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(super) fn put(&self, bytes: &[u8], at: u64) -> Result<(), Errno> {
+        let given_up = self.given_up.read();
+        let mut done = 0;
+        while done < bytes.len() && !*given_up {
+            done += rustix::io::pwrite(&self.file, &bytes[done..], at + done as u64)?;
+        }
+        Ok(())
+    }
+
+    /// Empties the file: what is away, or on its way, counts no more. If `empty` fails, it does.
+    ///
+    /// # Errors
+    /// What `empty` says.
+    pub(super) fn give_up<E>(&self, empty: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+        let mut given_up = self.given_up.write();
+        empty()?;
+        *given_up = true;
+        drop(given_up);
         let mut parts = self.parts.lock();
         parts.state.fill(State::Here);
         parts.missing = 0;
         self.changed.store(true, Relaxed);
         self.whole.store(true, Relaxed);
         self.came.notify_all();
+        Ok(())
     }
 
     /// Notes a read; tells how many bytes were read by several, one after the other.
@@ -223,6 +248,25 @@ mod tests {
         assert!(!settle(2 * BLOCK..3 * BLOCK + 5, true));
         assert_eq!(body.claim(&(0..9 * BLOCK), 8 * BLOCK), Task::Bring(0..BLOCK));
         assert!(settle(0..BLOCK, true) && body.is_whole());
+    }
+
+    #[test]
+    fn what_is_on_its_way_is_not_put_into_a_file_that_was_emptied() {
+        let body = body(2 * BLOCK);
+        let content = || {
+            let size = rustix::fs::fstat(&body.file).expect("a file").st_size;
+            let mut bytes = vec![0; size as usize];
+            rustix::io::pread(&body.file, &mut bytes, 0).expect("read");
+            bytes
+        };
+        assert!(matches!(body.claim(&(0..10), BLOCK), Task::Bring(_)));
+        assert!(body.give_up(|| Err(Errno::ACCESS)).is_err());
+        body.put(b"old", 0).expect("put");
+        assert_eq!((content().as_slice(), body.is_whole()), (&b"old"[..], false), "it was refused");
+        body.give_up(|| rustix::fs::ftruncate(&body.file, 0)).expect("emptied");
+        body.put(b"late", BLOCK).expect("nothing to do");
+        let _ = body.settle(&(0..BLOCK), true, || Ok::<_, ()>(()));
+        assert!(content().is_empty() && body.is_whole());
     }
 
     #[test]

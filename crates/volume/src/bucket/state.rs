@@ -4,6 +4,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,9 @@ use super::scan::{Learnt, Stamp};
 use super::tree::Tree;
 
 const LOCK: &str = "lock";
+/// A daemon that was killed holds the lock until the last of it has gone: two seconds are waited.
+const LOOKS: u32 = 40;
+const PAUSE: Duration = Duration::from_millis(50);
 const VOLUME: &str = "volume.json";
 const TREE: &str = "tree";
 const JOURNAL: &str = "known";
@@ -65,8 +69,13 @@ impl State {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let mut how = OpenOptions::new();
         let lock = how.create(true).truncate(false).write(true).open(folder.join(LOCK))?;
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-            return Err(io::ErrorKind::ResourceBusy.into());
+        let mut looks = LOOKS;
+        while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if looks == 0 {
+                return Err(io::ErrorKind::ResourceBusy.into());
+            }
+            looks -= 1;
+            std::thread::sleep(PAUSE);
         }
         let file = folder.join(VOLUME);
         let volume = match std::fs::read(&file) {

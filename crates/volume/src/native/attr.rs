@@ -67,14 +67,21 @@ impl Native {
         if let Some(packed) = node.packed.get() {
             return self.setattr_packed(&node, packed, change);
         }
-        if change.size.is_some() || change.mtime.is_some() {
-            self.bring_before(&node, change.size)?;
-        }
+        let emptied = match (change.size, change.mtime) {
+            (Some(0), _) => self.body_before(&node)?,
+            (None, None) => None,
+            _ => {
+                self.bring_before(&node)?;
+                None
+            }
+        };
         let _alone = self.times_set(&node);
         let _change = self.changing(&node, None);
         self.disturb(&node);
-        if let Some(size) = change.size {
-            self.truncate(&node, size, change.handle)?;
+        match change.size {
+            Some(0) => self.empty(emptied, || self.truncate(&node, 0, change.handle))?,
+            Some(size) => self.truncate(&node, size, change.handle)?,
+            None => {}
         }
         let held = self.hold(&node)?;
         let fd = held.as_fd();

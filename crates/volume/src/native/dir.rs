@@ -122,8 +122,13 @@ impl Native {
         self.set_times(&handle.node);
         let reader = handle.reader.lock();
         match data_only {
-            true => rustix::fs::fdatasync(reader.fd.as_fd()),
-            false => rustix::fs::fsync(reader.fd.as_fd()),
+            true => rustix::fs::fdatasync(reader.fd.as_fd())?,
+            false => rustix::fs::fsync(reader.fd.as_fd())?,
+        }
+        drop(reader);
+        match self.mirror() {
+            Some(mirror) => mirror.sync(handle.node.identity()),
+            None => Ok(()),
         }
     }
 }

@@ -89,23 +89,36 @@ impl Native {
         Ok(())
     }
 
-    /// The same of a file whose size or times are about to be set; with `size` 0 none of it counts.
-    pub(super) fn bring_before(&self, node: &Arc<Node>, size: Option<u64>) -> Result<()> {
-        let Some(mirror) = self.mirror.as_ref() else { return Ok(()) };
+    /// The same of a file whose size or times are about to be set.
+    pub(super) fn bring_before(&self, node: &Arc<Node>) -> Result<()> {
+        if let (Some(mirror), Some(body)) = (&self.mirror, self.body_before(node)?) {
+            mirror.bodies.fill(&body)?;
+            body.changes();
+        }
+        Ok(())
+    }
+
+    /// Empties a file, of which no bytes need come for that.
+    pub(super) fn empty(
+        &self,
+        body: Option<Arc<Body>>,
+        empty: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        match (&self.mirror, body) {
+            (Some(mirror), Some(body)) => mirror.bodies.give_up(&body, empty),
+            _ => empty(),
+        }
+    }
+
+    /// The body of a file that is about to be changed by its name.
+    pub(super) fn body_before(&self, node: &Arc<Node>) -> Result<Option<Arc<Body>>> {
+        let Some(mirror) = self.mirror.as_ref() else { return Ok(None) };
         mirror.marks.is_written(node.identity());
         if !mirror.bodies.is_away(&node.identity()) {
-            return Ok(());
+            return Ok(None);
         }
         let held = self.hold(node)?;
-        let body =
-            self.wardrobe.undressed(|| mirror.bodies.open(&node.identity(), held.as_fd()))?;
-        let Some(body) = body else { return Ok(()) };
-        match size {
-            Some(0) => mirror.bodies.give_up(&body),
-            _ => mirror.bodies.fill(&body)?,
-        }
-        body.changes();
-        Ok(())
+        self.wardrobe.undressed(|| mirror.bodies.open(&node.identity(), held.as_fd()))
     }
 
     /// A file that is open loses its last name: its object goes, and so its bytes come first.

@@ -63,14 +63,8 @@ impl Bodies {
     }
 
     fn bring(&self, body: &Body, range: Range<u64>) -> Result<()> {
-        let brought = self.ask(body, &range).and_then(|bytes| {
-            let mut done = 0;
-            while done < bytes.len() {
-                done += rustix::io::pwrite(&body.file, &bytes[done..], range.start + done as u64)
-                    .map_err(|error| Failed::from(io::Error::from(error)))?;
-            }
-            Ok(())
-        });
+        let put = |bytes: Bytes| body.put(&bytes, range.start).map_err(io::Error::from);
+        let brought = self.ask(body, &range).and_then(|bytes| put(bytes).map_err(Failed::from));
         body.settle(&range, brought.is_ok(), || self.is_here(body))?;
         brought.map_err(|failed| {
             log::error!("bytes {range:?} of file {}: {failed}", body.ino);
