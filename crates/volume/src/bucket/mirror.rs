@@ -24,7 +24,7 @@ use super::state::State;
 use crate::native::{Identity, Native};
 use crate::store::{Failed, Objects};
 use crate::tiers::Underway;
-use worker::Worker;
+use worker::{Crowd, Worker};
 
 /// Names after which it is not waited for.
 pub(super) const MANY: usize = 4096;
@@ -99,7 +99,7 @@ impl Mirror {
             bucket,
             synced: FxHashSet::default(),
             grown: u64::MAX,
-            callers: 0,
+            crowd: Crowd::default(),
         };
         let work = move || worker.work();
         let thread = std::thread::Builder::new().name("forebay-ship".into()).spawn(work)?;

@@ -1,5 +1,6 @@
 //! The thread that brings what changes to the bucket.
 
+mod crowd;
 mod cutting;
 mod waiting;
 
@@ -15,6 +16,7 @@ use super::super::writer::Writer;
 use super::Mirror;
 use crate::native::{Identity, Native};
 use crate::store::{Failed, Objects};
+pub(super) use crowd::Crowd;
 
 /// Pauses after a cut that the bucket did not take, in seconds.
 const PAUSES: [u64; 5] = [1, 2, 4, 8, 15];
@@ -35,8 +37,8 @@ pub(super) struct Worker {
     pub(super) synced: FxHashSet<Identity>,
     /// Bytes by which the local files may have grown since it was looked whether there is room.
     pub(super) grown: u64,
-    /// How many waited for the last cut that somebody waited for.
-    pub(super) callers: u64,
+    /// Who waits for cuts.
+    pub(super) crowd: Crowd,
 }
 
 impl Worker {
@@ -101,6 +103,7 @@ impl Worker {
             noted.dirty.extend(again);
             if is_done {
                 self.synced.clear();
+                self.crowd.is_joined_by(noted.asked - asked);
                 noted.done = noted.done.max(asked);
             }
             let waits = noted.done < noted.asked;

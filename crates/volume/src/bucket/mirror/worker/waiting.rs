@@ -11,22 +11,21 @@ use super::Worker;
 const DELAY: Duration = Duration::from_secs(1);
 /// How often it is looked whether reading has filled the disk.
 const IDLE: Duration = Duration::from_secs(5);
-/// How long a cut waits for as many callers as the last one had: they come again together.
-const GATHER: Duration = Duration::from_millis(2);
+/// How long a cut waits for callers who come again together: a third of a request to S3.
+const GATHER: Duration = Duration::from_millis(7);
 
 impl Worker {
     pub(super) fn gather(&mut self) {
         let mut noted = self.mirror.marks.noted();
         let mut left = GATHER;
         let waiting = |noted: &Noted| noted.asked - noted.done;
-        while (1..self.callers).contains(&waiting(&noted)) && !left.is_zero() {
-            let step = GATHER / 8;
-            self.mirror.marks.call.wait_for(&mut noted, step);
-            left = left.saturating_sub(step);
+        while self.crowd.is_awaited(waiting(&noted)) && !left.is_zero() {
+            let step = GATHER / 12;
+            if self.mirror.marks.call.wait_for(&mut noted, step).timed_out() {
+                left = left.saturating_sub(step);
+            }
         }
-        if waiting(&noted) > 0 {
-            self.callers = waiting(&noted);
-        }
+        self.crowd.sets_off(waiting(&noted));
     }
 
     /// Waits for something to do.
