@@ -19,6 +19,8 @@ from pathlib import Path
 HEAD = struct.Struct("<8sQIIIQI")
 HEADER = 48
 ROOT = 1
+# Bytes of an object that have a checksum of their own.
+BLOCK = 64 << 10
 # A segment, as it speaks of itself.
 HERE = 2**64 - 1
 
@@ -59,7 +61,7 @@ class Damaged(Exception):
 class Tree:
     def __init__(self):
         self.kind = {ROOT: ("folder",)}
-        self.attr, self.place, self.extended = {}, {}, {}
+        self.attr, self.place, self.sums, self.extended = {}, {}, {}, {}
         self.names = {ROOT: {}}
 
     def apply(self, record):
@@ -70,6 +72,9 @@ class Tree:
             self.names.setdefault(ino, {})
         elif what == "bytes":
             self.place[fields[0]] = fields[1]
+            self.sums.pop(fields[0], None)
+        elif what == "sums":
+            self.sums[fields[0]] = fields[1]
         elif what == "extended":
             ino, name, value = fields
             self.extended.setdefault(ino, {})[name] = value
@@ -119,6 +124,8 @@ def records(r, count, here):
             yield ("gone", r.number(), r.text())
         elif which == 6:
             yield ("cut",)
+        elif which == 7:
+            yield ("sums", r.number(), place_of(r, here))
         else:
             raise Damaged(f"a record of kind {which}: the volume is of a newer format")
 
@@ -178,7 +185,7 @@ def read_tree(source, complain):
     return log.tree
 
 
-def content(source, place, to):
+def content(source, place, sums, to):
     if place[0] == "own":
         _, key, _, size = place
         try:
@@ -189,21 +196,37 @@ def content(source, place, to):
             length = os.path.getsize(to)
             os.unlink(to)
             raise Damaged(f"its object {key} has {length} bytes and should have {size}")
+        if sums and not are_right(to, packed(source, sums)):
+            os.unlink(to)
+            raise Damaged(f"bytes of its object {key} are not those that were written")
         return
-    data = b""
-    if place[0] == "packed":
-        _, number, at, length, crc = place
-        try:
-            with open(source / ".forebay/log" / f"{number:016x}", "rb") as file:
-                head = HEAD.unpack(file.read(HEAD.size))
-                file.seek(HEADER + head[3] + at)
-                data = file.read(length)
-        except (FileNotFoundError, struct.error):
-            raise Damaged(f"segment {number:016x} is missing or too short") from None
-        if len(data) != length or zlib.crc32(data) != crc:
-            raise Damaged(f"its bytes in segment {number:016x} are damaged")
+    data = packed(source, place) if place[0] == "packed" else b""
     with open(to, "wb") as file:
         file.write(data)
+
+
+def are_right(path, sums):
+    """Whether each block of a file has its checksum."""
+    with open(path, "rb") as file:
+        for (crc,) in struct.iter_unpack("<I", sums):
+            if zlib.crc32(file.read(BLOCK)) != crc:
+                return False
+    return True
+
+
+def packed(source, place):
+    """Bytes that are in a segment."""
+    _, number, at, length, crc = place
+    try:
+        with open(source / ".forebay/log" / f"{number:016x}", "rb") as file:
+            head = HEAD.unpack(file.read(HEAD.size))
+            file.seek(HEADER + head[3] + at)
+            data = file.read(length)
+    except (FileNotFoundError, struct.error):
+        raise Damaged(f"segment {number:016x} is missing or too short") from None
+    if len(data) != length or zlib.crc32(data) != crc:
+        raise Damaged(f"its bytes in segment {number:016x} are damaged")
+    return data
 
 
 def inside(source, key):
@@ -235,7 +258,7 @@ def one(source, tree, ino, path, made, complain):
     elif kind[0] == "link":
         os.symlink(kind[1], path)
     elif kind[0] == "plain":
-        content(source, tree.place.get(ino, ("empty",)), path)
+        content(source, tree.place.get(ino, ("empty",)), tree.sums.get(ino), path)
     elif stat.S_ISFIFO(kind[1]):
         os.mkfifo(path)
     else:

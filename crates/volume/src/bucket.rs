@@ -19,6 +19,7 @@ mod scan;
 mod segment;
 mod ship;
 mod state;
+mod sums;
 mod tree;
 mod writer;
 

@@ -289,6 +289,26 @@ fn a_large_file_that_gets_another_name_is_not_sent_again() {
 }
 
 #[test]
+fn a_byte_that_changed_in_the_bucket_is_an_error_and_no_wrong_byte() {
+    let Some(volume) = Volume::with_fuse() else { return };
+    volume.mount("one", &volume.at());
+    volume.sh(&volume.at(), "head -c 1000000 /dev/urandom > x");
+    wait_until("it is in the bucket", || volume.object("x").exists());
+    // Of a copy within the bucket no version is known.
+    let right = volume.sh(&volume.at(), "mv x y; head -c 65536 y | md5sum");
+    volume.unmount(&volume.at()).code(0);
+    let mut bytes = std::fs::read(volume.object("y")).expect("its object");
+    bytes[500_000] ^= 1;
+    std::fs::write(volume.object("y"), bytes).expect("written");
+    volume.mount("two", &volume.there());
+    let script = "head -c 65536 y | md5sum; cat y > /dev/null && echo read";
+    let said = volume.sh(&volume.there(), &format!("{script}; :"));
+    assert_eq!(said, right, "one block is right, and another none");
+    volume.unmount(&volume.there()).code(0);
+    volume.place.nobody_left();
+}
+
+#[test]
 fn local_space_is_given_back_and_nobody_notices() {
     let Some(volume) = Volume::with_fuse() else { return };
     volume.try_mount("one", &["--space", "8 MiB"], &volume.at()).code(0);

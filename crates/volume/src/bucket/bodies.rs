@@ -2,6 +2,7 @@
 //! with their neighbours in the segment; of large ones the blocks that are read, and all the rest
 //! when they are read one after the other.
 
+mod ask;
 mod bring;
 mod known;
 
@@ -35,6 +36,8 @@ const PART: u64 = 8 << 20;
 #[derive(Debug, Clone)]
 pub(crate) struct Away {
     pub(crate) place: Place,
+    /// The checksums of its object.
+    pub(crate) sums: Option<Place>,
     pub(crate) mtime: Time,
 }
 

@@ -5,8 +5,10 @@ mod parts;
 
 use std::ops::Range;
 use std::os::fd::OwnedFd;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use bytes::Bytes;
 use parking_lot::{Condvar, Mutex, RwLock};
 use rustix::io::Errno;
 
@@ -24,6 +26,8 @@ pub(crate) struct Body {
     pub(super) size: u64,
     /// Its time of modification, which bytes that come don't change.
     pub(super) mtime: Time,
+    /// The checksums of its object, once they have come.
+    pub(super) sums: OnceLock<Bytes>,
     parts: Mutex<Parts>,
     came: Condvar,
     whole: AtomicBool,
@@ -49,6 +53,7 @@ impl Body {
             file,
             size,
             mtime,
+            sums: OnceLock::new(),
             parts: Mutex::new(Parts::missing(size)),
             came: Condvar::new(),
             whole: AtomicBool::new(size == 0),

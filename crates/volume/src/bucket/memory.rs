@@ -43,7 +43,7 @@ impl Memory {
     }
 }
 
-fn version_of(bytes: &[u8]) -> String {
+pub(super) fn version_of(bytes: &[u8]) -> String {
     format!("{:08x}", crc32fast::hash(bytes))
 }
 
@@ -85,8 +85,14 @@ impl Bucket for Memory {
         }
     }
 
-    fn read_of(&self, name: &str, _: Option<&str>, range: Range<u64>) -> Result<Bytes, Failed> {
-        self.read(name, range, &|_| true)
+    fn read_of(
+        &self,
+        name: &str,
+        _: Option<&str>,
+        range: Range<u64>,
+        is_right: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<Bytes, Failed> {
+        self.read(name, range, is_right)
     }
 
     fn upload(

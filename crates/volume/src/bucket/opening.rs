@@ -185,7 +185,7 @@ fn away(root: &Path, tree: &Tree, scan: &Scan) -> io::Result<Vec<(Identity, u64,
             continue;
         };
         local::set_mtime(&file, known.attr.mtime)?;
-        found.push((identity, ino, Away { place: known.place.clone(), mtime: known.attr.mtime }));
+        found.push((identity, ino, Away::of(known)));
     }
     Ok(found)
 }

@@ -24,6 +24,7 @@ pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
         name: &str,
         version: Option<&str>,
         range: Range<u64>,
+        is_right: &dyn Fn(&[u8]) -> bool,
     ) -> Result<Bytes, Failed>;
     /// Writes a long object over what is there; tells its state. The bytes come from `next`.
     fn upload(
@@ -62,9 +63,10 @@ impl Bucket for Objects {
         name: &str,
         version: Option<&str>,
         range: Range<u64>,
+        is_right: &dyn Fn(&[u8]) -> bool,
     ) -> Result<Bytes, Failed> {
         let version = version.map(|version| Version(version.to_owned()));
-        self.fetch(name, range, version.as_ref(), &|_| true)
+        self.fetch(name, range, version.as_ref(), is_right)
     }
 
     fn upload(

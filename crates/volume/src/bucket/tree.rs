@@ -19,6 +19,8 @@ pub(crate) struct File {
     pub(crate) kind: Kind,
     pub(crate) attr: Attr,
     pub(crate) place: Place,
+    /// Where the checksums of its object are.
+    pub(crate) sums: Option<Box<Place>>,
     pub(crate) links: u32,
     pub(crate) extended: BTreeMap<Vec<u8>, Vec<u8>>,
     /// Of a folder: its names.
@@ -28,7 +30,7 @@ pub(crate) struct File {
 impl File {
     fn new(kind: Kind, attr: Attr) -> File {
         let (extended, names) = (BTreeMap::new(), BTreeMap::new());
-        File { kind, attr, place: Place::Empty, links: 0, extended, names }
+        File { kind, attr, place: Place::Empty, sums: None, links: 0, extended, names }
     }
 
     /// Whether it has an object of its own.
@@ -101,10 +103,13 @@ impl Tree {
     /// The segment is written that these files' bytes are in.
     pub(crate) fn is_number(&mut self, number: u64, files: &[u64]) {
         for ino in files {
-            if let Some(File { place: Place::Packed { segment, .. }, .. }) = self.files.get_mut(ino)
-                && *segment == HERE
-            {
-                *segment = number;
+            let Some(file) = self.files.get_mut(ino) else { continue };
+            for place in std::iter::once(&mut file.place).chain(file.sums.as_deref_mut()) {
+                if let Place::Packed { segment, .. } = place
+                    && *segment == HERE
+                {
+                    *segment = number;
+                }
             }
         }
     }
@@ -123,11 +128,16 @@ impl Tree {
             }
             Record::Bytes { ino, place } => {
                 let Some(file) = self.files.get_mut(ino) else { return false };
+                file.sums = None;
                 if let Place::Own { key, .. } = std::mem::replace(&mut file.place, place.clone())
                     && !matches!(place, Place::Own { key: new, .. } if *new == key)
                 {
                     self.unused.push(key);
                 }
+            }
+            Record::Sums { ino, place } => {
+                let Some(file) = self.files.get_mut(ino) else { return false };
+                file.sums = Some(Box::new(place.clone()));
             }
             Record::Extended { ino, name, value } => {
                 let Some(file) = self.files.get_mut(ino) else { return false };

@@ -5,24 +5,19 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
 
 use bytes::Bytes;
 use rustix::io::Errno;
 
 use super::super::body::{Body, Task};
 use super::super::local;
-use super::super::record::Place;
 use super::super::scan::Stamp;
 use super::{Bodies, PART, Result};
 use crate::store::Failed;
-use crate::tiers::{PAUSES, patiently};
 
 /// Threads that bring a whole file, and of all files.
 const HANDS: usize = 8;
 const ALL_HANDS: usize = 24;
-/// Until an object that has got another name is looked for again.
-const SHORTLY: Duration = Duration::from_millis(50);
 
 impl Bodies {
     pub(super) fn begin_filling(self: &Arc<Self>, body: &Arc<Body>) {
@@ -73,30 +68,6 @@ impl Bodies {
                 io::ErrorKind::StorageFull => Errno::NOSPC,
                 _ => Errno::IO,
             }
-        })
-    }
-
-    fn ask(&self, body: &Body, range: &Range<u64>) -> std::result::Result<Bytes, Failed> {
-        patiently(&self.gone, &PAUSES, || {
-            // Its object may have got another name meanwhile.
-            for _ in 0..3 {
-                let place = self.known.lock().away.get(&body.ino).map(|away| away.place.clone());
-                match place {
-                    Some(Place::Own { key, version, .. }) => {
-                        let asked = self.bucket.read_of(&key, version.as_deref(), range.clone());
-                        match asked {
-                            Err(failed) if failed.kind == io::ErrorKind::NotFound => {
-                                std::thread::sleep(SHORTLY);
-                            }
-                            asked => return asked,
-                        }
-                    }
-                    Some(place) => return self.fetch.packed(&place),
-                    None => break,
-                }
-            }
-            let why = format!("the object of file {} is gone", body.ino);
-            Err(Failed { kind: io::ErrorKind::NotFound, why })
         })
     }
 

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use super::super::body::Body;
 use super::super::record::Place;
 use super::super::scan::Stamp;
+use super::super::tree::File;
 use super::{Away, Bodies, MUCH, Result};
 use crate::native::{Identity, proc_path, reopen};
 
@@ -21,6 +22,14 @@ pub(super) struct Known {
     pub(super) bodies: FxHashMap<Identity, Arc<Body>>,
     /// Files that have come: what the bucket has of them is what is here.
     pub(super) came: Vec<(u64, Stamp)>,
+}
+
+impl Away {
+    /// What the bucket has of a file.
+    pub(crate) fn of(file: &File) -> Away {
+        let sums = file.sums.as_deref().cloned();
+        Away { place: file.place.clone(), sums, mtime: file.attr.mtime }
+    }
 }
 
 impl Bodies {

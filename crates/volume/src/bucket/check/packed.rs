@@ -16,10 +16,23 @@ const WINDOW: u64 = 4 << 20;
 /// How often a segment is asked for whose answer was cut off.
 const LOOKS: usize = 3;
 
-/// The bytes of a file, in the data of a segment.
-#[derive(Debug)]
+/// What is gone with a part, and what can be done.
+type What = (&'static str, &'static str);
+
+const BYTES: What = (
+    "its bytes are gone",
+    "write the file anew in a mount, from wherever it came: these bytes are nowhere else",
+);
+const SUMS: What = (
+    "its object can't be looked at any more, since its checksums are gone",
+    "read the object with any client, look whether it is right, and write the file anew in a mount",
+);
+
+/// Bytes of a file, or checksums of its object, in the data of a segment.
+#[derive(Debug, Clone)]
 struct Part {
     ino: u64,
+    what: What,
     at: u64,
     end: u64,
     crc: u32,
@@ -32,9 +45,11 @@ pub(super) fn packed(
 ) -> Result<(Vec<Bad>, BTreeSet<u64>), Failed> {
     let mut segments = BTreeMap::<u64, Vec<Part>>::new();
     for (ino, file) in history.tree.files() {
-        if let Place::Packed { segment, at, length, crc } = file.place {
-            let end = at.saturating_add(u64::from(length));
-            segments.entry(segment).or_default().push(Part { ino, at, end, crc });
+        for (place, what) in [(Some(&file.place), BYTES), (file.sums.as_deref(), SUMS)] {
+            if let Some(&Place::Packed { segment, at, length, crc }) = place {
+                let end = at.saturating_add(u64::from(length));
+                segments.entry(segment).or_default().push(Part { ino, what, at, end, crc });
+            }
         }
     }
     let live = segments.keys().copied().collect();
@@ -52,17 +67,14 @@ pub(super) fn packed(
                 _ => return Err(failed),
             },
         };
-        let told = |ino: u64, what: String| {
-            let next = "write the file anew in a mount, from wherever it came: these bytes are \
-                        nowhere else";
-            Bad { ino, what: format!("its bytes are gone: {what}"), next }
+        let told = |part: &Part, why: &str| {
+            let (what, next) = part.what;
+            Bad { ino: part.ino, what: format!("{what}: {why}"), next }
         };
+        let damaged = format!("they are damaged in {name}");
         Ok(match wrong {
-            Ok(inos) => inos
-                .into_iter()
-                .map(|ino| told(ino, format!("they are damaged in {name}")))
-                .collect::<Vec<_>>(),
-            Err(what) => parts.iter().map(|part| told(part.ino, what.clone())).collect(),
+            Ok(parts) => parts.iter().map(|part| told(part, &damaged)).collect::<Vec<_>>(),
+            Err(what) => parts.iter().map(|part| told(part, &what)).collect(),
         })
     };
     let mut bad = Vec::new();
@@ -73,7 +85,12 @@ pub(super) fn packed(
 }
 
 /// The files of one segment that are not what was written.
-fn damaged(bucket: &dyn Bucket, name: &str, size: u64, parts: &[Part]) -> Result<Vec<u64>, Failed> {
+fn damaged(
+    bucket: &dyn Bucket,
+    name: &str,
+    size: u64,
+    parts: &[Part],
+) -> Result<Vec<Part>, Failed> {
     let start = 0..size.min(HEADER as u64);
     let start = bucket.read(name, start, &|bytes| Head::parse(bytes).is_ok())?;
     let wrong = |_| Failed { kind: InvalidData, why: name.to_owned() };
@@ -81,7 +98,7 @@ fn damaged(bucket: &dyn Bucket, name: &str, size: u64, parts: &[Part]) -> Result
     let there = size.saturating_sub(data_at);
     let (mut left, beyond): (Vec<&Part>, Vec<&Part>) =
         parts.iter().partition(|part| part.end <= there);
-    let mut found: Vec<u64> = beyond.into_iter().map(|part| part.ino).collect();
+    let mut found: Vec<Part> = beyond.into_iter().cloned().collect();
     while let Some(first) = left.first() {
         let from = first.at;
         let count = left.iter().take_while(|part| part.end <= from + WINDOW).count().max(1);
@@ -96,7 +113,7 @@ fn damaged(bucket: &dyn Bucket, name: &str, size: u64, parts: &[Part]) -> Result
             let range = (part.at - from) as usize..(part.end - from) as usize;
             let is_right = |bytes: &[u8]| crc32fast::hash(bytes) == part.crc;
             if !bytes.get(range).is_some_and(is_right) && !is_well(bucket, name, data_at, part)? {
-                found.push(part.ino);
+                found.push(part.clone());
             }
         }
     }

@@ -189,6 +189,17 @@ fn damage_of_files_is_told_by_all_their_names() {
     let place = "they are damaged in .forebay/log/0000000000000001";
     says(&volume.see(), &[("a/small", place), ("b/linked", place)]);
     assert!(volume.repair().expect("nothing to sweep").findings.len() == 2);
+    // The checksums of an object: its own bytes are there.
+    volume.damage(&segment(1), |bytes| {
+        let at = bytes.windows(4).rposition(|four| four == b"ACFT").expect("its bytes");
+        bytes[at + 2] ^= 1;
+    });
+    let sum = crc32fast::hash(&[1; 64 << 10]).to_le_bytes();
+    volume.damage(&segment(1), |bytes| {
+        let at = bytes.windows(4).rposition(|four| four == sum).expect("its checksums");
+        bytes[at] ^= 1;
+    });
+    says(&volume.see(), &[("a/large", "its checksums are gone: they are damaged")]);
 }
 
 #[test]
@@ -226,7 +237,12 @@ fn a_segment_that_is_cut_off_or_gone_takes_its_files_and_no_others() {
     assert_eq!(checked.findings.len(), 1, "{checked:?}");
     volume.remove(&segment(1));
     let gone = "0000000000000001 is missing";
-    says(&volume.see(), &[("a/small", gone), ("b/linked", gone), ("b/tiny", gone)]);
+    let sums = "its checksums are gone: .forebay/log/0000000000000001 is missing";
+    let objects = [("a/large", sums), ("a/other", sums)];
+    says(
+        &volume.see(),
+        &[&objects[..], &[("a/small", gone), ("b/linked", gone), ("b/tiny", gone)]].concat(),
+    );
 }
 
 #[test]

@@ -96,6 +96,10 @@ impl Reader {
                             let place = place.clone().in_segment(head.number);
                             self.tree.apply(&Record::Bytes { ino: *ino, place })
                         }
+                        Record::Sums { ino, place } => {
+                            let place = place.clone().in_segment(head.number);
+                            self.tree.apply(&Record::Sums { ino: *ino, place })
+                        }
                         record => self.tree.apply(record),
                     };
                 }

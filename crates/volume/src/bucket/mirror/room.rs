@@ -119,11 +119,12 @@ impl Worker {
             return None;
         }
         let known = self.ship.tree().file(one.ino)?;
-        let (place, mtime) = (known.place.clone(), known.attr.mtime);
+        let away = Away::of(known);
         let file = reopen(file.as_fd(), OFlags::RDWR).ok()?;
         // Marked first: what is half away is away.
         fsetxattr(&file, AWAY, b"1", XattrFlags::CREATE).ok()?;
-        mirror.bodies.leave(identity, one.ino, Away { place, mtime });
+        let mtime = away.mtime;
+        mirror.bodies.leave(identity, one.ino, away);
         let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         let _ = fallocate(&file, hole, 0, stat.stx_size);
         let _ = set_mtime(&file, mtime);

@@ -25,6 +25,8 @@ pub(super) struct Moves {
     wanted: BTreeSet<u64>,
     /// What was copied, and is not in the log yet.
     told: Vec<(u64, Place)>,
+    /// Its checksums, which are where they were.
+    summed: Vec<Record<'static>>,
     /// What was copied, for those who read these files.
     pub(super) copied: Vec<(u64, Place)>,
 }
@@ -131,10 +133,9 @@ impl Moves {
         ino: u64,
         to: &str,
     ) -> Result<bool, Failed> {
-        let Some(Place::Own { key, size, .. }) = tree.file(ino).map(|file| file.place.clone())
-        else {
-            return Ok(false);
-        };
+        let Some(file) = tree.file(ino) else { return Ok(false) };
+        let Place::Own { key, size, .. } = file.place.clone() else { return Ok(false) };
+        let sums = file.sums.as_deref().cloned();
         match bucket.copy(&key, to) {
             // Somebody has removed it. Who reads the file is told; all else goes on.
             Err(failed) if failed.kind == ErrorKind::NotFound => return Ok(false),
@@ -143,6 +144,11 @@ impl Moves {
         let place = Place::Own { key: to.to_owned(), version: None, size };
         tree.apply(&Record::Bytes { ino, place: place.clone() });
         self.told.push((ino, place));
+        if let Some(place) = sums {
+            let record = Record::Sums { ino, place };
+            tree.apply(&record);
+            self.summed.push(record);
+        }
         Ok(true)
     }
 
@@ -155,9 +161,11 @@ impl Moves {
         for (ino, place) in &self.told {
             draft.add(&Record::Bytes { ino: *ino, place: place.clone() });
         }
+        self.summed.iter().for_each(|record| draft.add(record));
         draft.add(&Record::Cut);
         log.write(draft.finish(log.next()).into())?;
         let copied = self.told.len() as u64;
+        self.summed.clear();
         self.copied.append(&mut self.told);
         Ok(copied)
     }

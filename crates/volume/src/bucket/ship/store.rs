@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 use super::super::record::{Place, Record};
 use super::super::scan::{Found, Large, Stamp};
 use super::super::segment::Draft;
+use super::super::sums::Summing;
 use super::moves::name_of;
 use super::{Open, Ship};
 use crate::store::Failed;
@@ -18,7 +19,8 @@ const AT_ONCE: usize = 16;
 
 /// What became of a file that was to be read.
 enum Stored {
-    Object(Place),
+    /// An object, and its checksums.
+    Object(Place, Vec<u8>),
     Small(Vec<u8>),
     /// It is not as it was, and is dirty again.
     Changed,
@@ -70,12 +72,12 @@ impl Ship {
         });
         let (mut objects, mut trouble) = (0, None);
         for (large, stored) in some.into_iter().zip(stored) {
-            let place = match stored {
-                Ok(Stored::Object(place)) => {
+            let (place, sums) = match stored {
+                Ok(Stored::Object(place, sums)) => {
                     objects += 1;
-                    place
+                    (place, Some(found.pack(large.ino, &sums)))
                 }
-                Ok(Stored::Small(bytes)) => found.pack(large.ino, &bytes),
+                Ok(Stored::Small(bytes)) => (found.pack(large.ino, &bytes), None),
                 Ok(Stored::Changed) => {
                     self.put_off(large.ino, &large.path, &mut found.draft);
                     continue;
@@ -86,9 +88,12 @@ impl Ship {
                     continue;
                 }
             };
-            let record = Record::Bytes { ino: large.ino, place };
-            self.tree.apply(&record);
-            found.draft.add(&record);
+            let ino = large.ino;
+            let sums = sums.map(|place| Record::Sums { ino, place });
+            for record in std::iter::once(Record::Bytes { ino, place }).chain(sums) {
+                self.tree.apply(&record);
+                found.draft.add(&record);
+            }
             self.scan.is_stored(&large);
             found.stored.insert(large.ino);
         }
@@ -130,10 +135,11 @@ impl Ship {
             return Ok(if now().is_some() { Stored::Small(bytes) } else { Stored::Changed });
         }
         let tag = format!("{} {} {}", self.volume, large.ino, large.stamp);
-        let mut left = size;
+        let (mut left, mut sums) = (size, Summing::default());
         let mut next = |buffer: &mut [u8]| {
             let count = io::Read::read(&mut from, buffer)?;
             left = left.saturating_sub(count as u64);
+            sums.take(&buffer[..count]);
             // Now, or the object would be seen that is neither the old nor the new.
             match left > 0 || now().is_some() {
                 true => Ok(count),
@@ -141,7 +147,7 @@ impl Ship {
             }
         };
         match self.bucket.upload(&key, &tag, size, &mut next) {
-            Ok(version) => Ok(Stored::Object(Place::Own { key, version, size })),
+            Ok(version) => Ok(Stored::Object(Place::Own { key, version, size }, sums.end())),
             // It was cut or has grown meanwhile.
             Err(failed) if failed.kind == io::ErrorKind::InvalidData => Ok(Stored::Changed),
             Err(failed) => Err(failed),

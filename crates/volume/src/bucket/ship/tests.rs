@@ -13,6 +13,7 @@ use super::super::local::is_away;
 use super::super::memory::Memory;
 use super::super::record::Kind;
 use super::super::scan::LARGEST;
+use super::super::sums::are_right;
 use super::super::tree::ROOT;
 use super::*;
 
@@ -135,24 +136,36 @@ fn known(bucket: &Arc<Memory>) -> Tree {
     Log::open(bucket, "reader".to_owned()).expect("the log is whole").1
 }
 
+fn packed(objects: &BTreeMap<String, (bytes::Bytes, String)>, place: &Place) -> Vec<u8> {
+    let Place::Packed { segment, at, length, crc } = *place else { panic!("{place:?}") };
+    let (bytes, _) = &objects[&super::super::log::segment(segment)];
+    let head = super::super::segment::Head::parse(bytes).expect("a segment");
+    let at = (head.data_at() + at) as usize;
+    let bytes = bytes[at..at + length as usize].to_vec();
+    assert_eq!(crc32fast::hash(&bytes), crc);
+    bytes
+}
+
 /// What another machine sees in the bucket. Where a file's object is another file's by now, it sees
 /// that by the tag.
 fn seen(bucket: &Arc<Memory>) -> State {
     let (tree, objects) = (known(bucket), bucket.objects.lock());
     let bytes = |path: &str, place: Place| match place {
         Place::Empty => Vec::new(),
-        Place::Packed { segment, at, length, crc } => {
-            let (bytes, _) = &objects[&super::super::log::segment(segment)];
-            let head = super::super::segment::Head::parse(bytes).expect("a segment");
-            let at = (head.data_at() + at) as usize;
-            let bytes = bytes[at..at + length as usize].to_vec();
-            assert_eq!(crc32fast::hash(&bytes), crc);
-            bytes
-        }
-        Place::Own { key, .. } => {
+        place @ Place::Packed { .. } => packed(&objects, &place),
+        Place::Own { key, version, .. } => {
             let ino = tree.at(path.as_bytes()).expect("it has this path");
             match objects.get(&key) {
-                Some((bytes, tag)) if tag.starts_with(&format!("volume {ino} ")) => bytes.to_vec(),
+                Some((bytes, tag)) if tag.starts_with(&format!("volume {ino} ")) => {
+                    let sums = tree.file(ino).and_then(|file| file.sums.as_deref().cloned());
+                    let sums = sums.unwrap_or_else(|| panic!("{key} has no checksums"));
+                    let sums = packed(&objects, &sums);
+                    // A machine that is gone may have written it over, and not said so.
+                    let is_known = version == Some(super::super::memory::version_of(bytes));
+                    let all = 0..bytes.len() as u64;
+                    assert!(!is_known || are_right(&sums, &all, bytes), "checksums of {key}");
+                    bytes.to_vec()
+                }
                 Some(_) => format!("{LOST} {ino}").into_bytes(),
                 None => panic!("a name without bytes: {key}"),
             }

@@ -35,6 +35,9 @@ fn tell(ino: u64, file: &File, take: &mut impl FnMut(&Record<'_>)) {
     if file.place != Place::Empty {
         take(&Record::Bytes { ino, place: file.place.clone() });
     }
+    if let Some(place) = &file.sums {
+        take(&Record::Sums { ino, place: (**place).clone() });
+    }
     for (name, value) in &file.extended {
         take(&Record::Extended { ino, name, value: Some(value) });
     }

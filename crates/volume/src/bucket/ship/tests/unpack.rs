@@ -187,6 +187,12 @@ fn what_is_damaged_is_told_and_all_else_is_there() {
     let downloaded = volume.download();
     std::fs::remove_file(downloaded.join("é 日本 [1] ~#?*")).expect("removed");
     write(downloaded.join("too %FE large"), "short").expect("written");
+    // Of the right length, with one wrong byte in its last block.
+    let names = ["runs/1/deep/large.bam", "runs/large too"].map(|name| downloaded.join(name));
+    let object = names.iter().find(|name| name.exists()).expect("one of the names has it");
+    let mut bytes = std::fs::read(object).expect("read");
+    bytes[LARGEST as usize + 3] ^= 1;
+    write(object, bytes).expect("written");
     let log = downloaded.join(".forebay/log/0000000000000000");
     let mut bytes = std::fs::read(&log).expect("read");
     let small = bytes.windows(5).rposition(|five| five == b"ACGT\n").expect("there");
@@ -195,13 +201,23 @@ fn what_is_damaged_is_told_and_all_else_is_there() {
     let (end, restored) = volume.unpack();
     let said = String::from_utf8_lossy(&end.stderr).into_owned();
     assert_eq!(end.status.code(), Some(1), "{said}");
-    for words in ["its object é 日本 [1] ~#?* is missing", "has 5 bytes", "runs/1/small: its bytes"]
-    {
+    for words in [
+        "its object é 日本 [1] ~#?* is missing",
+        "has 5 bytes",
+        "runs/1/small: its bytes",
+        "are not those that were written",
+    ] {
         assert!(said.contains(words), "{words:?} is not in:\n{said}");
     }
     let (mut before, after) = (tree(&volume.tree()), tree(&restored));
-    let damaged: [&[u8]; 4] =
-        ["é 日本 [1] ~#?*".as_bytes(), b"too \xfe large", b"runs/1/small", b"same"];
+    let damaged: [&[u8]; 6] = [
+        "é 日本 [1] ~#?*".as_bytes(),
+        b"too \xfe large",
+        b"runs/1/small",
+        b"same",
+        b"runs/1/deep/large.bam",
+        b"runs/large too",
+    ];
     for name in damaged {
         assert!(before.remove(name).is_some(), "{name:?}");
     }
