@@ -9,8 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{
     AtFlags, Dir, FileType, Gid, Mode, OFlags, Timestamps, Uid, XattrFlags, chownat, fchmod,
-    fchown, fsetxattr, ftruncate, futimens, linkat, mkdirat, mknodat,
-    openat, symlinkat, utimensat,
+    fchown, fsetxattr, ftruncate, futimens, linkat, mkdirat, mknodat, openat, symlinkat, utimensat,
 };
 use rustix::io::Errno;
 use rustix::time::Timespec;
