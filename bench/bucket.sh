@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
-# What a volume in a bucket costs: small files, fsync, long reads and writes, reads at random, and
-# memory, beside ext4, s3fs, rclone and the bare client, over an S3 server on this machine whose
-# answers take 0 and 20 ms. Prints a table (Markdown) on standard output; every measurement is a line
-# of target/bench/bucket.jsonl. A short one, without s3fs and rclone, is the last part of `make bench`.
+# What a volume in a bucket costs: small files, fsync, long reads and writes, reads at random, a
+# Nextflow workflow, and memory, beside ext4, s3fs, rclone and the bare client, over an S3 server on
+# this machine whose answers take 0 and 20 ms. Prints a table (Markdown) on standard output; every
+# measurement is a line of target/bench/bucket.jsonl. A short one, without s3fs and rclone, is the
+# last part of `make bench`.
 #
 #   bench/bucket.sh [--repeats 3] [--latencies 0,20] [--only PARTS] [--without s3fs,rclone]
-#   --only small,make,fsync,long   some parts alone
+#   --only small,make,fsync,long,flow   some parts alone
 #   FOREBAY=path                   the binary under test (default target/release/forebay, built first)
 #   BUILT=yes                      builds nothing: the examples of forebay-volume are there
 #
 # As root. All of it runs in namespaces of its own: however it ends, its processes and mounts are gone.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-case ${1:-} in -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case ${1:-} in -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 [ "$(id -u)" -eq 0 ] || { echo "bench/bucket.sh: it mounts an ext4 of its own: run it as root" >&2; exit 2; }
 
 # They are installed where they are missing and not left out.

@@ -9,11 +9,13 @@ import sys
 import time
 from pathlib import Path
 
+from flow import flow
 from ground import Mount, Server, ground, load, run
 from parts import MIB, STORES
 from table import table
 
-PARTS = ("small", "make", "fsync", "long")
+PARTS = ("small", "make", "fsync", "long", "flow")
+STORES = {**STORES, flow: ("ext4", "forebay")}
 
 
 class Scene:
@@ -77,7 +79,7 @@ def main():
                         part(scene, name, late)
                     except RuntimeError as error:
                         # The others are measured all the same.
-                        scene.note(f"failed: {part.__name__}", name, late, why=str(error)[:300])
+                        scene.note(f"failed: {part.__name__}", name, late, why=" ".join(str(error).split())[:300])
                     scene.clear()
         print(f"bucket: repeat {repeat + 1}: {time.monotonic() - began:.0f} s", file=sys.stderr)
     print(table(scene.seen, arguments.latencies, arguments.repeats))

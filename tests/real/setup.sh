@@ -30,6 +30,7 @@ p7zip-full           7z
 python3              /usr/bin/python3
 python3-venv         /usr/share/doc/python3-venv
 munge                munged
+rclone               rclone
 rsync                rsync
 slurm-client         sbatch
 slurmctld            slurmctld

@@ -117,8 +117,13 @@ fn usual_site() -> Result<PathBuf, Stop> {
 /// A tier that can't be used, in words.
 pub(crate) fn trouble(trouble: &Trouble) -> Stop {
     let missing = trouble.error.kind() == std::io::ErrorKind::NotFound;
-    let next = if trouble.error.to_string().starts_with("another run") {
+    let why = trouble.error.to_string();
+    let next = if why.starts_with("another run") {
         "wait until it has ended, or run without --rules; nothing was run"
+    } else if why.starts_with("it is a bucket") {
+        "take `home = \"here\"` with `publish`: files are copied there when the run has succeeded; \
+         or `forebay mount s3://BUCKET/PREFIX DIR`, and run in DIR: all that is in place there \
+         goes to the bucket; nothing was run"
     } else if missing {
         "make the directory, or mount what belongs there, or correct the site; nothing was run"
     } else {

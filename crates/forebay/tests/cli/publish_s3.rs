@@ -119,10 +119,12 @@ fn a_bucket_that_is_not_to_be_had_is_told_before_the_command_starts() {
     let end = shelf.run(RULES, "echo started");
     end.code(125).says("NoSuchBucket");
     assert!(!started(&end));
-    // Files can't live there.
-    let end = shelf.run("[[rule]]\nmatch = \"*\"\nhome = \"shelf\"\n", "echo started");
-    end.code(125).says("it is a bucket");
-    assert!(!started(&end));
+    // Files can't live there, nor copies of them: the two ways that there are, are told.
+    for rule in ["home = \"shelf\"", "home = \"here\"\ncache = \"shelf\""] {
+        let end = shelf.run(&format!("[[rule]]\nmatch = \"*\"\n{rule}\n"), "echo started");
+        end.code(125).says("it is a bucket").says("`publish`").says("forebay mount s3://");
+        assert!(!started(&end));
+    }
     shelf.tiered.place.nothing_left();
 }
 

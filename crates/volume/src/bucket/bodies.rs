@@ -12,12 +12,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use parking_lot::Mutex;
-use rustix::fs::fremovexattr;
 use rustix::io::Errno;
 
 use super::body::{BLOCK, Body};
 use super::fetch::Fetch;
-use super::local::AWAY;
+use super::local::unmark;
 use super::record::{Place, Time};
 use super::request::Bucket;
 use crate::native::Identity;
@@ -160,7 +159,7 @@ impl Bodies {
         body.give_up(|| {
             empty()?;
             // Empty before, or a kill would leave a hole that is taken for the file.
-            fremovexattr(&body.file, AWAY)?;
+            unmark(&body.file)?;
             self.known.lock().away.remove(&body.ino);
             Ok(())
         })

@@ -2,26 +2,27 @@
 //! files without their bytes (*placeholders*), which come when somebody reads them. A placeholder is
 //! a hole as long as the file, with the file's attributes and a mark of ours.
 
+mod mark;
+
 use std::ffi::CString;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{
     AtFlags, Dir, FileType, Gid, Mode, OFlags, Timestamps, Uid, XattrFlags, chownat, fchmod,
-    fchown, fgetxattr, fremovexattr, fsetxattr, ftruncate, futimens, linkat, mkdirat, mknodat,
-    openat, symlinkat, utimensat,
+    fchown, fsetxattr, ftruncate, futimens, linkat, mkdirat, mknodat, openat, symlinkat, utimensat,
 };
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
-use super::record::{Attr, Kind, Place, Time};
+use super::record::{Attr, Kind, Place};
 use super::scan::Scan;
 use super::tree::{File, ROOT, Tree};
 use crate::native::{Identity, stat_of};
 
+pub(crate) use mark::{AWAY, is_away, is_here, set_mtime, unmark, while_writable};
+
 type Result<T> = std::result::Result<T, Errno>;
 
-/// The extended attribute of a file whose bytes are in the bucket alone.
-pub(crate) const AWAY: &str = "user.forebay.away";
 const INTO: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const NEW: OFlags = OFlags::RDWR.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::CLOEXEC);
@@ -38,11 +39,6 @@ pub(crate) fn make(root: &OwnedFd, tree: &Tree, scan: &mut Scan) -> Result<()> {
         Some(file) => dress(&top, file.attr),
         None => Ok(()),
     }
-}
-
-/// Whether a file's bytes are in the bucket alone.
-pub(crate) fn is_away(file: &OwnedFd) -> bool {
-    fgetxattr(file, AWAY, &mut [0u8; 16][..]).is_ok()
 }
 
 /// The files below a directory whose bytes are in the bucket alone, open to read.
@@ -73,26 +69,6 @@ pub(crate) fn marked(root: &OwnedFd) -> Result<Vec<(Identity, OwnedFd)>> {
         }
     }
     Ok(found)
-}
-
-/// Gives a file its time of modification.
-///
-/// # Errors
-/// Those of the file system.
-pub(crate) fn set_mtime(file: &OwnedFd, mtime: Time) -> Result<()> {
-    let last_access = Timespec { tv_sec: 0, tv_nsec: libc::UTIME_OMIT as _ };
-    let last_modification = Timespec { tv_sec: mtime.sec, tv_nsec: mtime.nsec.into() };
-    futimens(file, &Timestamps { last_access, last_modification })
-}
-
-/// A file has its bytes now: it is no placeholder any more.
-///
-/// # Errors
-/// Those of the file system.
-pub(crate) fn is_here(file: &OwnedFd, mtime: Time) -> Result<()> {
-    // Its own time first: with the mark it is not believed.
-    set_mtime(file, mtime)?;
-    fremovexattr(file, AWAY)
 }
 
 struct Maker<'a> {

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use rustc_hash::FxHashMap;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, chmodat, fstat};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::super::body::Body;
+use super::super::local::while_writable;
 use super::super::record::Place;
 use super::super::scan::Stamp;
 use super::super::tree::File;
 use super::{Away, Bodies, MUCH, Result};
-use crate::native::{Identity, proc_path, reopen};
+use crate::native::{Identity, reopen};
 
 #[derive(Debug, Default)]
 pub(super) struct Known {
@@ -79,14 +80,7 @@ impl Bodies {
 /// Opens a file again, to read and write, whatever its mode is.
 pub(super) fn writable(file: BorrowedFd<'_>) -> Result<OwnedFd> {
     match reopen(file, OFlags::RDWR) {
-        Err(Errno::ACCESS) => {
-            let mode = Mode::from_raw_mode(fstat(file)?.st_mode & 0o7777);
-            let path = proc_path(file);
-            chmodat(CWD, &path, mode | Mode::RUSR | Mode::WUSR, AtFlags::empty())?;
-            let opened = reopen(file, OFlags::RDWR);
-            chmodat(CWD, &path, mode, AtFlags::empty())?;
-            opened
-        }
+        Err(Errno::ACCESS) => while_writable(file, || reopen(file, OFlags::RDWR)),
         opened => opened,
     }
 }

@@ -1,0 +1,103 @@
+#!/bin/bash
+# If this failed, a team whose projects or results are in a bucket would find results there that
+# other tools can't read, that are not what the workflow made, or none.
+# ring: short
+# as: root,user
+# bare: no
+# s3: yes
+# needs: fusermount3 rclone snakemake bwa samtools bcftools bamsort bgzip
+# limit: 400
+set -eu
+. "$REAL/lib.sh"
+
+# The demo's workflow, with a donor that is small enough for three runs.
+cat > small.yaml <<'YAML'
+sequences: {chr01: 30000, chr02: 24000, chr03: 20000, chr04: 20000, chr05: 20000, chr06: 20000,
+            chr07: 20000, chr08: 20000, chr09: 20000, chr10: 20000, chr11: 20000, chr12: 20000}
+depth: {tumour: 24, normal: 20}
+controls: {control1: 8, control2: 8, control3: 8, control4: 8}
+pieces: 2
+YAML
+export XDG_CACHE_HOME=$WORK/tmp/cache
+here=$PWD wgs=$ROOT/workflows/wgs
+smk=(snakemake --cores 2 --snakefile "$wgs/Snakefile" --configfile "$here/small.yaml")
+all=("${smk[@]}" --quiet all --config "inputs=$here/inputs/data")
+
+# A plain S3 client. A name that ends in / is a directory to it: it asks for no object there.
+bucket=ours/$VARIANT-${WORK##*/}
+s3=(--s3-provider Other --s3-endpoint "$AWS_ENDPOINT_URL" --s3-env-auth --config /dev/null)
+s3+=(--disable ListR)       # which sends an empty delimiter: this server does not take it for none
+objects() { rclone lsf -R --files-only "${s3[@]}" ":s3:$bucket/$1/" | LC_ALL=C sort; }
+fetch() { rclone copy "${s3[@]}" ":s3:$bucket/$1/" "$2"; }
+
+say "the workflow bare"
+mkdir inputs bare
+(cd inputs && "${smk[@]}" --quiet all -- inputs)
+(cd bare && "${all[@]}")
+
+cat > site.toml <<TOML
+[tier.fast]
+path = "$WORK/far"
+reach = "node"
+[tier.lab]
+path = "s3://$bucket/published"
+reach = "world"
+TOML
+# The demo's rules, for what dies young; before them, the one for what stays.
+rules() {
+    printf '[[rule]]\nmatch = "results/**"\nhome = "here"\n%s\n' "$1"
+    cat "$wgs/tiers.toml"
+}
+rules 'publish = "lab"' > publish.toml
+rules '' > here.toml
+ruled() {  # RULES
+    "$FOREBAY" run -q --site ../site.toml --rules "../$1" -o "$WORK/runs/$1.run" -- "${all[@]}"
+}
+
+say "a project on this machine, and results that are published to the bucket"
+mkdir project
+(cd project && ruled publish.toml)
+objects published > there
+(cd bare && find results -type f | LC_ALL=C sort) | diff - there || fail "other objects"
+fetch published fetched
+diff -r bare/results fetched/results || fail "other bytes in the bucket"
+diff -r bare/results project/results || fail "other bytes in place"
+
+say "a project that is itself in the bucket"
+mkdir at elsewhere
+"$FOREBAY" mount "s3://$bucket/project" at
+(cd at && ruled here.toml)
+diff -r bare/results at/results || fail "other bytes while it is mounted"
+list() { (cd "$1" && find . -type f -exec md5sum {} + | LC_ALL=C sort -k 2); }
+list at > before
+"$FOREBAY" unmount at
+[ -z "$(find "$WORK/far" -type f)" ] || fail "files are left on the tier"
+"$FOREBAY" check "s3://$bucket/project"
+objects project > there
+for name in results/tumour.bam results/normal.bam panel/control1.bam reference/reference.fa; do
+    grep -qxF "$name" there || { cat there; fail "$name is no object"; }
+done
+grep -v '^\.forebay/' there > plain
+while read -r name; do
+    [ "$(stat -c %s "bare/$name")" -gt 131072 ] || fail "$name is small, and an object"
+done < plain
+grep -E '^(split|map|sort|scatter|gather|markdup|call)/' there && fail "what died is in the bucket"
+fetch project objects
+while read -r name; do
+    same "objects/$name" "bare/$name"
+done < plain
+
+say "another machine finds all of it, and has nothing to do"
+"$FOREBAY" mount --state "$WORK/another" "s3://$bucket/project" elsewhere
+list elsewhere | diff before - || fail "other files on another machine"
+(cd elsewhere && "${smk[@]}" --config "inputs=$here/inputs/data" --dry-run) > dry 2>&1
+grep -q 'Nothing to be done' dry || { cat dry; fail "Snakemake would run steps again"; }
+rm elsewhere/results/report.txt
+(cd elsewhere && ruled here.toml)
+"$FOREBAY" unmount elsewhere
+"$FOREBAY" check "s3://$bucket/project"
+
+say "and the first one what was done there"
+"$FOREBAY" mount "s3://$bucket/project" at
+diff -r bare/results at/results || fail "other results here"
+"$FOREBAY" unmount at
