@@ -33,6 +33,12 @@ impl Volume {
         Volume::with(|buckets| Server::start(buckets, Duration::ZERO))
     }
 
+    /// Where this is root.
+    pub(crate) fn with_root() -> Option<Volume> {
+        Place::with_root()?;
+        Volume::with_fuse()
+    }
+
     pub(crate) fn at(&self) -> PathBuf {
         self.place.all.join("at")
     }
@@ -48,7 +54,7 @@ impl Volume {
     }
 
     /// Mounts it as the machine that keeps its files in `state`.
-    fn try_mount(&self, state: &str, options: &[&str], point: &Path) -> Done {
+    pub(crate) fn try_mount(&self, state: &str, options: &[&str], point: &Path) -> Done {
         let mut command = self.forebay(&["mount", "--state"]);
         command.arg(self.place.all.join(state)).args(options).arg("s3://ours/lab/v").arg(point);
         done(&mut command)

@@ -3,6 +3,7 @@
 //! when they are read one after the other.
 
 mod bring;
+mod losing;
 
 use std::ops::Range;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -16,11 +17,13 @@ use rustix::io::Errno;
 
 use super::body::{BLOCK, Body};
 use super::fetch::Fetch;
+use super::health::Health;
 use super::local::AWAY;
 use super::record::{Place, Time};
 use super::request::Bucket;
 use super::scan::Stamp;
 use crate::native::{Identity, proc_path, reopen};
+use crate::tiers::Patience;
 
 type Result<T> = std::result::Result<T, Errno>;
 
@@ -44,7 +47,11 @@ pub(crate) struct Bodies {
     /// Bodies that are known.
     count: AtomicUsize,
     hands: AtomicUsize,
-    /// The bucket has not answered for minutes: nobody waits for it as long again.
+    /// Files that are open and whose objects may go with the next cut.
+    losing: Mutex<Vec<Arc<Body>>>,
+    patience: Patience,
+    health: Arc<Health>,
+    /// The bucket has not answered for so long that nobody waits for it, until it does.
     gone: AtomicBool,
 }
 
@@ -61,6 +68,7 @@ impl Bodies {
     pub(crate) fn new(
         bucket: Arc<dyn Bucket>,
         away: impl IntoIterator<Item = (Identity, u64, Away)>,
+        (patience, health): (Patience, Arc<Health>),
     ) -> Bodies {
         let mut known = Known::default();
         for (identity, ino, away) in away {
@@ -73,8 +81,16 @@ impl Bodies {
             known: Mutex::new(known),
             count: AtomicUsize::new(0),
             hands: AtomicUsize::new(0),
+            losing: Mutex::default(),
+            patience,
+            health,
             gone: AtomicBool::new(false),
         }
+    }
+
+    /// The bucket answers.
+    pub(super) fn is_back(&self) {
+        self.gone.store(false, Relaxed);
     }
 
     /// Objects that have other names now.

@@ -14,6 +14,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::bodies::Bodies;
+use super::health::Health;
 use super::log::Log;
 use super::marks::{Inside, Marks};
 use super::opening::Opened;
@@ -23,7 +24,7 @@ use super::state::State;
 use crate::native::{Identity, Native};
 use crate::store::{Failed, Objects};
 use crate::tiers::Underway;
-use worker::Worker;
+use worker::{Tries, Worker};
 
 /// Names after which it is not waited for.
 pub(super) const MANY: usize = 4096;
@@ -46,6 +47,7 @@ pub struct Told {
 pub(crate) struct Mirror {
     pub(crate) marks: Marks,
     pub(crate) bodies: Arc<Bodies>,
+    health: Arc<Health>,
     root: OwnedFd,
     durable: bool,
     told: Mutex<Told>,
@@ -72,9 +74,12 @@ impl Mirror {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, state.tree(), flags, Mode::empty())?;
         let told = Told { url: wanted.url.clone(), kept: state.tree(), ..Told::default() };
+        let health = Arc::new(Health::of(&state.folder));
+        let patience = (wanted.patience.clone(), Arc::clone(&health));
         let mirror = Arc::new(Mirror {
             marks: Marks::default(),
-            bodies: Arc::new(Bodies::new(requests(), away)),
+            bodies: Arc::new(Bodies::new(requests(), away, patience)),
+            health,
             root,
             durable: wanted.durable,
             told: Mutex::new(told),
@@ -95,6 +100,7 @@ impl Mirror {
             bucket,
             synced: FxHashSet::default(),
             callers: 0,
+            tries: Tries::default(),
         };
         let work = move || worker.work();
         let thread = std::thread::Builder::new().name("forebay-ship".into()).spawn(work)?;

@@ -16,7 +16,7 @@ use super::super::record::Place;
 use super::super::scan::Stamp;
 use super::{Bodies, PART, Result};
 use crate::store::Failed;
-use crate::tiers::{PAUSES, patiently};
+use crate::tiers::patiently;
 
 /// Threads that bring a whole file, and of all files.
 const HANDS: usize = 8;
@@ -76,7 +76,11 @@ impl Bodies {
     }
 
     fn ask(&self, body: &Body, range: &Range<u64>) -> std::result::Result<Bytes, Failed> {
-        patiently(&self.gone, &PAUSES, || {
+        patiently(&self.gone, &self.patience, || self.ask_once(body, range))
+    }
+
+    fn ask_once(&self, body: &Body, range: &Range<u64>) -> std::result::Result<Bytes, Failed> {
+        let asked = || {
             // Its object may have got another name meanwhile.
             for _ in 0..3 {
                 let place = self.known.lock().away.get(&body.ino).map(|away| away.place.clone());
@@ -96,7 +100,15 @@ impl Bodies {
             }
             let why = format!("the object of file {} is gone", body.ino);
             Err(Failed { kind: io::ErrorKind::NotFound, why })
-        })
+        };
+        let asked = asked();
+        match &asked {
+            Ok(_) => self.health.answered(),
+            // One object, not the bucket.
+            Err(failed) if is_about_one(failed.kind) => {}
+            Err(failed) => self.health.failed(failed),
+        }
+        asked
     }
 
     /// All bytes are here: it is a file like any other.
@@ -108,4 +120,9 @@ impl Bodies {
         known.came.push((body.ino, stamp));
         Ok(())
     }
+}
+
+fn is_about_one(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{InvalidData, NotFound, StaleNetworkFileHandle};
+    matches!(kind, NotFound | StaleNetworkFileHandle | InvalidData)
 }

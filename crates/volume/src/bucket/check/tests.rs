@@ -126,6 +126,7 @@ fn wanted() -> Wanted {
         now: 0,
         take_over: false,
         durable: false,
+        patience: Default::default(),
     }
 }
 
