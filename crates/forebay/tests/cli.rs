@@ -31,6 +31,8 @@ mod bucket_away;
 mod bucket_check;
 #[path = "cli/bucket_full.rs"]
 mod bucket_full;
+#[path = "cli/bucket_kills.rs"]
+mod bucket_kills;
 #[path = "cli/bucket_refused.rs"]
 mod bucket_refused;
 #[path = "cli/by_task.rs"]

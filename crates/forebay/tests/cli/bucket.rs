@@ -105,7 +105,7 @@ impl Volume {
     }
 
     /// The daemon of the mount at `point` is killed, and the mount taken away.
-    fn kill(&self, point: &Path) {
+    pub(crate) fn kill(&self, point: &Path) {
         let mut killed = false;
         for entry in std::fs::read_dir("/proc").expect("processes").flatten() {
             let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
