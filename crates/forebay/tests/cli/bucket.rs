@@ -105,7 +105,13 @@ impl Volume {
     }
 
     /// The daemon of the mount at `point` is killed, and the mount taken away.
-    pub(crate) fn kill(&self, point: &Path) {
+    fn kill(&self, point: &Path) {
+        self.kill_daemon(point);
+        let _ = self.unmount(point);
+    }
+
+    /// The daemon of the mount at `point` is killed.
+    pub(crate) fn kill_daemon(&self, point: &Path) {
         let mut killed = false;
         for entry in std::fs::read_dir("/proc").expect("processes").flatten() {
             let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
@@ -121,7 +127,6 @@ impl Volume {
         assert!(killed, "there was no daemon");
         let gone = || std::fs::metadata(point).is_err();
         wait_until("the mount is dead", gone);
-        let _ = self.unmount(point);
     }
 }
 

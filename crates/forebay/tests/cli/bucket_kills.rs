@@ -258,8 +258,9 @@ fn history(seed: u64) {
                 scope.spawn(move || story.go_on(&root, &mut Lot(seed)));
             }
             std::thread::sleep(patience);
-            volume.kill(&at);
+            volume.kill_daemon(&at);
         });
+        volume.unmount(&at).code(121);
         volume.mount(machine, &at);
         for (number, story) in stories.iter_mut().enumerate() {
             story.check(&folder(number as u64), &when);
