@@ -25,8 +25,16 @@ mod bench_told;
 mod bench_vary;
 #[path = "cli/bucket.rs"]
 mod bucket;
+#[path = "cli/bucket_away.rs"]
+mod bucket_away;
 #[path = "cli/bucket_check.rs"]
 mod bucket_check;
+#[path = "cli/bucket_full.rs"]
+mod bucket_full;
+#[path = "cli/bucket_kills.rs"]
+mod bucket_kills;
+#[path = "cli/bucket_refused.rs"]
+mod bucket_refused;
 #[path = "cli/by_task.rs"]
 mod by_task;
 #[path = "cli/cache.rs"]

@@ -6,6 +6,7 @@ mod bodies;
 mod body;
 mod check;
 mod fetch;
+mod health;
 mod local;
 mod log;
 mod marks;
@@ -25,6 +26,7 @@ mod writer;
 
 pub(crate) use body::Body;
 pub use check::{Checked, Finding, check};
+pub use health::{Ailing, ailing};
 pub(crate) use marks::Inside;
 pub(crate) use mirror::Mirror;
 pub use mirror::Told;

@@ -238,12 +238,15 @@ impl House {
                 targets.remove(&number).ok_or_else(|| io::Error::other("an unknown mount"))?;
             let session = self.open_door(number, target, fd)?;
             let threads = std::thread::available_parallelism().map_or(4, usize::from).clamp(4, 16);
-            // Many may wait for a bucket.
-            let threads = if session.native().mirror().is_some() { 32 } else { threads };
+            // Many may wait for a bucket, and for longer than others may wait for them.
+            let (threads, most) = match session.native().mirror() {
+                Some(_) => (32, 1024),
+                None => (threads, threads),
+            };
             std::thread::Builder::new().name("forebay-mount".into()).spawn({
                 let (session, events) = (Arc::clone(&session), events.clone());
                 move || {
-                    if let Err(error) = session.serve(threads) {
+                    if let Err(error) = session.serve(threads, most) {
                         log::error!("a mount ended badly: {error}");
                     }
                     let _ = events.send(Event::MountGone);

@@ -6,6 +6,7 @@
 //! which drops the lock flags, refuses INTERRUPT and has no TMPFILE or STATX. See ARCHITECTURE.md.
 
 mod abi;
+mod crew;
 mod data;
 mod device;
 mod late;

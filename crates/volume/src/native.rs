@@ -262,6 +262,11 @@ impl Native {
         self.wardrobe.wear(caller, || (self.groups)(caller.pid));
     }
 
+    /// Makes this thread the daemon itself: threads that it begins are as it is.
+    pub(crate) fn act_as_itself(&self) {
+        self.wardrobe.undress();
+    }
+
     pub(crate) fn node(&self, id: u64) -> Result<Arc<Node>> {
         self.table.get(id).ok_or(Errno::STALE)
     }

@@ -2,6 +2,8 @@
 //! missing object.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+#[path = "common/others.rs"]
+mod others;
 #[path = "common/s3.rs"]
 mod s3;
 
@@ -88,6 +90,15 @@ fn every_scheme_keeps_the_contract() {
         contract(&Objects::open(&url, server.settings()).unwrap());
     }
     assert!(server.requests() > 10);
+}
+
+#[test]
+fn every_server_keeps_the_contract() {
+    for other in others::OTHERS {
+        let Some(server) = other.start("bucket") else { continue };
+        println!("{}:", other.name);
+        contract(&Objects::open("s3://bucket/some/prefix/", server.settings()).unwrap());
+    }
 }
 
 #[test]

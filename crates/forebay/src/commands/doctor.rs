@@ -1,5 +1,6 @@
 //! `forebay doctor`: what works here, what that means, and how to mend what does not.
 
+mod buckets;
 mod container;
 mod covered_run;
 mod descriptors;
@@ -56,7 +57,7 @@ struct Check {
 }
 
 /// All that is looked at, in this order.
-const CHECKS: [Check; 13] = [
+const CHECKS: [Check; 14] = [
     Check {
         name: "FUSE device",
         asks: "does the kernel have FUSE, and may this user open /dev/fuse?",
@@ -92,6 +93,12 @@ const CHECKS: [Check; 13] = [
         asks: "may this user mount a volume for other programs (`forebay mount`)?",
         decides: false,
         look: mounts::look,
+    },
+    Check {
+        name: "buckets",
+        asks: "are the buckets of mounted volumes in reach?",
+        decides: false,
+        look: buckets::look,
     },
     Check {
         name: "inotify watches",

@@ -4,15 +4,12 @@ use std::path::PathBuf;
 
 use forebay_volume::launch::{InTheWay, Unmounted, lasting_mounts, place_of, unmount};
 
-use super::mount::finish;
+use super::mount::{bucket, finish};
 use crate::exit::{FILES_AWAY, Stop};
 use crate::{say, underway};
 
 /// What says that files of a volume are on tiers (FORMATS.md).
 const BOOK: &str = ".forebay/volume.json";
-
-/// What lies beside the local tree of a volume in a bucket (FORMATS.md).
-const IN_BUCKET: &str = "known";
 
 /// Options of `forebay unmount`.
 #[derive(Debug, clap::Args)]
@@ -37,9 +34,10 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
              mount; Ctrl-C stops the waiting alone",
         );
     };
+    bucket::tell_ailing(&point);
     match unmount(&point, args.lazy, waiting, underway::show) {
         Ok(Unmounted::Done(end)) => finish(Some(end)),
-        Ok(Unmounted::Orphan(volume)) if volume.with_file_name(IN_BUCKET).exists() => {
+        Ok(Unmounted::Orphan(volume)) if bucket::is_in_bucket(&volume) => {
             let message = format!("{shown} is unmounted; its daemon was gone");
             let next = "nothing is lost: mounting it again brings the rest to its bucket";
             Err(Stop::new(FILES_AWAY, message, next))

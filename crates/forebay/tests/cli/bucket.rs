@@ -33,6 +33,12 @@ impl Volume {
         Volume::with(|buckets| Server::start(buckets, Duration::ZERO))
     }
 
+    /// Where this is root.
+    pub(crate) fn with_root() -> Option<Volume> {
+        Place::with_root()?;
+        Volume::with_fuse()
+    }
+
     pub(crate) fn at(&self) -> PathBuf {
         self.place.all.join("at")
     }
@@ -48,7 +54,7 @@ impl Volume {
     }
 
     /// Mounts it as the machine that keeps its files in `state`.
-    fn try_mount(&self, state: &str, options: &[&str], point: &Path) -> Done {
+    pub(crate) fn try_mount(&self, state: &str, options: &[&str], point: &Path) -> Done {
         let mut command = self.forebay(&["mount", "--state"]);
         command.arg(self.place.all.join(state)).args(options).arg("s3://ours/lab/v").arg(point);
         done(&mut command)
@@ -100,6 +106,12 @@ impl Volume {
 
     /// The daemon of the mount at `point` is killed, and the mount taken away.
     fn kill(&self, point: &Path) {
+        self.kill_daemon(point);
+        let _ = self.unmount(point);
+    }
+
+    /// The daemon of the mount at `point` is killed.
+    pub(crate) fn kill_daemon(&self, point: &Path) {
         let mut killed = false;
         for entry in std::fs::read_dir("/proc").expect("processes").flatten() {
             let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
@@ -115,7 +127,6 @@ impl Volume {
         assert!(killed, "there was no daemon");
         let gone = || std::fs::metadata(point).is_err();
         wait_until("the mount is dead", gone);
-        let _ = self.unmount(point);
     }
 }
 

@@ -5,6 +5,7 @@
 mod ask;
 mod bring;
 mod known;
+mod losing;
 
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
@@ -16,10 +17,12 @@ use rustix::io::Errno;
 
 use super::body::{BLOCK, Body};
 use super::fetch::Fetch;
+use super::health::Health;
 use super::local::unmark;
 use super::record::{Place, Time};
 use super::request::Bucket;
 use crate::native::Identity;
+use crate::tiers::Patience;
 use known::{Known, writable};
 
 type Result<T> = std::result::Result<T, Errno>;
@@ -49,7 +52,11 @@ pub(crate) struct Bodies {
     count: AtomicUsize,
     hands: AtomicUsize,
     brought: AtomicU64,
-    /// The bucket has not answered for minutes: nobody waits for it as long again.
+    /// Files that are open and whose objects may go with the next cut.
+    losing: Mutex<Vec<Arc<Body>>>,
+    patience: Patience,
+    health: Arc<Health>,
+    /// The bucket has not answered for so long that nobody waits for it, until it does.
     gone: AtomicBool,
 }
 
@@ -57,6 +64,7 @@ impl Bodies {
     pub(crate) fn new(
         bucket: Arc<dyn Bucket>,
         away: impl IntoIterator<Item = (Identity, u64, Away)>,
+        (patience, health): (Patience, Arc<Health>),
     ) -> Bodies {
         let mut known = Known::default();
         for (identity, ino, away) in away {
@@ -70,8 +78,16 @@ impl Bodies {
             count: AtomicUsize::new(0),
             hands: AtomicUsize::new(0),
             brought: AtomicU64::new(0),
+            losing: Mutex::default(),
+            patience,
+            health,
             gone: AtomicBool::new(false),
         }
+    }
+
+    /// The bucket answers.
+    pub(super) fn is_back(&self) {
+        self.gone.store(false, Relaxed);
     }
 
     /// The body of a file that is opened, if its bytes are not all here. Those of a small one come

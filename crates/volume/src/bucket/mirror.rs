@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::bodies::Bodies;
+use super::health::Health;
 use super::log::Log;
 use super::marks::{Inside, Marks};
 use super::opening::Opened;
@@ -24,7 +25,7 @@ use super::state::State;
 use crate::native::{Identity, Native};
 use crate::store::{Failed, Objects};
 use crate::tiers::Underway;
-use worker::{Crowd, Worker};
+use worker::{Crowd, Tries, Worker};
 
 /// Names after which it is not waited for.
 pub(super) const MANY: usize = 4096;
@@ -47,6 +48,7 @@ pub struct Told {
 pub(crate) struct Mirror {
     pub(crate) marks: Marks,
     pub(crate) bodies: Arc<Bodies>,
+    health: Arc<Health>,
     root: OwnedFd,
     durable: bool,
     told: Mutex<Told>,
@@ -75,9 +77,12 @@ impl Mirror {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, state.tree(), flags, Mode::empty())?;
         let told = Told { url: wanted.url.clone(), kept: state.tree(), ..Told::default() };
+        let health = Arc::new(Health::of(&state.folder));
+        let patience = (wanted.patience.clone(), Arc::clone(&health));
         let mirror = Arc::new(Mirror {
             marks: Marks::default(),
-            bodies: Arc::new(Bodies::new(requests(), away)),
+            bodies: Arc::new(Bodies::new(requests(), away, patience)),
+            health,
             root,
             durable: wanted.durable,
             told: Mutex::new(told),
@@ -100,6 +105,7 @@ impl Mirror {
             synced: FxHashSet::default(),
             grown: u64::MAX,
             crowd: Crowd::default(),
+            tries: Tries::default(),
         };
         let work = move || worker.work();
         let thread = std::thread::Builder::new().name("forebay-ship".into()).spawn(work)?;

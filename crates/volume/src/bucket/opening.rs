@@ -21,6 +21,7 @@ use super::tree::Tree;
 use super::writer::Writer;
 use crate::native::Identity;
 use crate::store::{Failed, Objects, Settings};
+use crate::tiers::Patience;
 
 /// A volume in a bucket, and what this machine has of it.
 #[derive(Debug, Clone)]
@@ -43,6 +44,8 @@ pub struct Wanted {
     pub space: Option<u64>,
     /// fsync(2) returns when the bucket has the bytes.
     pub durable: bool,
+    /// For how long a bucket that does not answer is waited for.
+    pub patience: Patience,
 }
 
 /// Why a volume can't be opened.

@@ -1,6 +1,8 @@
 //! What a machine keeps of a volume in a bucket, in a directory of its own: the local tree, which of
 //! its files is which in the bucket, and who we are. FORMATS.md draws it.
 
+mod journal;
+
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -9,8 +11,10 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use super::scan::{Learnt, Stamp};
+use super::scan::Learnt;
 use super::tree::Tree;
+pub(crate) use journal::Journal;
+use journal::{Frame, put};
 
 const LOCK: &str = "lock";
 /// A daemon that was killed holds the lock until the last of it has gone: two seconds are waited.
@@ -36,14 +40,11 @@ pub(crate) struct Volume {
     pub(crate) me: String,
 }
 
-/// A part of the journal: what was learnt when the log came to `next`.
-#[derive(Debug, Serialize, Deserialize)]
-struct Frame {
-    next: u64,
-    /// All that is here is in the bucket.
-    clean: bool,
-    numbers: Vec<(u64, (u64, i128))>,
-    stamps: Vec<(u64, Stamp)>,
+impl Volume {
+    /// That which has its files in a folder.
+    pub(crate) fn of(folder: &Path) -> Option<Volume> {
+        serde_json::from_slice(&std::fs::read(folder.join(VOLUME)).ok()?).ok()
+    }
 }
 
 /// What the journal comes to.
@@ -53,10 +54,6 @@ pub(crate) struct Recalled {
     pub(crate) clean: bool,
     pub(crate) learnt: Learnt,
 }
-
-/// Appends to the journal.
-#[derive(Debug)]
-pub(crate) struct Journal(File);
 
 impl State {
     /// Takes a directory, and makes it if it is not there. `me` is who we are in a new one.
@@ -140,7 +137,8 @@ impl State {
         put(&mut frame, &Frame { next, clean: false, numbers, stamps })?;
         let path = self.folder.join(JOURNAL);
         write_whole(&path, &frame)?;
-        Ok(Journal(OpenOptions::new().append(true).open(path)?))
+        let file = OpenOptions::new().append(true).open(path)?;
+        Ok(Journal::of(file, frame.len() as u64))
     }
 
     /// Forgets the local tree.
@@ -156,28 +154,6 @@ impl State {
             },
         }
     }
-}
-
-impl Journal {
-    /// Notes what was learnt, up to segment `next` of the log.
-    ///
-    /// # Errors
-    /// Those of the file system: after the next start, files are brought to the bucket again.
-    pub(crate) fn note(&mut self, next: u64, clean: bool, learnt: Learnt) -> io::Result<()> {
-        let Learnt { numbers, stamps } = learnt;
-        let mut frame = Vec::new();
-        put(&mut frame, &Frame { next, clean, numbers, stamps })?;
-        self.0.write_all(&frame)?;
-        if clean { self.0.sync_data() } else { Ok(()) }
-    }
-}
-
-fn put(to: &mut Vec<u8>, frame: &Frame) -> io::Result<()> {
-    let frame = postcard::to_stdvec(frame).map_err(io::Error::other)?;
-    to.extend_from_slice(&(frame.len() as u32).to_le_bytes());
-    to.extend_from_slice(&crc32fast::hash(&frame).to_le_bytes());
-    to.extend_from_slice(&frame);
-    Ok(())
 }
 
 /// Writes a file so that after any crash it is there whole or not at all.

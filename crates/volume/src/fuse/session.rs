@@ -1,4 +1,4 @@
-//! One mount's conversation: the handshake, the worker threads, and the sorting of requests.
+//! One mount's conversation: the handshake, and the sorting of requests.
 
 use std::ffi::CStr;
 use std::io;
@@ -21,7 +21,7 @@ use crate::watch::Watch;
 /// The largest read or write the kernel sends at once.
 pub(super) const MOST_BYTES: usize = 1 << 20;
 /// Room for a whole request: a write's data and what precedes it.
-const BUFFER: usize = MOST_BYTES + (64 << 10);
+pub(super) const BUFFER: usize = MOST_BYTES + (64 << 10);
 
 /// One covered tree and what serves it.
 #[derive(Debug)]
@@ -179,56 +179,14 @@ impl Session {
         Ok(Arc::new(Session { tree, device, recorder, processes, waiters }))
     }
 
-    /// Serves until the mount is gone, on `threads` threads; returns when all have ended.
-    ///
-    /// # Errors
-    /// When the device fails otherwise than by the end of the mount.
-    pub fn serve(self: &Arc<Session>, threads: usize) -> io::Result<()> {
-        std::thread::scope(|scope| {
-            let mut workers = Vec::new();
-            for number in 0..threads {
-                // A queue of its own for each thread; where /dev/fuse can't be opened, one shared.
-                let device = match number {
-                    0 => self.device.clone(),
-                    _ => self.device.another_reader().unwrap_or_else(|_| self.device.clone()),
-                };
-                workers.push(
-                    std::thread::Builder::new()
-                        .name(format!("forebay-{number}"))
-                        .spawn_scoped(scope, move || self.work(&device))?,
-                );
-            }
-            for worker in workers {
-                worker.join().map_err(|_| io::Error::other("a worker thread panicked"))??;
-            }
-            Ok(())
-        })
-    }
-
-    fn work(&self, device: &Device) -> io::Result<()> {
-        let mut buffer = vec![0; BUFFER];
-        let mut scratch = Vec::with_capacity(MOST_BYTES);
-        while let Some(size) = device.receive(&mut buffer)? {
-            let Ok((header, body)) = InHeader::ref_from_prefix(&buffer[..size]) else {
-                return Err(io::Error::other("the kernel's request is cut off"));
-            };
-            if header.opcode == op::DESTROY {
-                device.answer(header.unique, &[]);
-                return Ok(());
-            }
-            // A fault of ours must cost one request, not leave its caller waiting for ever.
-            let served = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                self.sort(header, body, device, &mut scratch);
-            }));
-            if served.is_err() {
-                device.refuse(header.unique, Errno::IO);
-            }
-        }
-        Ok(())
-    }
-
     /// Hands a request to the room that serves its kind.
-    fn sort(&self, header: &InHeader, body: &[u8], device: &Device, scratch: &mut Vec<u8>) {
+    pub(super) fn sort(
+        &self,
+        header: &InHeader,
+        body: &[u8],
+        device: &Device,
+        scratch: &mut Vec<u8>,
+    ) {
         match header.opcode {
             op::FORGET | op::BATCH_FORGET => return self.forget(header, body),
             op::INTERRUPT => return self.waiters.interrupt(body),

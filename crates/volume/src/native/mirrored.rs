@@ -85,7 +85,10 @@ impl Native {
     /// Bytes of a file are about to be read, or are read before others are written.
     pub(super) fn bring(&self, handle: &Handle, offset: u64, length: u64) -> Result<()> {
         match (&self.mirror, &handle.body) {
-            (Some(mirror), Some(body)) => mirror.bodies.read(body, offset..offset + length),
+            (Some(mirror), Some(body)) if !body.is_whole() => {
+                let range = offset..offset + length;
+                self.wardrobe.undressed(|| mirror.bodies.read(body, range))
+            }
             _ => Ok(()),
         }
     }
@@ -94,7 +97,7 @@ impl Native {
     pub(super) fn bring_all(&self, handle: &Handle) -> Result<()> {
         if let (Some(mirror), Some(body)) = (&self.mirror, &handle.body) {
             if !body.is_whole() {
-                mirror.bodies.fill(body)?;
+                self.wardrobe.undressed(|| mirror.bodies.fill(body))?;
             }
             body.changes();
         }
@@ -104,7 +107,7 @@ impl Native {
     /// The same of a file whose size or times are about to be set.
     pub(super) fn bring_before(&self, node: &Arc<Node>) -> Result<()> {
         if let (Some(mirror), Some(body)) = (&self.mirror, self.body_before(node)?) {
-            mirror.bodies.fill(&body)?;
+            self.wardrobe.undressed(|| mirror.bodies.fill(&body))?;
             body.changes();
         }
         Ok(())
@@ -133,12 +136,12 @@ impl Native {
         self.wardrobe.undressed(|| mirror.bodies.open(&node.identity(), held.as_fd()))
     }
 
-    /// A file that is open loses its last name: its object goes, and so its bytes come first.
-    pub(super) fn bring_before_loss(&self, node: &Node) -> Result<()> {
+    /// A file that is open loses a name: its object may go with the next cut, and its bytes come
+    /// before. Nobody waits for them here, where the kernel holds the directory.
+    pub(super) fn bring_before_loss(&self, node: &Node) {
         let body = node.open.lock().handles.iter().find_map(|handle| handle.body.clone());
-        match (&self.mirror, body) {
-            (Some(mirror), Some(body)) => mirror.bodies.fill(&body),
-            _ => Ok(()),
+        if let (Some(mirror), Some(body)) = (&self.mirror, body) {
+            self.wardrobe.undressed(|| mirror.bodies.is_losing(&body));
         }
     }
 

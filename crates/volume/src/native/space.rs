@@ -53,8 +53,7 @@ impl Native {
         let stat = stat_of(dir, name).ok()?;
         let node = self.table.find(Identity::of(&stat))?;
         self.disturb(&node);
-        // If they can't be had, who reads on is told.
-        let _ = self.bring_before_loss(&node);
+        self.bring_before_loss(&node);
         let is_open = node.open.lock().shared.is_open();
         let last = node.is_dir() || stat.stx_nlink < 2;
         if let Some(tiers) = self.tiers.as_ref().filter(|_| last) {

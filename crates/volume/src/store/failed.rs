@@ -48,6 +48,19 @@ impl Failed {
     }
 }
 
+/// What a server says is an XML document, of which code and message are for people: AWS sends back
+/// what it was sent, too, a token among that.
+fn in_words(why: String) -> String {
+    let Some(start) = why.find("<?xml").or_else(|| why.find("<Error")) else { return why };
+    let (before, document) = why.split_at(start);
+    let part = |name: &str| {
+        let (_, rest) = document.split_once(&format!("<{name}>"))?;
+        rest.split_once("</").map(|(text, _)| text.trim())
+    };
+    let parts: Vec<&str> = ["Code", "Message"].into_iter().filter_map(part).collect();
+    format!("{before}{}", parts.join(": "))
+}
+
 impl From<io::Error> for Failed {
     fn from(error: io::Error) -> Self {
         Self { kind: error.kind(), why: error.to_string() }
@@ -78,6 +91,7 @@ impl From<object_store::Error> for Failed {
             }
             below = cause.source();
         }
+        let why = in_words(why);
         // Of a listing the client tells no kinds.
         let said = |codes: &[&str]| codes.iter().any(|code| why.contains(code));
         let kind = match kind {
@@ -86,5 +100,20 @@ impl From<object_store::Error> for Failed {
             kind => kind,
         };
         Self { kind, why }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_words;
+
+    #[test]
+    fn of_what_a_server_says_no_more_is_kept_than_people_need() {
+        let said = "status 400 Bad Request: <?xml version=\"1.0\"?>\n<Error><Code>ExpiredToken</Code>\
+            <Message>The token has expired.</Message><Token-0>hush</Token-0></Error>";
+        let words = "status 400 Bad Request: ExpiredToken: The token has expired.";
+        assert_eq!(in_words(said.to_owned()), words);
+        assert_eq!(in_words("no <one> is there".to_owned()), "no <one> is there");
+        assert_eq!(in_words("x: <Error><Code>SlowDown</Code></Error>".to_owned()), "x: SlowDown");
     }
 }

@@ -50,6 +50,44 @@ pub(crate) const FAULTS: [Fault; 9] = [
     Fault::StaleList,
 ];
 
+/// What it does with all requests of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, reason = "not every test has outages")]
+pub(crate) enum Refusal {
+    /// Connections end without an answer.
+    Away,
+    /// Status and code, whatever is asked.
+    All(u16, &'static str),
+    /// The same for those that write.
+    Writes(u16, &'static str),
+}
+
+impl Refusal {
+    /// AWS sends back what it was sent where that helps to find out why: with `ExpiredToken` the
+    /// token, with `SignatureDoesNotMatch` all headers.
+    pub(crate) fn answer(
+        self,
+        request: &Request<Incoming>,
+    ) -> Option<Result<Response<Body>, Failure>> {
+        let writes = !matches!(*request.method(), Method::GET | Method::HEAD);
+        let (status, code) = match self {
+            Refusal::Away => return Some(Err(std::io::ErrorKind::ConnectionReset.into())),
+            Refusal::Writes(..) if !writes => return None,
+            Refusal::All(status, code) | Refusal::Writes(status, code) => (status, code),
+        };
+        let of = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
+        let (token, signed) = (of("x-amz-security-token"), of("authorization"));
+        let body = Bytes::from(format!(
+            "<?xml version=\"1.0\"?><Error><Code>{code}</Code><Message>In words: {code}</Message>\
+             <Token-0>{}</Token-0><CanonicalRequest>{}</CanonicalRequest></Error>",
+            token.unwrap_or_default(),
+            signed.unwrap_or_default()
+        ));
+        let status = StatusCode::from_u16(status).expect("a status");
+        Some(Ok(Whole { status, headers: HeaderMap::new(), body }.into_response(None)))
+    }
+}
+
 /// One request in so many goes wrong.
 const ONE_IN: u64 = 10;
 /// Longer than a client with faults waits.

@@ -21,7 +21,7 @@ use tokio::runtime::Runtime;
 #[path = "faults.rs"]
 pub(crate) mod faults;
 
-use faults::{Fault, Faults};
+use faults::{Fault, Faults, Refusal};
 
 /// The key of who may use it.
 const KEY: (&str, &str) = ("FOREBAYTESTKEY", "a secret that nobody prints");
@@ -31,6 +31,7 @@ const KEY: (&str, &str) = ("FOREBAYTESTKEY", "a secret that nobody prints");
 pub(crate) struct Server {
     address: SocketAddr,
     tally: Arc<Tally>,
+    refusal: Arc<Mutex<Option<Refusal>>>,
     _runtime: Runtime,
 }
 
@@ -83,8 +84,16 @@ impl Server {
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
         let address = listener.local_addr().expect("an address");
         let tally = Arc::new(Tally::default());
-        runtime.spawn(serve(listener, service, Arc::clone(&tally), late, faults.map(Arc::new)));
-        Server { address, tally, _runtime: runtime }
+        let refusal = Arc::<Mutex<_>>::default();
+        let manner = Manner { late, faults: faults.map(Arc::new), refusal: Arc::clone(&refusal) };
+        runtime.spawn(serve(listener, service, Arc::clone(&tally), manner));
+        Server { address, tally, refusal, _runtime: runtime }
+    }
+
+    /// From now on it refuses requests, or none.
+    #[allow(dead_code, reason = "not every test has outages")]
+    pub(crate) fn refuse(&self, refusal: Option<Refusal>) {
+        *self.refusal.lock().expect("no panic") = refusal;
     }
 
     /// What its users have in their environment.
@@ -111,29 +120,40 @@ impl Server {
     }
 }
 
-async fn serve(
-    listener: TcpListener,
-    service: S3Service,
-    tally: Arc<Tally>,
+/// How it treats requests.
+#[derive(Debug, Clone)]
+struct Manner {
     late: Duration,
     faults: Option<Arc<Faults>>,
-) {
+    refusal: Arc<Mutex<Option<Refusal>>>,
+}
+
+async fn serve(listener: TcpListener, service: S3Service, tally: Arc<Tally>, manner: Manner) {
     while let Ok((socket, _)) = listener.accept().await {
-        let (service, tally, faults) = (service.clone(), Arc::clone(&tally), faults.clone());
+        let refusal = *manner.refusal.lock().expect("no panic");
+        if refusal == Some(Refusal::Away) {
+            continue;
+        }
+        let (service, tally, manner) = (service.clone(), Arc::clone(&tally), manner.clone());
         // Or headers and bodies wait for each other, 40 ms each time.
         let _ = socket.set_nodelay(true);
         tokio::spawn(async move {
             let answer = service_fn(move |request: Request<Incoming>| {
-                let (service, tally, faults) =
-                    (service.clone(), Arc::clone(&tally), faults.clone());
+                let (service, tally, manner) =
+                    (service.clone(), Arc::clone(&tally), manner.clone());
                 let (kind, received) = (kind_of(&request), length_of(request.headers()));
                 tally.note(kind, |counts| {
                     counts.requests += 1;
                     counts.received += received;
                 });
                 async move {
-                    tokio::time::sleep(late).await;
-                    let answer = faults::answer(&service, faults.as_deref(), request).await?;
+                    let refusal = *manner.refusal.lock().expect("no panic");
+                    if let Some(refused) = refusal.and_then(|refusal| refusal.answer(&request)) {
+                        return refused;
+                    }
+                    tokio::time::sleep(manner.late).await;
+                    let faults = manner.faults.as_deref();
+                    let answer = faults::answer(&service, faults, request).await?;
                     let sent = length_of(answer.headers());
                     tally.note(kind, |counts| counts.sent += sent);
                     Ok::<_, std::io::Error>(answer)

@@ -3,8 +3,10 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use forebay_model::ByteCount;
-use forebay_volume::bucket::{Told, Trouble, Wanted};
+use forebay_model::{ByteCount, Micros};
+use forebay_volume::bucket::{Ailing, Told, Trouble, Wanted, ailing};
+use forebay_volume::launch::lasting_mounts;
+use forebay_volume::tiers::Patience;
 
 use super::super::run::{salt, state_file};
 use crate::exit::{NOTHING_RUN, Stop};
@@ -32,6 +34,10 @@ pub(in crate::commands) struct Options {
     /// when the bucket has
     #[arg(long, value_enum, default_value = "local")]
     durable: Durable,
+    /// How long a bucket that does not answer is waited for: by who reads bytes that it alone has,
+    /// before that is an I/O error, and by `forebay unmount`; default: 5 min
+    #[arg(long, value_name = "TIME")]
+    patience: Option<Micros>,
 }
 
 /// Where the bytes are when fsync(2) returns.
@@ -49,7 +55,7 @@ pub(in crate::commands) fn url_of(volume: &Path) -> Option<&str> {
 
 /// What is to be opened.
 pub(in crate::commands) fn wanted(url: &str, options: Options) -> Result<Wanted, Stop> {
-    let Options { state, space, take_over, durable } = options;
+    let Options { state, space, take_over, durable, patience } = options;
     let state = match state {
         Some(state) => std::path::absolute(&state).unwrap_or(state),
         None => state_file(&format!("volumes/{}", name_of(url)))?,
@@ -67,6 +73,9 @@ pub(in crate::commands) fn wanted(url: &str, options: Options) -> Result<Wanted,
         take_over,
         space: space.map(ByteCount::get),
         durable: durable == Durable::Bucket,
+        patience: patience.map_or_else(Patience::default, |time| {
+            Patience::of(std::time::Duration::from_micros(time.0))
+        }),
     })
 }
 
@@ -133,6 +142,31 @@ pub(in crate::commands) fn said(since: i64) -> String {
     let (year, month, day) = super::super::run::civil(since.div_euclid(86_400));
     let second = since.rem_euclid(86_400);
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", second / 3600, second / 60 % 60)
+}
+
+/// What lies beside the local tree of a volume in a bucket (FORMATS.md).
+const BESIDE: &str = "known";
+
+/// Whether the directory that is mounted stands for a volume in a bucket.
+pub(in crate::commands) fn is_in_bucket(tree: &Path) -> bool {
+    tree.with_file_name(BESIDE).exists()
+}
+
+/// Since when a bucket is out of reach, in words.
+pub(in crate::commands) fn since(ailing: &Ailing) -> String {
+    let since = ailing.since.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    said(since.as_secs() as i64)
+}
+
+/// Says so before it is waited for.
+pub(in crate::commands) fn tell_ailing(point: &Path) {
+    let mounts = lasting_mounts().unwrap_or_default();
+    let mounted = mounts.iter().find(|mount| mount.point == point);
+    if let Some(ailing) = mounted.and_then(|mount| ailing(Path::new(&mount.source))) {
+        let Ailing { url, why, .. } = &ailing;
+        say::note(&format!("{url} is out of reach since {}: {why}", since(&ailing)));
+        say::note("unmounting waits for it a while; Ctrl-C stops the waiting alone");
+    }
 }
 
 /// Tells what became of it; true if the bucket has all of it.

@@ -11,7 +11,7 @@ use super::super::record::Place;
 use super::super::sums::are_right;
 use super::{Away, Bodies};
 use crate::store::Failed;
-use crate::tiers::{PAUSES, patiently};
+use crate::tiers::patiently;
 
 /// Until an object that has got another name is looked for again.
 const SHORTLY: Duration = Duration::from_millis(50);
@@ -20,26 +20,37 @@ type Asked = Result<Bytes, Failed>;
 
 impl Bodies {
     pub(super) fn ask(&self, body: &Body, range: &Range<u64>) -> Asked {
-        patiently(&self.gone, &PAUSES, || {
-            // Its object may have got another name meanwhile.
-            for _ in 0..3 {
-                let away = self.known.lock().away.get(&body.ino).cloned();
-                match away {
-                    Some(away) if matches!(away.place, Place::Own { .. }) => {
-                        match self.of_object(body, &away, range) {
-                            Err(failed) if failed.kind == ErrorKind::NotFound => {
-                                std::thread::sleep(SHORTLY);
-                            }
-                            asked => return asked,
-                        }
-                    }
-                    Some(away) => return self.fetch.packed(&away.place),
-                    None => break,
-                }
+        patiently(&self.gone, &self.patience, || {
+            let asked = self.ask_once(body, range);
+            match &asked {
+                Ok(_) => self.health.answered(),
+                // One object, not the bucket.
+                Err(failed) if is_about_one(failed.kind) => {}
+                Err(failed) => self.health.failed(failed),
             }
-            let why = format!("the object of file {} is gone", body.ino);
-            Err(Failed { kind: ErrorKind::NotFound, why })
+            asked
         })
+    }
+
+    fn ask_once(&self, body: &Body, range: &Range<u64>) -> Asked {
+        // Its object may have got another name meanwhile.
+        for _ in 0..3 {
+            let away = self.known.lock().away.get(&body.ino).cloned();
+            match away {
+                Some(away) if matches!(away.place, Place::Own { .. }) => {
+                    match self.of_object(body, &away, range) {
+                        Err(failed) if failed.kind == ErrorKind::NotFound => {
+                            std::thread::sleep(SHORTLY);
+                        }
+                        asked => return asked,
+                    }
+                }
+                Some(away) => return self.fetch.packed(&away.place),
+                None => break,
+            }
+        }
+        let why = format!("the object of file {} is gone", body.ino);
+        Err(Failed { kind: ErrorKind::NotFound, why })
     }
 
     fn of_object(&self, body: &Body, away: &Away, range: &Range<u64>) -> Asked {
@@ -65,4 +76,9 @@ impl Bodies {
             false => read(&|bytes| are_right(sums, range, bytes)),
         }
     }
+}
+
+fn is_about_one(kind: ErrorKind) -> bool {
+    use ErrorKind::{InvalidData, NotFound, StaleNetworkFileHandle};
+    matches!(kind, NotFound | StaleNetworkFileHandle | InvalidData)
 }

@@ -127,6 +127,7 @@ fn wanted() -> Wanted {
         take_over: false,
         space: None,
         durable: false,
+        patience: Default::default(),
     }
 }
 

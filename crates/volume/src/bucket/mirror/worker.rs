@@ -2,10 +2,10 @@
 
 mod crowd;
 mod cutting;
+mod trouble;
 mod waiting;
 
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 use rustc_hash::FxHashSet;
 
@@ -17,11 +17,8 @@ use super::Mirror;
 use crate::native::{Identity, Native};
 use crate::store::{Failed, Objects};
 pub(super) use crowd::Crowd;
+pub(super) use trouble::Tries;
 
-/// Pauses after a cut that the bucket did not take, in seconds.
-const PAUSES: [u64; 5] = [1, 2, 4, 8, 15];
-/// How often that is tried when nobody uses the volume any more: some minutes.
-const LAST_TRIES: usize = 24;
 /// How often a cut is made for who waits for one while files are written all the time.
 const LOOKS: usize = 8;
 
@@ -39,6 +36,7 @@ pub(super) struct Worker {
     pub(super) grown: u64,
     /// Who waits for cuts.
     pub(super) crowd: Crowd,
+    pub(super) tries: Tries,
 }
 
 impl Worker {
@@ -46,24 +44,14 @@ impl Worker {
     pub(super) fn work(&mut self) {
         // What changed while nobody looked.
         let mut dirty = None;
-        let mut failures = 0;
         loop {
             let is_over = self.mirror.marks.noted().over;
             let done = self.turn(dirty.take());
             self.make_room();
             match done {
-                Ok(()) => failures = 0,
-                Err(failed) => {
-                    log::error!("bringing files to {}: {failed}", self.wanted.url);
-                    failures += 1;
-                    let is_lost = failed.kind == std::io::ErrorKind::AlreadyExists;
-                    if is_lost || is_over && (failed.is_lasting() || failures > LAST_TRIES) {
-                        return self.end(Some(failed.why));
-                    }
-                    let pause = PAUSES[failures.min(PAUSES.len()) - 1];
-                    self.pause(Duration::from_secs(pause));
-                    continue;
-                }
+                Ok(()) => self.went_well(),
+                Err(failed) if self.goes_on(&failed, is_over) => continue,
+                Err(_) => return,
             }
             if is_over {
                 return self.last();
@@ -87,6 +75,7 @@ impl Worker {
                 progress.bytes.1 = progress.bytes.0 + bytes;
             }
             let mirror = Arc::clone(&self.mirror);
+            mirror.bodies.rescue();
             let shipped = self.ship.ship(&|path| mirror.open(path));
             self.mirror.bodies.moved(self.ship.moved());
             if let Some(shipped) = shipped? {
@@ -118,19 +107,12 @@ impl Worker {
 
     /// Nobody uses it any more: all of it is looked at once more.
     fn last(&mut self) {
-        let mut failures = 0;
         loop {
             match self.turn(None) {
                 Ok(()) if self.mirror.marks.noted().dirty.is_empty() => return self.end(None),
-                Ok(()) => {}
-                Err(failed) => {
-                    failures += 1;
-                    let is_lost = failed.kind == std::io::ErrorKind::AlreadyExists;
-                    if is_lost || failed.is_lasting() || failures > LAST_TRIES {
-                        return self.end(Some(failed.why));
-                    }
-                    std::thread::sleep(Duration::from_secs(PAUSES[failures.min(PAUSES.len()) - 1]));
-                }
+                Ok(()) => self.went_well(),
+                Err(failed) if self.goes_on(&failed, true) => {}
+                Err(_) => return,
             }
         }
     }

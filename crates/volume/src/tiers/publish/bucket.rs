@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use bytes::Bytes;
 use rustix::fs::{Mode, OFlags, openat};
 
-use super::patience::{PAUSES, patiently};
+use super::patience::{Patience, patiently};
 use super::source::Source;
 use crate::native::stat_of;
 use crate::pack::Time;
@@ -57,7 +57,8 @@ impl Bucket {
     pub(super) fn shelf(&self) -> Result<&Shelf, String> {
         let open = || {
             let objects = Objects::open(&self.url, self.settings.clone())?;
-            let listed = patiently(&AtomicBool::new(false), &PAUSES, || objects.list(""))?;
+            let listed =
+                patiently(&AtomicBool::new(false), &Patience::default(), || objects.list(""))?;
             let sizes = listed.into_iter().map(|found| (found.name, found.size)).collect();
             Ok(Shelf { sizes, objects })
         };

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::Publisher;
 use super::bucket::{Bucket, key, lasting};
-use super::patience::{PAUSES, patiently};
+use super::patience::{Patience, patiently};
 use super::source::Source;
 use super::walk::{Wanted, What};
 use crate::native::stat_of;
@@ -56,9 +56,9 @@ impl Publisher<'_> {
                 scope.spawn(move || {
                     while let Some((number, one)) = turn(next, wanted) {
                         let done = match &buckets[one.to] {
-                            Some(bucket) => {
-                                patiently(gone, &PAUSES, || store(bucket, tiers, here, one))
-                            }
+                            Some(bucket) => patiently(gone, &Patience::default(), || {
+                                store(bucket, tiers, here, one)
+                            }),
                             None => Err(lasting("it is no bucket")),
                         };
                         let _ = say.send((number, done));

@@ -1,33 +1,88 @@
 //! Waiting for a bucket that does not answer.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
+use crate::clock::{Clock, MachineClock};
 use crate::store::Failed;
 
-/// Seconds between attempts, after those that the client makes by itself: an outage of five minutes
-/// is waited for.
-pub(crate) const PAUSES: [u64; 13] = [1, 2, 4, 8, 16, 30, 30, 30, 30, 30, 40, 40, 40];
+/// An outage of a bucket that is waited for, where nobody says another.
+const USUAL: Duration = Duration::from_secs(300);
+/// Parts of it that pass before the first attempt after those that the client makes by itself, and
+/// at most between two: of five minutes, 1 s and 30 s.
+const FIRST: u32 = 300;
+const LONGEST: u32 = 10;
 
-/// Asks again while that can help; once a bucket has been away for so long, it is not waited for by
-/// every other file.
+/// For how long a bucket that does not answer is asked again.
+#[derive(Debug, Clone)]
+pub struct Patience {
+    all: Duration,
+    clock: Arc<dyn Clock>,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Patience::of(USUAL)
+    }
+}
+
+impl Patience {
+    /// So long.
+    #[must_use]
+    pub fn of(all: Duration) -> Patience {
+        Patience { all, clock: Arc::new(MachineClock) }
+    }
+
+    /// How long that is.
+    #[must_use]
+    pub fn all(&self) -> Duration {
+        self.all
+    }
+
+    /// A moment, for [`Patience::left`].
+    pub(crate) fn now(&self) -> u64 {
+        self.clock.nanos()
+    }
+
+    /// What is left of it since a moment.
+    pub(crate) fn left(&self, since: u64) -> Duration {
+        let passed = self.clock.nanos().saturating_sub(since);
+        self.all.saturating_sub(Duration::from_nanos(passed))
+    }
+
+    /// How long to wait after so many attempts, of which the first is 1.
+    pub(crate) fn pause(&self, attempts: u32) -> Duration {
+        let doubled = 1u32.checked_shl(attempts.saturating_sub(1)).unwrap_or(u32::MAX);
+        (self.all / FIRST).saturating_mul(doubled).min(self.all / LONGEST)
+    }
+}
+
+/// Asks again while that can help. `gone` is for all who ask: once a bucket has been away for so
+/// long, nobody else waits for it, until it has answered.
 pub(crate) fn patiently<T>(
     gone: &AtomicBool,
-    pauses: &[u64],
+    patience: &Patience,
     ask: impl Fn() -> Result<T, Failed>,
 ) -> Result<T, Failed> {
-    for pause in pauses {
-        match ask() {
-            Err(failed) if !failed.is_lasting() && !gone.load(Relaxed) => {
-                std::thread::sleep(Duration::from_secs(*pause));
+    let began = patience.now();
+    let mut attempts = 0;
+    loop {
+        let failed = match ask() {
+            Err(failed) if !failed.is_lasting() => failed,
+            answered => {
+                gone.store(false, Relaxed);
+                return answered;
             }
-            done => return done,
+        };
+        let left = patience.left(began);
+        if left.is_zero() || gone.load(Relaxed) {
+            gone.store(true, Relaxed);
+            return Err(failed);
         }
+        attempts += 1;
+        std::thread::sleep(patience.pause(attempts).min(left));
     }
-    let done = ask();
-    let is_away = done.as_ref().is_err_and(|failed| !failed.is_lasting());
-    gone.fetch_or(is_away, Relaxed);
-    done
 }
 
 #[cfg(test)]
@@ -36,19 +91,38 @@ mod tests {
     use std::io::ErrorKind;
 
     use super::*;
+    use crate::clock::ManualClock;
 
     #[test]
-    fn a_bucket_that_is_away_is_waited_for_once() {
+    fn a_bucket_that_is_away_is_waited_for_once_and_again_when_it_was_back() {
+        let clock = Arc::new(ManualClock::default());
+        let patience = Patience { all: Duration::from_millis(3), clock: clock.clone() };
         let (gone, asked) = (AtomicBool::new(false), Cell::new(0));
-        let fail = |kind| {
-            asked.set(asked.get() + 1);
-            Err::<(), _>(Failed { kind, why: "no".to_owned() })
+        let ask = |kind: Option<ErrorKind>| {
+            patiently(&gone, &patience, || {
+                asked.set(asked.get() + 1);
+                clock.advance(1_000_000);
+                kind.map_or(Ok(()), |kind| Err(Failed { kind, why: "no".to_owned() }))
+            })
         };
-        assert!(patiently(&gone, &[0; 3], || fail(ErrorKind::PermissionDenied)).is_err());
+        assert!(ask(Some(ErrorKind::PermissionDenied)).is_err());
         assert_eq!((asked.take(), gone.load(Relaxed)), (1, false));
-        assert!(patiently(&gone, &[0; 3], || fail(ErrorKind::Other)).is_err());
-        assert_eq!((asked.take(), gone.load(Relaxed)), (4, true));
-        assert!(patiently(&gone, &[0; 3], || fail(ErrorKind::Other)).is_err());
-        assert_eq!(asked.take(), 1);
+        assert!(ask(Some(ErrorKind::Other)).is_err());
+        assert_eq!((asked.take(), gone.load(Relaxed)), (3, true));
+        assert!(ask(Some(ErrorKind::Other)).is_err());
+        assert_eq!((asked.take(), gone.load(Relaxed)), (1, true));
+        assert!(ask(None).is_ok());
+        assert_eq!((asked.take(), gone.load(Relaxed)), (1, false));
+        assert!(ask(Some(ErrorKind::Other)).is_err());
+        assert_eq!(asked.take(), 3, "it is waited for again");
+    }
+
+    #[test]
+    fn pauses_grow_with_the_attempts_and_with_the_patience() {
+        let seconds = |all, attempts| Patience::of(Duration::from_secs(all)).pause(attempts);
+        let pauses = [1, 2, 5, 6, 99].map(|attempts| seconds(300, attempts).as_secs());
+        assert_eq!(pauses, [1, 2, 16, 30, 30]);
+        assert_eq!(seconds(3, 1), Duration::from_millis(10));
+        assert_eq!(seconds(3, 40), Duration::from_millis(300));
     }
 }

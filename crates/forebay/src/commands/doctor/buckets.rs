@@ -1,0 +1,57 @@
+//! Volumes in buckets that are mounted: whether what is written comes into them.
+
+use std::path::{Path, PathBuf};
+
+use forebay_volume::bucket::{Ailing, ailing};
+use forebay_volume::launch::lasting_mounts;
+
+use super::super::mount::bucket::{is_in_bucket, since};
+use super::finding::Finding;
+use super::here::Here;
+
+pub(super) fn look(_: &Here) -> Finding {
+    let mounts = lasting_mounts().unwrap_or_default();
+    let mounted = mounts.iter().filter(|mount| is_in_bucket(Path::new(&mount.source)));
+    let all: Vec<_> =
+        mounted.map(|mount| (mount.point.clone(), ailing(Path::new(&mount.source)))).collect();
+    judge(&all)
+}
+
+fn judge(mounted: &[(PathBuf, Option<Ailing>)]) -> Finding {
+    let told = |(point, ailing): &(PathBuf, Option<Ailing>)| {
+        let Ailing { url, why, .. } = ailing.as_ref()?;
+        let since = since(ailing.as_ref()?);
+        Some(format!("{url} at {}: out of reach since {since}: {why}", point.display()))
+    };
+    let told: Vec<String> = mounted.iter().filter_map(told).collect();
+    match (mounted.len(), told.is_empty()) {
+        (0, _) => Finding::ok("no volume in a bucket is mounted"),
+        (count, true) => Finding::ok(format!("{count} mounted, and in reach when last asked")),
+        (_, false) => Finding::limited(told.join("; ")).you(
+            "let programs go on: what they write is on this machine, and goes to the bucket when \
+             it answers",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Who is not told goes on for days, and then finds everything on one disk.
+    use std::time::{Duration, SystemTime};
+
+    use super::super::finding::Standing;
+    use super::*;
+
+    #[test]
+    fn a_bucket_out_of_reach_is_named() {
+        let since = SystemTime::UNIX_EPOCH + Duration::from_secs(60);
+        let (url, why) = ("s3://lab/x".to_owned(), "nobody answers".to_owned());
+        let well = (PathBuf::from("/a"), None);
+        let ill = (PathBuf::from("/b"), Some(Ailing { url, since, why }));
+        assert_eq!(judge(&[]).standing, Standing::Ok);
+        assert_eq!(judge(std::slice::from_ref(&well)).standing, Standing::Ok);
+        let found = judge(&[well, ill]);
+        let means = "s3://lab/x at /b: out of reach since 1970-01-01 00:01 UTC: nobody answers";
+        assert_eq!((found.standing, found.means.as_str()), (Standing::Limited, means));
+    }
+}

@@ -1,0 +1,96 @@
+//! Whether the bucket of a mounted volume takes and gives what it should, for people who look: a
+//! file beside the local tree, there as long as it does not, says why; its time says since when.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use parking_lot::Mutex;
+
+use super::state::Volume;
+use crate::store::Failed;
+
+const TROUBLE: &str = "trouble";
+
+/// What is noted of the bucket.
+#[derive(Debug)]
+pub(crate) struct Health {
+    file: PathBuf,
+    why: Mutex<Option<String>>,
+}
+
+/// A volume whose bucket can't be used just now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ailing {
+    /// `s3://BUCKET/PREFIX`
+    pub url: String,
+    /// Since when.
+    pub since: SystemTime,
+    /// Why.
+    pub why: String,
+}
+
+impl Health {
+    /// Of a mount that begins: what is noted there was of another.
+    pub(crate) fn of(folder: &Path) -> Health {
+        let file = folder.join(TROUBLE);
+        let _ = std::fs::remove_file(&file);
+        Health { file, why: Mutex::default() }
+    }
+
+    /// The bucket does not do what it should. What has no end by itself is told instead of what
+    /// may have one.
+    pub(crate) fn failed(&self, failed: &Failed) {
+        let mut why = self.why.lock();
+        let is_new = why.as_ref().is_none_or(|why| failed.is_lasting() && *why != failed.why);
+        if is_new && std::fs::write(&self.file, &failed.why).is_ok() {
+            *why = Some(failed.why.clone());
+        }
+    }
+
+    /// It does.
+    pub(crate) fn answered(&self) {
+        if self.why.lock().take().is_some() {
+            let _ = std::fs::remove_file(&self.file);
+        }
+    }
+}
+
+/// What is in the way of the volume whose local tree this is, if anything is.
+#[must_use]
+pub fn ailing(tree: &Path) -> Option<Ailing> {
+    let folder = tree.parent()?;
+    let file = folder.join(TROUBLE);
+    let why = std::fs::read_to_string(&file).ok()?;
+    let since = std::fs::metadata(&file).and_then(|known| known.modified()).ok()?;
+    let url = Volume::of(folder)?.url;
+    Some(Ailing { url, since, why })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+
+    use super::super::state::State;
+    use super::*;
+
+    #[test]
+    fn trouble_is_told_while_it_lasts() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let state = State::take(folder.path(), "s3://b/v", "me").expect("taken");
+        let health = Health::of(folder.path());
+        let told = || ailing(&state.tree()).map(|ailing| (ailing.url, ailing.why));
+        let of = |why: &str| Some(("s3://b/v".to_owned(), why.to_owned()));
+        let fails = |kind, why: &str| health.failed(&Failed { kind, why: why.to_owned() });
+        assert_eq!(told(), None);
+        fails(ErrorKind::Other, "nobody answers");
+        fails(ErrorKind::Other, "nobody answers for 2 s");
+        assert_eq!(told(), of("nobody answers"), "as it began");
+        fails(ErrorKind::PermissionDenied, "ExpiredToken");
+        assert_eq!(told(), of("ExpiredToken"));
+        health.answered();
+        assert_eq!(told(), None);
+        fails(ErrorKind::Other, "nobody answers");
+        drop(Health::of(folder.path()));
+        assert_eq!(told(), None, "that was before");
+    }
+}
