@@ -3,6 +3,8 @@
 //! when they are read one after the other.
 
 mod bring;
+mod learn;
+mod losses;
 
 use std::ops::Range;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -21,8 +23,9 @@ use super::record::{Place, Time};
 use super::request::Bucket;
 use super::scan::Stamp;
 use crate::native::{Identity, proc_path, reopen};
+pub(super) use losses::Losses;
 
-type Result<T> = std::result::Result<T, Errno>;
+pub(super) type Result<T> = std::result::Result<T, Errno>;
 
 /// Bytes read one after the other from which on all of a file is brought.
 const STREAM: u64 = 192 << 10;
@@ -46,6 +49,8 @@ pub(crate) struct Bodies {
     hands: AtomicUsize,
     /// The bucket has not answered for minutes: nobody waits for it as long again.
     gone: AtomicBool,
+    /// Bytes that could not be had.
+    pub(super) lost: Losses,
 }
 
 #[derive(Debug, Default)]
@@ -74,6 +79,7 @@ impl Bodies {
             count: AtomicUsize::new(0),
             hands: AtomicUsize::new(0),
             gone: AtomicBool::new(false),
+            lost: Losses::default(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Objects of a bucket, for callers that wait: the runtime of the client stays in here.
 
+mod folder;
 mod hedge;
 mod put;
 mod read;
@@ -17,6 +18,7 @@ use object_store::{Attribute, GetOptions, ObjectMeta, ObjectStore, ObjectStoreEx
 use tokio::runtime::Runtime;
 
 use super::Failed;
+pub use folder::{Folder, Listed};
 use hedge::Hedge;
 pub use put::When;
 

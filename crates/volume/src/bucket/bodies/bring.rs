@@ -68,8 +68,10 @@ impl Bodies {
         body.settle(&range, brought.is_ok(), || self.is_here(body))?;
         brought.map_err(|failed| {
             log::error!("bytes {range:?} of file {}: {failed}", body.ino);
-            match failed.kind {
-                io::ErrorKind::StorageFull => Errno::NOSPC,
+            let away = self.known.lock().away.get(&body.ino).cloned();
+            match away.map(|away| away.place) {
+                Some(Place::Own { key, .. }) => self.lost.note(&key, &failed),
+                _ if failed.kind == io::ErrorKind::StorageFull => Errno::NOSPC,
                 _ => Errno::IO,
             }
         })
