@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let refuse = |why: String| Stop::new(1, why, "nothing was attached");
     let at = within(&volume, path);
     let url = source.to_str().filter(|source| is_bucket(source));
-    let attachment = match url.map(|url| url.trim_end_matches('/')) {
+    let attachment = match url.map(bucket::plain) {
         Some(url) => Attachment { source: url.into(), at: at.clone(), read_only: true },
         None => {
             let real = source.canonicalize().ok().filter(|real| real.is_dir());

@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 
+use forebay_model::attached::is_bucket;
 use forebay_volume::bucket::{Trouble, Ways, has_objects};
 use forebay_volume::cover::Refusal;
 use forebay_volume::store::Failed;
@@ -14,6 +15,12 @@ use crate::placement;
 /// How attached buckets are reached, and where what is read of them is kept.
 pub(in crate::commands) fn ways() -> Result<Ways, Stop> {
     Ok(Ways { settings: placement::settings(), state: state_file("attached")? })
+}
+
+/// A URL without the slashes that it may end in.
+pub(super) fn plain(url: &str) -> &str {
+    let plain = url.trim_end_matches('/');
+    if is_bucket(plain) { plain } else { url }
 }
 
 /// Refuses a prefix that can't be listed, or has nothing.

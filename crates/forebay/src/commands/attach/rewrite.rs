@@ -36,7 +36,7 @@ pub(super) fn run(
     })?;
     let rewritten = rewrite(&text, volume, attached);
     match output {
-        None => say::text(&rewritten.text),
+        None => print(&rewritten.text)?,
         Some(path) => write(path, &rewritten.text).map_err(|error| {
             let message = format!("{} can't be written: {error}", path.display());
             Stop::new(1, message, "name another file after -o; nothing was written")
@@ -113,6 +113,17 @@ fn path_of(name: &str, volume: &Path, attached: &Attached) -> Option<String> {
         path.push_str(rest);
     }
     Some(path)
+}
+
+/// Whoever reads less than all of it has their reasons; half a sheet on a full disk is an error.
+fn print(text: &str) -> Result<(), Stop> {
+    let mut out = std::io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Stop::new(1, format!("the sheet can't be written: {error}"), "write it elsewhere"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Replaces a file, whole or not at all.

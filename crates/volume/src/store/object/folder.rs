@@ -11,7 +11,7 @@ pub struct Folder {
     pub objects: Vec<Listed>,
     /// Names of folders in it.
     pub folders: Vec<String>,
-    /// Keys that no path can have.
+    /// Keys that no path can have, after the prefix that was opened.
     pub odd: Vec<String>,
 }
 
@@ -50,6 +50,10 @@ impl Objects {
             "" => Some(path.to_owned()),
             above => Some(path.strip_prefix(above)?.strip_prefix('/')?.to_owned()),
         };
+        // Of another folder that is listed now, too: each is told once, by whoever comes first.
+        let odd = std::mem::take(&mut *self.odd.lock());
+        let odd = odd.iter().map(|key| key.strip_prefix(&self.prefix).unwrap_or(key));
+        let odd = odd.map(|key| key.strip_prefix('/').unwrap_or(key).to_owned()).collect();
         let folders = all.common_prefixes.iter().filter_map(|path| inside(path.as_ref()));
         let listed = |meta: ObjectMeta| {
             // The folder itself may be an object, which some tools make.
@@ -61,7 +65,7 @@ impl Objects {
         Ok(Folder {
             folders: folders.filter(|name| !name.is_empty()).collect(),
             objects: all.objects.into_iter().filter_map(listed).collect(),
-            odd: Vec::new(),
+            odd,
         })
     }
 }
