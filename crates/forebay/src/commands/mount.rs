@@ -60,29 +60,12 @@ pub(crate) struct Args {
     /// Do not return: stay until it is unmounted, or unmount at SIGINT or SIGTERM
     #[arg(short, long)]
     foreground: bool,
-    /// Where files of a volume in a bucket are kept on this machine; default: a directory below
-    /// ~/.local/state/forebay/volumes
-    #[arg(long, value_name = "DIR")]
-    state: Option<PathBuf>,
-    /// Mount a volume in a bucket although another machine has not unmounted it, which can't write
-    /// to it any more then
-    #[arg(long)]
-    take_over: bool,
-    /// When fsync(2) returns in a volume in a bucket: when this machine's disk has the bytes, or
-    /// when the bucket has
-    #[arg(long, value_enum, default_value = "local")]
-    durable: Durable,
+    #[command(flatten)]
+    bucket: bucket::Options,
     /// The directory that is the volume, or s3://BUCKET/PREFIX
     volume: PathBuf,
     /// Where it is shown
     dir: PathBuf,
-}
-
-/// Where the bytes are when fsync(2) returns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Durable {
-    Local,
-    Bucket,
 }
 
 pub(crate) fn run(args: Args) -> Result<i32, Stop> {
@@ -97,11 +80,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
             "mount it without, and use rules for `forebay run` in it; nothing was mounted",
         ));
     }
-    let durable = args.durable == Durable::Bucket;
-    let in_bucket = match &url {
-        Some(url) => Some(bucket::wanted(url, args.state, args.take_over, durable)?),
-        None => None,
-    };
+    let in_bucket = url.as_deref().map(|url| bucket::wanted(url, args.bucket)).transpose()?;
     let record = args.output.as_deref().map(|output| keep(output, args.trace)).transpose()?;
     let placement = placement::load(args.site.as_deref(), args.rules.as_deref())?;
     let asks = placement.as_ref().is_some_and(|wanted| wanted.rules.ask_for_tasks());

@@ -289,6 +289,35 @@ fn a_large_file_that_gets_another_name_is_not_sent_again() {
 }
 
 #[test]
+fn local_space_is_given_back_and_nobody_notices() {
+    let Some(volume) = Volume::with_fuse() else { return };
+    volume.try_mount("one", &["--space", "8 MiB"], &volume.at()).code(0);
+    let script = "for n in 1 2 3 4 5 6; do head -c 4000000 /dev/urandom > f$n; done
+        touch -d 2001-01-01 f2; exec 3< f1; cat f1 > /dev/null";
+    volume.sh(&volume.at(), script);
+    let held = std::fs::File::open(volume.at().join("f6")).expect("open");
+    let sums = volume.sh(&volume.at(), "md5sum f? && stat -c '%n %s %Y' f?");
+    let tree = volume.place.all.join("one/tree");
+    let taken = || {
+        let blocks =
+            |n: u32| std::fs::metadata(tree.join(format!("f{n}"))).map_or(0, |m| m.blocks());
+        (1..=6).map(blocks).sum::<u64>() * 512
+    };
+    wait_until("space is given back", || taken() <= 9 << 20);
+    let open = std::fs::metadata(tree.join("f6")).expect("there").blocks() * 512;
+    assert!(open >= 4_000_000, "a file that is open stays");
+    assert_eq!(volume.sh(&volume.at(), "md5sum f? && stat -c '%n %s %Y' f?"), sums);
+    drop(held);
+    volume.sh(&volume.at(), "echo more >> f3; rm f4; mv f5 g");
+    let after = volume.sh(&volume.at(), "md5sum f? g");
+    volume.unmount(&volume.at()).code(0);
+    volume.mount("two", &volume.there());
+    assert_eq!(volume.sh(&volume.there(), "md5sum f? g"), after);
+    volume.unmount(&volume.there()).code(0);
+    volume.place.nobody_left();
+}
+
+#[test]
 fn small_files_share_requests() {
     let Some(volume) = Volume::with_fuse() else { return };
     volume.mount("one", &volume.at());

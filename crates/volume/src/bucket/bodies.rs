@@ -3,17 +3,17 @@
 //! when they are read one after the other.
 
 mod bring;
+mod known;
 mod learn;
 mod losses;
 
 use std::ops::Range;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, chmodat, fremovexattr, fstat};
+use rustix::fs::fremovexattr;
 use rustix::io::Errno;
 
 use super::body::{BLOCK, Body};
@@ -21,14 +21,16 @@ use super::fetch::Fetch;
 use super::local::AWAY;
 use super::record::{Place, Time};
 use super::request::Bucket;
-use super::scan::Stamp;
-use crate::native::{Identity, proc_path, reopen};
+use crate::native::Identity;
+use known::{Known, writable};
 pub(super) use losses::Losses;
 
 pub(super) type Result<T> = std::result::Result<T, Errno>;
 
 /// Bytes read one after the other from which on all of a file is brought.
 const STREAM: u64 = 192 << 10;
+/// Bytes that have come after which it is looked whether there is room.
+const MUCH: u64 = 256 << 20;
 /// Bytes of one request for a whole file: as much as AWS advises.
 const PART: u64 = 8 << 20;
 
@@ -47,19 +49,11 @@ pub(crate) struct Bodies {
     /// Bodies that are known.
     count: AtomicUsize,
     hands: AtomicUsize,
+    brought: AtomicU64,
     /// The bucket has not answered for minutes: nobody waits for it as long again.
     gone: AtomicBool,
     /// Bytes that could not be had.
     pub(super) lost: Losses,
-}
-
-#[derive(Debug, Default)]
-struct Known {
-    away: FxHashMap<u64, Away>,
-    numbers: FxHashMap<Identity, u64>,
-    bodies: FxHashMap<Identity, Arc<Body>>,
-    /// Files that have come: what the bucket has of them is what is here.
-    came: Vec<(u64, Stamp)>,
 }
 
 impl Bodies {
@@ -78,24 +72,10 @@ impl Bodies {
             known: Mutex::new(known),
             count: AtomicUsize::new(0),
             hands: AtomicUsize::new(0),
+            brought: AtomicU64::new(0),
             gone: AtomicBool::new(false),
             lost: Losses::default(),
         }
-    }
-
-    /// Objects that have other names now.
-    pub(super) fn moved(&self, places: impl IntoIterator<Item = (u64, Place)>) {
-        let mut known = self.known.lock();
-        for (ino, place) in places {
-            if let Some(away) = known.away.get_mut(&ino) {
-                away.place = place;
-            }
-        }
-    }
-
-    /// Files that have come since this was asked last.
-    pub(super) fn came(&self) -> Vec<(u64, Stamp)> {
-        std::mem::take(&mut self.known.lock().came)
     }
 
     /// The body of a file that is opened, if its bytes are not all here. Those of a small one come
@@ -149,12 +129,6 @@ impl Bodies {
         known.bodies.get(identity).filter(|body| !body.changed.load(Relaxed)).map(|body| body.mtime)
     }
 
-    /// Whether a file's bytes are in the bucket alone.
-    pub(crate) fn is_away(&self, identity: &Identity) -> bool {
-        let known = self.known.lock();
-        known.numbers.get(identity).is_some_and(|ino| known.away.contains_key(ino))
-    }
-
     /// Bytes are about to be read.
     ///
     /// # Errors
@@ -193,20 +167,5 @@ impl Bodies {
             self.known.lock().away.remove(&body.ino);
             Ok(())
         })
-    }
-}
-
-/// Opens a file again, to read and write, whatever its mode is.
-fn writable(file: BorrowedFd<'_>) -> Result<OwnedFd> {
-    match reopen(file, OFlags::RDWR) {
-        Err(Errno::ACCESS) => {
-            let mode = Mode::from_raw_mode(fstat(file)?.st_mode & 0o7777);
-            let path = proc_path(file);
-            chmodat(CWD, &path, mode | Mode::RUSR | Mode::WUSR, AtFlags::empty())?;
-            let opened = reopen(file, OFlags::RDWR);
-            chmodat(CWD, &path, mode, AtFlags::empty())?;
-            opened
-        }
-        opened => opened,
     }
 }

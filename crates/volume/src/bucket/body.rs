@@ -1,6 +1,8 @@
 //! The bytes of one file that come from its bucket as they are read: blocks that are here, that are
 //! asked for, and that are missing. Each is asked for once, however many wait for it.
 
+mod parts;
+
 use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -9,6 +11,7 @@ use parking_lot::{Condvar, Mutex, RwLock};
 use rustix::io::Errno;
 
 use super::record::Time;
+use parts::{Parts, State};
 
 /// Bytes of a block: what a read at random fetches.
 pub(crate) const BLOCK: u64 = 64 << 10;
@@ -30,26 +33,6 @@ pub(crate) struct Body {
     pub(super) changed: AtomicBool,
 }
 
-#[derive(Debug)]
-struct Parts {
-    state: Vec<State>,
-    missing: usize,
-    /// Where the next read would go on, and how many bytes were read one after the other, by how
-    /// many reads.
-    next: u64,
-    streak: u64,
-    reads: u32,
-    /// Others are at work to bring all of it.
-    filling: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Missing,
-    Asked,
-    Here,
-}
-
 /// What a reader has to do.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Task {
@@ -61,23 +44,14 @@ pub(super) enum Task {
 
 impl Body {
     pub(super) fn new(ino: u64, file: OwnedFd, size: u64, mtime: Time) -> Body {
-        let blocks = size.div_ceil(BLOCK) as usize;
-        let parts = Parts {
-            state: vec![State::Missing; blocks],
-            missing: blocks,
-            next: 0,
-            streak: 0,
-            reads: 0,
-            filling: false,
-        };
         Body {
             ino,
             file,
             size,
             mtime,
-            parts: Mutex::new(parts),
+            parts: Mutex::new(Parts::missing(size)),
             came: Condvar::new(),
-            whole: AtomicBool::new(blocks == 0),
+            whole: AtomicBool::new(size == 0),
             given_up: RwLock::new(false),
             changed: AtomicBool::new(false),
         }
@@ -116,8 +90,7 @@ impl Body {
         *given_up = true;
         drop(given_up);
         let mut parts = self.parts.lock();
-        parts.state.fill(State::Here);
-        parts.missing = 0;
+        parts.are_here();
         self.changed.store(true, Relaxed);
         self.whole.store(true, Relaxed);
         self.came.notify_all();
@@ -126,14 +99,7 @@ impl Body {
 
     /// Notes a read; tells how many bytes were read by several, one after the other.
     pub(super) fn reads(&self, range: &Range<u64>) -> u64 {
-        let mut parts = self.parts.lock();
-        // The kernel reads ahead by several requests, not always in their order.
-        let goes_on =
-            range.start <= parts.next + 4 * BLOCK && parts.next <= range.start + 4 * BLOCK;
-        let (streak, reads) = if goes_on { (parts.streak, parts.reads) } else { (0, 0) };
-        (parts.streak, parts.reads) = (streak + (range.end - range.start), reads + 1);
-        parts.next = range.end.max(if goes_on { parts.next } else { 0 });
-        if parts.reads > 1 { parts.streak } else { 0 }
+        self.parts.lock().reads(range)
     }
 
     /// Whether nobody has begun to bring all of it; now somebody has.
@@ -183,16 +149,7 @@ impl Body {
         finish: impl FnOnce() -> Result<(), E>,
     ) -> Result<(), E> {
         let mut parts = self.parts.lock();
-        let state = if is_here { State::Here } else { State::Missing };
-        for block in range.start / BLOCK..range.end.div_ceil(BLOCK) {
-            let before = std::mem::replace(&mut parts.state[block as usize], state);
-            if before == State::Here {
-                // It was given up meanwhile.
-                parts.state[block as usize] = State::Here;
-            } else if is_here {
-                parts.missing -= 1;
-            }
-        }
+        parts.settle(range, is_here);
         let mut done = Ok(());
         if parts.missing == 0 && !self.is_whole() {
             done = finish();
@@ -200,19 +157,6 @@ impl Body {
         }
         self.came.notify_all();
         done
-    }
-}
-
-impl Parts {
-    /// Claims missing blocks from `first` on.
-    fn take(&mut self, first: u64, end: u64, most: u64, size: u64) -> Range<u64> {
-        let last = (first + (most / BLOCK).max(1)).min(end.max(first + 1));
-        let mut block = first;
-        while block < last && self.state[block as usize] == State::Missing {
-            self.state[block as usize] = State::Asked;
-            block += 1;
-        }
-        first * BLOCK..(block * BLOCK).min(size)
     }
 }
 

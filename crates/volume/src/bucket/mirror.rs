@@ -1,13 +1,14 @@
 //! A directory that stands for a volume in a bucket: what changes in it goes there in the
 //! background, one cut after the other, and what is only there comes when it is read.
 
+mod room;
 mod worker;
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashSet;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
@@ -51,6 +52,8 @@ pub(crate) struct Mirror {
     told: Mutex<Told>,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
     progress: Mutex<Underway>,
+    /// Held to read while a file is opened.
+    pub(crate) opening: RwLock<()>,
     /// Nobody else uses the directory as long as this is mounted.
     state: State,
 }
@@ -80,6 +83,7 @@ impl Mirror {
             told: Mutex::new(told),
             thread: Mutex::new(None),
             progress: Mutex::default(),
+            opening: RwLock::new(()),
             state,
         });
         let native = Arc::new(native(Arc::clone(&mirror)));
@@ -94,6 +98,7 @@ impl Mirror {
             wanted,
             bucket,
             synced: FxHashSet::default(),
+            grown: u64::MAX,
             callers: 0,
         };
         let work = move || worker.work();

@@ -39,6 +39,8 @@ pub struct Wanted {
     pub now: i64,
     /// Whoever writes it now is to be shut out.
     pub take_over: bool,
+    /// Bytes that its files may take on this machine's disk; `None`: what there is but for a rest.
+    pub space: Option<u64>,
     /// fsync(2) returns when the bucket has the bytes.
     pub durable: bool,
 }

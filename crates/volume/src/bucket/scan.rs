@@ -71,6 +71,12 @@ impl Scan {
         }
     }
 
+    /// Whether the bucket has this state of a file, which nobody has written since.
+    pub(crate) fn is_clean_as(&self, identity: &Identity, ino: u64, stamp: &Stamp) -> bool {
+        let is_written = self.written.as_ref().is_none_or(|all| all.contains(identity));
+        !is_written && self.stamps.get(&ino) == Some(stamp)
+    }
+
     /// Which of the bucket's files this is.
     pub(crate) fn number(&self, identity: &Identity) -> Option<u64> {
         self.numbers.get(identity).copied()

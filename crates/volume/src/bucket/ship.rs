@@ -110,6 +110,11 @@ impl Ship {
         }
     }
 
+    /// What the bucket will know when all is shipped.
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
     /// Whether a cut waits for the bucket: no other can be made.
     pub(crate) fn is_pending(&self) -> bool {
         self.pending.is_some()

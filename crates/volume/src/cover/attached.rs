@@ -149,5 +149,6 @@ fn show(url: &str, all: &[Mount], ways: &Ways) -> io::Result<Target> {
     })?;
     let found = target(&lent.directory(), all)?;
     let fs = FsKind { name: "s3".to_owned(), ..found.fs };
-    Ok(Target { fs, source: Some(url.to_owned()), lent: Some(lent), ..found })
+    // Records tell the source, also those without names: a bucket's is nobody else's business.
+    Ok(Target { fs, source: None, lent: Some(lent), ..found })
 }

@@ -5,6 +5,7 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
+use parking_lot::RwLockReadGuard;
 use rustix::fs::{Mode, OFlags, Statx, openat};
 
 use super::{Handle, Identity, Native, Node, Result};
@@ -85,6 +86,17 @@ impl Native {
     pub(crate) fn is_written(&self, identity: &Identity) -> bool {
         let node = self.table.find(*identity);
         node.is_some_and(|node| node.open.lock().handles.iter().any(|handle| handle.writes))
+    }
+
+    /// Whether anybody has a file open.
+    pub(crate) fn is_open(&self, identity: &Identity) -> bool {
+        let node = self.table.find(*identity);
+        node.is_some_and(|node| node.open.lock().shared.is_open())
+    }
+
+    /// Held while a file is opened: its bytes stay.
+    pub(super) fn opening(&self) -> Option<RwLockReadGuard<'_, ()>> {
+        self.mirror.as_ref().map(|mirror| mirror.opening.read())
     }
 
     /// The body of a file that was opened, if its bytes are not all here.

@@ -59,6 +59,7 @@ impl Native {
             return Ok((opened, node));
         }
         self.disturb(&node);
+        let _opening = self.opening();
         let file = self.open_backing(&node, backing_flags(flags))?;
         let stat = stat_of(file.as_fd(), c"")?;
         let in_the_way = |copy: &Lent| writes(flags) || !copy.is_held() && !copy.is_of(&stat);

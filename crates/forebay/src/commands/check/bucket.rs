@@ -5,13 +5,13 @@ use std::io::ErrorKind;
 use forebay_model::ByteCount;
 use forebay_volume::bucket::{Checked, Trouble, check};
 
-use super::super::mount::bucket::{next_of, said, wanted};
+use super::super::mount::bucket::{Options, next_of, said, wanted};
 use crate::exit::Stop;
 use crate::say;
 
 /// Looks at it, and tells.
 pub(super) fn run(url: &str, repair: bool) -> Result<i32, Stop> {
-    let wanted = wanted(url, None, false, false)?;
+    let wanted = wanted(url, Options::default())?;
     let checked = check(&wanted, repair).map_err(|trouble| explain(url, &trouble))?;
     let is_well = tell(url, &checked, repair);
     Ok(if is_well { 0 } else { 1 })

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use forebay_model::ByteCount;
 use forebay_volume::bucket::{Told, Trouble, Wanted, folder_of};
 use forebay_volume::store::Failed;
 
@@ -13,18 +14,43 @@ use crate::{placement, say};
 /// What names a bucket begins so.
 const SCHEME: &str = "s3://";
 
+/// Options of a volume in a bucket.
+#[derive(Debug, Default, clap::Args)]
+pub(in crate::commands) struct Options {
+    /// Where files of a volume in a bucket are kept on this machine; default: a directory below
+    /// ~/.local/state/forebay/volumes
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+    /// How much of this machine's disk they may take, such as "200 GiB"; the bucket keeps the rest.
+    /// Default: all but a sixteenth of the disk
+    #[arg(long, value_name = "AMOUNT")]
+    space: Option<ByteCount>,
+    /// Mount a volume in a bucket although another machine has not unmounted it, which can't write
+    /// to it any more then
+    #[arg(long)]
+    take_over: bool,
+    /// When fsync(2) returns in a volume in a bucket: when this machine's disk has the bytes, or
+    /// when the bucket has
+    #[arg(long, value_enum, default_value = "local")]
+    durable: Durable,
+}
+
+/// Where the bytes are when fsync(2) returns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Durable {
+    #[default]
+    Local,
+    Bucket,
+}
+
 /// Whether a volume is in a bucket: its URL.
 pub(in crate::commands) fn url_of(volume: &Path) -> Option<&str> {
     volume.to_str().filter(|name| name.starts_with(SCHEME)).map(|url| url.trim_end_matches('/'))
 }
 
 /// What is to be opened.
-pub(in crate::commands) fn wanted(
-    url: &str,
-    state: Option<PathBuf>,
-    take_over: bool,
-    durable: bool,
-) -> Result<Wanted, Stop> {
+pub(in crate::commands) fn wanted(url: &str, options: Options) -> Result<Wanted, Stop> {
+    let Options { state, space, take_over, durable } = options;
     let state = match state {
         Some(state) => std::path::absolute(&state).unwrap_or(state),
         None => state_file(&format!("volumes/{}", folder_of(url)))?,
@@ -40,7 +66,8 @@ pub(in crate::commands) fn wanted(
         host: system.nodename().to_string_lossy().into_owned(),
         now: now.unwrap_or_default().as_secs() as i64,
         take_over,
-        durable,
+        space: space.map(ByteCount::get),
+        durable: durable == Durable::Bucket,
     })
 }
 

@@ -63,6 +63,7 @@ impl Bodies {
     }
 
     fn bring(&self, body: &Body, range: Range<u64>) -> Result<()> {
+        self.brought.fetch_add(range.end - range.start, Relaxed);
         let put = |bytes: Bytes| body.put(&bytes, range.start).map_err(io::Error::from);
         let brought = self.ask(body, &range).and_then(|bytes| put(bytes).map_err(Failed::from));
         body.settle(&range, brought.is_ok(), || self.is_here(body))?;

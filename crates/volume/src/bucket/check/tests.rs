@@ -125,6 +125,7 @@ fn wanted() -> Wanted {
         host: "node7".to_owned(),
         now: 0,
         take_over: false,
+        space: None,
         durable: false,
     }
 }

@@ -1,5 +1,6 @@
 //! The thread that brings what changes to the bucket.
 
+mod cutting;
 mod waiting;
 
 use std::sync::{Arc, Weak};
@@ -32,6 +33,8 @@ pub(super) struct Worker {
     pub(super) bucket: Arc<Objects>,
     /// Files of which somebody waits until the bucket has them.
     pub(super) synced: FxHashSet<Identity>,
+    /// Bytes by which the local files may have grown since it was looked whether there is room.
+    pub(super) grown: u64,
     /// How many waited for the last cut that somebody waited for.
     pub(super) callers: u64,
 }
@@ -45,6 +48,7 @@ impl Worker {
         loop {
             let is_over = self.mirror.marks.noted().over;
             let done = self.turn(dirty.take());
+            self.make_room();
             match done {
                 Ok(()) => failures = 0,
                 Err(failed) => {
@@ -87,6 +91,7 @@ impl Worker {
                 let mut told = self.mirror.told.lock();
                 told.shipped.0 += shipped.objects + 1;
                 told.shipped.1 += bytes.max(shipped.bytes);
+                self.grown = self.grown.saturating_add(bytes.max(shipped.bytes));
             }
             let learnt = self.ship.scan().learnt();
             let _ = self.journal.note(self.ship.next(), false, learnt);
@@ -106,38 +111,6 @@ impl Worker {
             dirty = Some(std::mem::take(&mut noted.dirty));
         }
         Ok(())
-    }
-
-    /// Tells how many calls for a cut this one answers.
-    fn cut(&mut self, dirty: Option<Dirty>) -> Result<u64, Failed> {
-        self.gather();
-        let native = self.native.upgrade();
-        let mirror = Arc::clone(&self.mirror);
-        let _quiet = mirror.marks.quiet();
-        for (ino, stamp) in mirror.bodies.came() {
-            self.ship.scan().is_as(ino, stamp);
-        }
-        let (asked, more) = {
-            let mut noted = mirror.marks.noted();
-            self.synced.extend(noted.synced.drain());
-            self.ship.scan().were_written(noted.written.drain());
-            (noted.asked, std::mem::take(&mut noted.dirty))
-        };
-        let synced = &self.synced;
-        let is_busy = |identity: &Identity| {
-            let is_written = native.as_ref().is_some_and(|native| native.is_written(identity));
-            is_written && !synced.contains(identity)
-        };
-        let all = dirty.is_none();
-        let mut names = dirty.unwrap_or_default();
-        names.extend(more);
-        let done = self.ship.cut((!all).then_some(&names), &is_busy);
-        if let Err(error) = done {
-            // Whatever it was: the names are looked at again.
-            mirror.marks.noted().dirty.extend(names);
-            return Err(std::io::Error::from(error).into());
-        }
-        Ok(asked)
     }
 
     /// Nobody uses it any more: all of it is looked at once more.

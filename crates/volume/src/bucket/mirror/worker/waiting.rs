@@ -9,6 +9,8 @@ use super::Worker;
 
 /// How long names may differ from what the bucket knows before a cut is made.
 const DELAY: Duration = Duration::from_secs(1);
+/// How often it is looked whether reading has filled the disk.
+const IDLE: Duration = Duration::from_secs(5);
 /// How long a cut waits for as many callers as the last one had: they come again together.
 const GATHER: Duration = Duration::from_millis(2);
 
@@ -28,12 +30,16 @@ impl Worker {
     }
 
     /// Waits for something to do.
-    pub(super) fn wait(&self) -> Dirty {
+    pub(super) fn wait(&mut self) -> Dirty {
         let marks = &self.mirror.marks;
         let mut noted = marks.noted();
         let is_called = |noted: &Noted| noted.over || noted.asked > noted.done;
         while noted.dirty.is_empty() && !is_called(&noted) {
-            marks.call.wait(&mut noted);
+            marks.call.wait_for(&mut noted, IDLE);
+            if let Some(bytes) = self.mirror.bodies.has_brought_much() {
+                self.grown = self.grown.saturating_add(bytes);
+                return Dirty::new();
+            }
         }
         let mut left = 10;
         while !is_called(&noted) && noted.dirty.len() < MANY && left > 0 {

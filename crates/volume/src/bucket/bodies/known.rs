@@ -1,0 +1,83 @@
+//! What is known of the files of a volume whose bytes are not here.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use rustc_hash::FxHashMap;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, chmodat, fstat};
+use rustix::io::Errno;
+
+use super::super::body::Body;
+use super::super::record::Place;
+use super::super::scan::Stamp;
+use super::{Away, Bodies, MUCH, Result};
+use crate::native::{Identity, proc_path, reopen};
+
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    pub(super) away: FxHashMap<u64, Away>,
+    pub(super) numbers: FxHashMap<Identity, u64>,
+    pub(super) bodies: FxHashMap<Identity, Arc<Body>>,
+    /// Files that have come: what the bucket has of them is what is here.
+    pub(super) came: Vec<(u64, Stamp)>,
+}
+
+impl Bodies {
+    /// Objects that have other names now.
+    pub(crate) fn moved(&self, places: impl IntoIterator<Item = (u64, Place)>) {
+        let mut known = self.known.lock();
+        for (ino, place) in places {
+            if let Some(away) = known.away.get_mut(&ino) {
+                away.place = place;
+            }
+        }
+    }
+
+    /// Files that have come since this was asked last.
+    pub(crate) fn came(&self) -> Vec<(u64, Stamp)> {
+        std::mem::take(&mut self.known.lock().came)
+    }
+
+    /// A file's bytes are in the bucket alone from now on.
+    pub(crate) fn leave(&self, identity: Identity, ino: u64, away: Away) {
+        let mut known = self.known.lock();
+        known.numbers.insert(identity, ino);
+        known.away.insert(ino, away);
+        if known.bodies.remove(&identity).is_some() {
+            self.count.fetch_sub(1, Relaxed);
+        }
+    }
+
+    /// The same by its number.
+    pub(crate) fn is_known_away(&self, ino: u64) -> bool {
+        self.known.lock().away.contains_key(&ino)
+    }
+
+    /// So many bytes have come since this was asked last that room may be short.
+    pub(crate) fn has_brought_much(&self) -> Option<u64> {
+        let much = self.brought.load(Relaxed) >= MUCH;
+        much.then(|| self.brought.swap(0, Relaxed))
+    }
+
+    /// Whether a file's bytes are in the bucket alone.
+    pub(crate) fn is_away(&self, identity: &Identity) -> bool {
+        let known = self.known.lock();
+        known.numbers.get(identity).is_some_and(|ino| known.away.contains_key(ino))
+    }
+}
+
+/// Opens a file again, to read and write, whatever its mode is.
+pub(super) fn writable(file: BorrowedFd<'_>) -> Result<OwnedFd> {
+    match reopen(file, OFlags::RDWR) {
+        Err(Errno::ACCESS) => {
+            let mode = Mode::from_raw_mode(fstat(file)?.st_mode & 0o7777);
+            let path = proc_path(file);
+            chmodat(CWD, &path, mode | Mode::RUSR | Mode::WUSR, AtFlags::empty())?;
+            let opened = reopen(file, OFlags::RDWR);
+            chmodat(CWD, &path, mode, AtFlags::empty())?;
+            opened
+        }
+        opened => opened,
+    }
+}

@@ -1,0 +1,74 @@
+//! What is known of the blocks of a body: which are here, and how they are read.
+
+use std::ops::Range;
+
+use super::BLOCK;
+
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) state: Vec<State>,
+    pub(super) missing: usize,
+    /// Where the next read would go on, and how many bytes were read one after the other, by how
+    /// many reads.
+    pub(super) next: u64,
+    pub(super) streak: u64,
+    pub(super) reads: u32,
+    /// Others are at work to bring all of it.
+    pub(super) filling: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Missing,
+    Asked,
+    Here,
+}
+
+impl Parts {
+    pub(super) fn missing(size: u64) -> Parts {
+        let blocks = size.div_ceil(BLOCK) as usize;
+        let state = vec![State::Missing; blocks];
+        Parts { state, missing: blocks, next: 0, streak: 0, reads: 0, filling: false }
+    }
+
+    /// Notes a read; tells how many bytes were read by several, one after the other.
+    pub(super) fn reads(&mut self, range: &Range<u64>) -> u64 {
+        // The kernel reads ahead by several requests, not always in their order.
+        let goes_on = range.start <= self.next + 4 * BLOCK && self.next <= range.start + 4 * BLOCK;
+        let (streak, reads) = if goes_on { (self.streak, self.reads) } else { (0, 0) };
+        (self.streak, self.reads) = (streak + (range.end - range.start), reads + 1);
+        self.next = range.end.max(if goes_on { self.next } else { 0 });
+        if self.reads > 1 { self.streak } else { 0 }
+    }
+
+    /// All is here: there is nothing to bring.
+    pub(super) fn are_here(&mut self) {
+        self.state.fill(State::Here);
+        self.missing = 0;
+    }
+
+    /// Blocks of these bytes are here, or not after all.
+    pub(super) fn settle(&mut self, range: &Range<u64>, is_here: bool) {
+        let state = if is_here { State::Here } else { State::Missing };
+        for block in range.start / BLOCK..range.end.div_ceil(BLOCK) {
+            let before = std::mem::replace(&mut self.state[block as usize], state);
+            if before == State::Here {
+                // It was given up meanwhile.
+                self.state[block as usize] = State::Here;
+            } else if is_here {
+                self.missing -= 1;
+            }
+        }
+    }
+
+    /// Claims missing blocks from `first` on.
+    pub(super) fn take(&mut self, first: u64, end: u64, most: u64, size: u64) -> Range<u64> {
+        let last = (first + (most / BLOCK).max(1)).min(end.max(first + 1));
+        let mut block = first;
+        while block < last && self.state[block as usize] == State::Missing {
+            self.state[block as usize] = State::Asked;
+            block += 1;
+        }
+        first * BLOCK..(block * BLOCK).min(size)
+    }
+}

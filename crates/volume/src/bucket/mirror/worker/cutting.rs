@@ -1,0 +1,42 @@
+//! Making a cut of the local tree, while nobody changes a name.
+
+use std::sync::Arc;
+
+use super::super::super::ship::Dirty;
+use super::Worker;
+use crate::native::Identity;
+use crate::store::Failed;
+
+impl Worker {
+    /// Tells how many calls for a cut this one answers.
+    pub(super) fn cut(&mut self, dirty: Option<Dirty>) -> Result<u64, Failed> {
+        self.gather();
+        let native = self.native.upgrade();
+        let mirror = Arc::clone(&self.mirror);
+        let _quiet = mirror.marks.quiet();
+        for (ino, stamp) in mirror.bodies.came() {
+            self.ship.scan().is_as(ino, stamp);
+        }
+        let (asked, more) = {
+            let mut noted = mirror.marks.noted();
+            self.synced.extend(noted.synced.drain());
+            self.ship.scan().were_written(noted.written.drain());
+            (noted.asked, std::mem::take(&mut noted.dirty))
+        };
+        let synced = &self.synced;
+        let is_busy = |identity: &Identity| {
+            let is_written = native.as_ref().is_some_and(|native| native.is_written(identity));
+            is_written && !synced.contains(identity)
+        };
+        let all = dirty.is_none();
+        let mut names = dirty.unwrap_or_default();
+        names.extend(more);
+        let done = self.ship.cut((!all).then_some(&names), &is_busy);
+        if let Err(error) = done {
+            // Whatever it was: the names are looked at again.
+            mirror.marks.noted().dirty.extend(names);
+            return Err(std::io::Error::from(error).into());
+        }
+        Ok(asked)
+    }
+}
