@@ -54,6 +54,8 @@ pub(crate) struct Bodies {
     gone: AtomicBool,
     /// Bytes that could not be had.
     pub(super) lost: Losses,
+    /// Bytes of files of which not all have come are believed.
+    keeps_parts: AtomicBool,
 }
 
 impl Bodies {
@@ -75,6 +77,7 @@ impl Bodies {
             brought: AtomicU64::new(0),
             gone: AtomicBool::new(false),
             lost: Losses::default(),
+            keeps_parts: AtomicBool::new(false),
         }
     }
 
@@ -88,13 +91,15 @@ impl Bodies {
         identity: &Identity,
         file: BorrowedFd<'_>,
     ) -> Result<Option<Arc<Body>>> {
-        let (body, small) = {
+        let (body, small, is_new) = {
             let mut known = self.known.lock();
             let Some(ino) = known.numbers.get(identity).copied() else { return Ok(None) };
             let Some(away) = known.away.get(&ino).cloned() else { return Ok(None) };
             let small = matches!(away.place, Place::Packed { .. });
-            let body = match known.bodies.get(identity) {
-                Some(body) => Arc::clone(body),
+            let old = known.bodies.get(identity).map(Arc::clone);
+            let is_new = old.is_none();
+            let body = match old {
+                Some(body) => body,
                 None => {
                     let body = Body::new(ino, writable(file)?, away.place.size(), away.mtime);
                     let body = Arc::new(body);
@@ -103,9 +108,12 @@ impl Bodies {
                     body
                 }
             };
-            (body, small)
+            (body, small, is_new)
         };
         if !small {
+            if is_new && self.keeps_parts.load(Relaxed) {
+                self.recall(&body);
+            }
             return Ok(Some(body));
         }
         self.ensure(&body, 0..body.size, u64::MAX)?;

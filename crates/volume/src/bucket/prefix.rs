@@ -123,9 +123,13 @@ impl Prefix {
     fn over(bucket: Arc<dyn Bucket>, lent: Lent) -> Prefix {
         let root = Looked { is_listed: AtomicBool::new(true), only: Mutex::default() };
         let folders = [(lent.root, Arc::new(root))].into_iter().collect();
+        let bodies = Bodies::new(Arc::clone(&bucket), lent.away);
+        if lent.held.tells_holes() {
+            bodies.keep_parts();
+        }
         Prefix {
             url: lent.url,
-            bodies: Arc::new(Bodies::new(Arc::clone(&bucket), lent.away)),
+            bodies: Arc::new(bodies),
             bucket,
             folders: RwLock::new(folders),
             unlisted: Losses::default(),

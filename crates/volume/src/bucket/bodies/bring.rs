@@ -103,7 +103,7 @@ impl Bodies {
     }
 
     /// All bytes are here: it is a file like any other.
-    fn is_here(&self, body: &Body) -> Result<()> {
+    pub(super) fn is_here(&self, body: &Body) -> Result<()> {
         local::is_here(&body.file, body.mtime)?;
         let stamp = Stamp::of(body.file.as_fd())?;
         let mut known = self.known.lock();

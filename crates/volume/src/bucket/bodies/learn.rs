@@ -3,6 +3,9 @@
 
 use std::io::ErrorKind;
 
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::super::body::Body;
 use super::{Away, Bodies, Place, Result};
 use crate::native::Identity;
 use crate::store::Failed;
@@ -14,6 +17,18 @@ impl Bodies {
         for (identity, ino, away) in more {
             known.numbers.insert(identity, ino);
             known.away.insert(ino, away);
+        }
+    }
+
+    /// From now on bytes that came in an earlier run are not asked for again.
+    pub(in crate::bucket) fn keep_parts(&self) {
+        self.keeps_parts.store(true, Relaxed);
+    }
+
+    pub(super) fn recall(&self, body: &Body) {
+        for range in body.kept() {
+            // With the last one it is whole, or is asked for by the next run as it was by this.
+            let _ = body.settle(&range, true, || self.is_here(body));
         }
     }
 

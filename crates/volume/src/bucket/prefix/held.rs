@@ -7,7 +7,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat, syncfs};
+use rustix::fs::{CWD, FlockOperation, Mode, OFlags, SeekFrom, flock, openat, seek, syncfs};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::super::state::write_whole;
@@ -15,6 +16,8 @@ use super::super::state::write_whole;
 const LOCK: &str = "lock";
 const ABOUT: &str = "prefix.json";
 const TREE: &str = "tree";
+/// A hole, for a moment.
+const PROBE: &str = "probe";
 /// Runs on one machine at a time that show the same prefix.
 const MOST: u32 = 256;
 /// The longest name of a directory that is made of a URL.
@@ -117,6 +120,15 @@ impl Held {
     pub(super) fn open(&self) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(openat(CWD, self.tree(), flags, Mode::empty())?)
+    }
+
+    /// Whether the file system tells holes from data: else nobody knows what has come of a file.
+    pub(super) fn tells_holes(&self) -> bool {
+        let name = self.folder.join(PROBE);
+        let hole = File::create(&name).and_then(|file| file.set_len(1 << 20).map(|()| file));
+        let told = hole.is_ok_and(|file| seek(&file, SeekFrom::Data(0)) == Err(Errno::NXIO));
+        let _ = std::fs::remove_file(name);
+        told
     }
 
     /// Nobody uses it any more: all that is here survives a crash of the machine.

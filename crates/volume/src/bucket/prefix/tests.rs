@@ -104,6 +104,7 @@ fn a_folder_is_listed_when_somebody_looks_into_it_and_bytes_come_when_they_are_r
 fn what_came_is_kept_as_long_as_the_object_is_the_same() {
     let (bucket, state) = (Memory::new(), tempfile::tempdir().expect("made"));
     put(&bucket, "d/same", "as before");
+    put(&bucket, "d/long", long(1));
     put(&bucket, "d/other", "before");
     put(&bucket, "d/gone", "before");
     put(&bucket, "d/folder/x", "before");
@@ -119,11 +120,29 @@ fn what_came_is_kept_as_long_as_the_object_is_the_same() {
     bucket.objects.lock().retain(|key, _| key != "d/gone" && key != "d/folder/x");
     asked(&bucket);
     let shown = show(&bucket, state.path());
-    assert_eq!(shown.names("d"), Ok(["folder", "new", "other", "same"].map(String::from).to_vec()));
+    assert_eq!(
+        shown.names("d"),
+        Ok(["folder", "long", "new", "other", "same"].map(String::from).to_vec())
+    );
     assert_eq!(read(&shown, "same"), Ok(b"as before".to_vec()));
     assert_eq!(asked(&bucket), ["/", "d/"], "it was here");
     assert_eq!(read(&shown, "other"), Ok(b"after!".to_vec()));
     assert_eq!(read(&shown, "folder"), Ok(b"a file now".to_vec()));
+    // Of a long one what was read.
+    let block = |at: u64, shown: &Shown| shown.read("d/long", at * BLOCK, 3).expect("read");
+    for at in [1, 5] {
+        block(at, &shown);
+    }
+    drop(shown);
+    asked(&bucket);
+    let shown = show(&bucket, state.path());
+    let long = long(1);
+    for at in [1, 5] {
+        assert_eq!(block(at, &shown), long[(at * BLOCK) as usize..][..3]);
+    }
+    assert_eq!(asked(&bucket), ["/", "d/"], "these blocks were here");
+    assert_eq!(block(2, &shown), long[(2 * BLOCK) as usize..][..3]);
+    assert_eq!(asked(&bucket), [format!("d/long {}..{}", 2 * BLOCK, 3 * BLOCK)]);
     // Another one at the same time has a directory of its own, and gets all from the bucket.
     let second = show(&bucket, state.path());
     assert_eq!(read(&second, "same"), Ok(b"as before".to_vec()));
