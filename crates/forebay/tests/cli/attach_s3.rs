@@ -200,7 +200,8 @@ fn an_ordinary_user_reads_an_attached_bucket() {
         command
     };
     let node = place.all.join("node").display().to_string();
-    let prepare = format!("mknod -m 666 {node} c 10 229; mount --bind {node} /dev/fuse");
+    let prepare =
+        format!("rm -f {node}; mknod -m 666 {node} c 10 229; mount --bind {node} /dev/fuse");
     let run =
         |command: &Command| done(place.apart(&prepare, command).envs(lender.server.settings()));
     run(&as_user(&["attach", ".", "s3://lab/run", "in"])).code(0);

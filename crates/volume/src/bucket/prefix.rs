@@ -12,7 +12,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
 
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
@@ -139,6 +140,11 @@ impl Prefix {
         }
     }
 
+    /// Whether a directory has been listed.
+    pub(crate) fn is_listed(&self, number: u64) -> bool {
+        self.folders.read().get(&number).is_some_and(|looked| looked.is_listed.load(Acquire))
+    }
+
     /// Somebody is about to look into a directory: it is listed, if it was not. `open` gives its
     /// path, and it itself, open to read. The caller acts for itself here.
     ///
@@ -152,11 +158,11 @@ impl Prefix {
         let known = self.folders.read().get(&number).cloned();
         let looked =
             known.unwrap_or_else(|| Arc::clone(self.folders.write().entry(number).or_default()));
-        if looked.is_listed.load(Relaxed) {
+        if looked.is_listed.load(Acquire) {
             return Ok(());
         }
         let _only = looked.only.lock();
-        if looked.is_listed.load(Relaxed) {
+        if looked.is_listed.load(Acquire) {
             return Ok(());
         }
         let (path, dir) = open()?;
@@ -168,7 +174,7 @@ impl Prefix {
         // Nobody asks which files have come.
         drop(self.bodies.came());
         self.odd.lock().extend(filled.odd);
-        looked.is_listed.store(true, Relaxed);
+        looked.is_listed.store(true, Release);
         Ok(())
     }
 

@@ -45,13 +45,15 @@ impl Native {
 
     /// Somebody is about to look into a directory, which may not have been listed.
     pub(super) fn look_into(&self, dir: &Arc<Node>) -> Result<()> {
-        let Some(prefix) = &self.prefix else { return Ok(()) };
+        let number = dir.identity().inode;
+        let prefix = self.prefix.as_ref().filter(|prefix| !prefix.is_listed(number));
+        let Some(prefix) = prefix else { return Ok(()) };
         let open = || {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let fd = openat(self.dir_fd_of(dir)?, c".", flags, Mode::empty())?;
             Ok((self.path_of(dir), fd))
         };
-        self.wardrobe.undressed(|| prefix.look(dir.identity().inode, open))
+        self.wardrobe.undressed(|| prefix.look(number, open))
     }
 
     /// A name in a directory, or with `None` the directory or file itself, is about to be changed.
