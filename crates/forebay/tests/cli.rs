@@ -13,6 +13,8 @@ mod processes;
 #[path = "../../volume/tests/common/s3.rs"]
 mod s3;
 
+#[path = "cli/attach_s3.rs"]
+mod attach_s3;
 #[path = "cli/bench.rs"]
 mod bench;
 #[path = "cli/bench_bad_input.rs"]

@@ -11,12 +11,26 @@ use crate::toml::{Document, Flaw};
 /// A directory that is shown inside a volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attachment {
-    /// The directory, absolute.
+    /// The directory, absolute; or `s3://BUCKET/PREFIX`.
     pub source: PathBuf,
     /// Where it is shown, relative to the volume.
     pub at: PathBuf,
     /// Nothing there can be changed through the volume.
     pub read_only: bool,
+}
+
+impl Attachment {
+    /// The prefix of a bucket that is shown, if it is one.
+    #[must_use]
+    pub fn url(&self) -> Option<&str> {
+        self.source.to_str().filter(|source| is_bucket(source))
+    }
+}
+
+/// Whether a source is a bucket, or a prefix of one, and no directory.
+#[must_use]
+pub fn is_bucket(source: &str) -> bool {
+    source.starts_with("s3://")
 }
 
 /// All that is attached to one volume, by where it is shown.
@@ -65,7 +79,10 @@ impl Attached {
     /// folder, or one that is taken.
     pub fn add(&mut self, new: Attachment) -> Result<(), String> {
         let shown = new.at.display();
-        if !new.source.is_absolute() {
+        if new.url().is_some_and(|_| !new.read_only) {
+            return Err(format!("{} is a bucket, which is read-only", new.source.display()));
+        }
+        if new.url().is_none() && !new.source.is_absolute() {
             return Err(format!("{} is not an absolute path", new.source.display()));
         }
         let inside = |part: Component<'_>| matches!(part, Component::Normal(_));
@@ -155,6 +172,9 @@ mod tests {
             assert!(all.add(one("/x", at)).is_err(), "{at:?}");
         }
         assert!(all.add(one("x", "b")).is_err());
+        let bucket = |read_only| Attachment { read_only, ..one("s3://lab/x", "lab") };
+        assert!(all.add(bucket(false)).is_err(), "nothing is written to a bucket");
+        assert!(all.add(bucket(true)).is_ok());
         assert!(all.add(one("/x", "ref/ab")).is_ok());
     }
 

@@ -23,6 +23,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, StatVfsMountFlags, openat};
 use rustix::mount::MountFlags;
 
+use crate::bucket::{Lent, Ways};
+
 /// The most mounts below covered directories that get a mount of their own.
 const MOST_SUBMOUNTS: usize = 32;
 
@@ -43,6 +45,8 @@ pub struct Target {
     pub asked: bool,
     /// It lies elsewhere, and was attached here, relative to the volume.
     pub attached: Option<PathBuf>,
+    /// The prefix of a bucket that it shows.
+    pub(crate) lent: Option<Lent>,
     /// How it is mounted: as what lies behind it, nothing more is allowed (nosuid, noexec, ...).
     pub flags: MountFlags,
 }
@@ -67,11 +71,12 @@ pub struct Refusal {
     pub error: io::Error,
 }
 
-/// Finds out what covering `directories` takes, submounts included.
+/// Finds out what covering `directories` takes, submounts included; `ways` lead to buckets that are
+/// attached to them.
 ///
 /// # Errors
 /// The first directory that is missing, no directory, the root, or not readable for this user.
-pub fn plan(directories: &[PathBuf]) -> Result<Plan, Refusal> {
+pub fn plan(directories: &[PathBuf], ways: &Ways) -> Result<Plan, Refusal> {
     let mut plan = Plan { targets: Vec::new(), shown: Vec::new() };
     let all = mounts().unwrap_or_default();
     let mut wanted = Vec::new();
@@ -112,7 +117,7 @@ pub fn plan(directories: &[PathBuf]) -> Result<Plan, Refusal> {
                 }
             }
         }
-        plan.targets.extend(attached::targets(&root, &all)?);
+        plan.targets.extend(attached::targets(&root, &all, ways)?);
     }
     Ok(plan)
 }
@@ -155,8 +160,8 @@ fn target(path: &Path, all: &[Mount]) -> io::Result<Target> {
     let flags =
         kept.into_iter().filter(|(is, _)| has.contains(*is)).map(|(_, flag)| flag).collect();
     let path = path.to_owned();
-    let (asked, attached) = (false, None);
-    Ok(Target { point: path.clone(), path, root, fs, source, asked, attached, flags })
+    let (point, asked, attached, lent) = (path.clone(), false, None, None);
+    Ok(Target { path, point, root, fs, source, asked, attached, lent, flags })
 }
 
 /// Where to mount a target: its path, or for what is attached the directory itself.

@@ -16,7 +16,7 @@ use forebay_model::{Ended, Exit, Fact, Header, Micros, Tree, TreeId};
 use parking_lot::Mutex;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::bucket::{Mirror, Opened, Told};
+use crate::bucket::{Mirror, Opened, Prefix, Told};
 use crate::clock::{Clock, SystemClock};
 use crate::cover::{Access, Handover, Plan, Target, receive_mount};
 use crate::fuse::{self, Device, Emulated, Session};
@@ -239,7 +239,7 @@ impl House {
             let session = self.open_door(number, target, fd)?;
             let threads = std::thread::available_parallelism().map_or(4, usize::from).clamp(4, 16);
             // Many may wait for a bucket, and for longer than others may wait for them.
-            let (threads, most) = match session.native().mirror() {
+            let (threads, most) = match session.native().bodies() {
                 Some(_) => (32, 1024),
                 None => (threads, threads),
             };
@@ -268,6 +268,8 @@ impl House {
             .with_tiers(tiers.clone())
             .with_tasks(tasks);
         let bucket = self.bucket.lock().take_if(|_| number == 0);
+        let prefix = target.lent.map(Prefix::start).transpose()?;
+        let native = native.with_prefix(prefix);
         let native = match bucket {
             Some(opened) => Mirror::start(opened, |mirror| native.with_mirror(Some(mirror)))?,
             None => Arc::new(native),
@@ -401,7 +403,8 @@ impl Run {
         let shipped = self.ship();
         let ended = self.end(true);
         let kept = self.keeper.as_mut().map(|keeper| keeper.finish(ended));
-        let (run, warnings) = kept.unwrap_or_default();
+        let (run, mut warnings) = kept.unwrap_or_default();
+        warnings.extend(self.prefixes().flat_map(Prefix::finish));
         self.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.let_go());
         Some(over(run, None, warnings, homecomings, shipped))
     }
@@ -475,12 +478,18 @@ impl Run {
         Some(mirror.finish(&tell))
     }
 
+    /// Prefixes of buckets that were attached.
+    fn prefixes(&self) -> impl Iterator<Item = &Prefix> {
+        self.sessions.iter().filter_map(|session| session.native().prefix().map(|it| &**it))
+    }
+
     /// Somebody still works in the covered directories: the front goes, with what is known so far.
     fn go_on_alone(&mut self) {
         self.processes.survey(true);
         let lingering = self.processes.living().into_iter().map(|(_, pid)| pid).collect();
         let provisional = self.keeper.as_ref().map(|keeper| keeper.provisional(self.end(false)));
-        let (run, warnings) = provisional.unwrap_or_default();
+        let (run, mut warnings) = provisional.unwrap_or_default();
+        warnings.extend(self.prefixes().flat_map(Prefix::told));
         self.control.say(&over(run, Some(lingering), warnings, Vec::new(), None));
     }
 }

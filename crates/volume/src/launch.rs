@@ -21,6 +21,7 @@ use std::path::PathBuf;
 use forebay_model::Header;
 use rustix::process::Signal;
 
+use crate::bucket;
 use crate::cover;
 use crate::daemon;
 pub use crate::daemon::Record;
@@ -43,6 +44,8 @@ pub struct Launch {
     pub cover: Vec<PathBuf>,
     /// Let no read or write bypass the daemon.
     pub every_read: bool,
+    /// How buckets are reached that are attached to them.
+    pub ways: bucket::Ways,
     /// Where files go; `None`: all stay in place.
     pub placement: Option<Wanted>,
     /// Told what was copied to tiers before the command starts.
@@ -101,7 +104,7 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
         .map_err(|_| system("reading the command")(io::Error::other("a word holds a NUL byte")))?;
     // Before the fork, so that the message comes from the place that failed.
     drop(crate::fuse::open_device().map_err(|e| Failure::Closed("opening /dev/fuse".into(), e))?);
-    let plan = cover::plan(&launch.cover).map_err(Failure::Refused)?;
+    let plan = cover::plan(&launch.cover, &launch.ways).map_err(Failure::Refused)?;
     let tiers =
         open_tiers(&plan, launch.placement.as_ref(), launch.warmed).map_err(Failure::Tier)?;
     let missing: Vec<String> = tiers.iter().flatten().flat_map(|tiers| tiers.missing()).collect();

@@ -68,7 +68,7 @@ pub(crate) use placed::Seen;
 use placed::boot_nanos;
 pub(crate) use still::Stays;
 
-use crate::bucket::Mirror;
+use crate::bucket::{Mirror, Prefix};
 use crate::creds::{Caller, Groups, Wardrobe};
 use crate::fuse::Device;
 use crate::recorder::{Known, Older};
@@ -158,6 +158,8 @@ pub struct Native {
     tiers: Option<Arc<Tiers>>,
     /// The bucket for which the directory stands.
     mirror: Option<Arc<Mirror>>,
+    /// The prefix of a bucket that it shows.
+    prefix: Option<Arc<Prefix>>,
     /// Files that wait to be moved there, and the way that they take.
     moves: Arc<moves::Moves>,
     passage: OnceLock<Passage>,
@@ -220,6 +222,7 @@ impl Native {
             early: early::Early::default(),
             tiers: None,
             mirror: None,
+            prefix: None,
             moves: Arc::default(),
             passage: OnceLock::new(),
             first_passage: Mutex::new(()),

@@ -8,5 +8,5 @@ mod settings;
 
 pub use failed::Failed;
 pub use key::key_of;
-pub use object::{Found, Objects, Version, When};
+pub use object::{Folder, Found, Listed, Objects, Version, When};
 pub use settings::{ProfileFile, Settings};

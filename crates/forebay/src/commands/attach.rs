@@ -1,8 +1,12 @@
-//! `forebay attach` and `forebay detach`: other directories inside a volume.
+//! `forebay attach` and `forebay detach`: other directories, and buckets, inside a volume.
+
+pub(super) mod bucket;
+mod rewrite;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use forebay_model::attached::is_bucket;
 use forebay_model::{Attached, Attachment};
 use forebay_volume::cover::{LIST, make_point, read_attached, write_attached};
 
@@ -12,14 +16,17 @@ use crate::say;
 /// Options of `forebay attach`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  forebay attach . /data/references/hg38 ref --read-only\n  \
+    forebay attach . s3://lab-data/run-17 fastq            a bucket's objects as files\n  \
+    forebay attach . --rewrite samples.csv -o here.csv     s3://lab-data/run-17/... becomes a path\n  \
     forebay attach .                                       lists what is attached\n\n\
     Every later `forebay run` and `forebay mount` of the volume shows SOURCE at PATH, without a \
     copy. Outside of them PATH is an empty directory, which is made if it is not there. Rules do \
-    not reach into it.")]
+    not reach into it. A bucket is read-only; folders are listed when somebody looks into them, \
+    bytes come when they are read, and what has come stays on this machine for the next run.")]
 pub(crate) struct Args {
     /// The volume: a directory that runs cover, or that is mounted
     volume: PathBuf,
-    /// The directory to show
+    /// The directory to show, or s3://BUCKET/PREFIX
     #[arg(requires = "path")]
     source: Option<PathBuf>,
     /// Where in the volume
@@ -27,6 +34,13 @@ pub(crate) struct Args {
     /// Nothing there can be changed through the volume
     #[arg(long)]
     read_only: bool,
+    /// Print this text (a samplesheet) with each s3:// name that lies in an attached bucket
+    /// replaced by its path in the volume; names that lie in none stay, and the status is 1 then
+    #[arg(long, value_name = "SHEET", conflicts_with = "source")]
+    rewrite: Option<PathBuf>,
+    /// Write it to this file instead
+    #[arg(short, long, value_name = "FILE", requires = "rewrite")]
+    output: Option<PathBuf>,
 }
 
 /// Options of `forebay detach`.
@@ -41,6 +55,9 @@ pub(crate) struct DetachArgs {
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let (volume, mut attached) = open(&args.volume)?;
+    if let Some(sheet) = &args.rewrite {
+        return rewrite::run(&volume, &attached, sheet, args.output.as_deref());
+    }
     let (Some(source), Some(path)) = (&args.source, &args.path) else {
         for one in attached.iter() {
             let how = if one.read_only { "  (read-only)" } else { "" };
@@ -49,12 +66,19 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         return Ok(0);
     };
     let refuse = |why: String| Stop::new(1, why, "nothing was attached");
-    let real = source.canonicalize().ok().filter(|real| real.is_dir());
-    let source = real.ok_or_else(|| refuse(format!("{} is no directory", source.display())))?;
     let at = within(&volume, path);
-    attached
-        .add(Attachment { source, at: at.clone(), read_only: args.read_only })
-        .map_err(refuse)?;
+    let url = source.to_str().filter(|source| is_bucket(source));
+    let attachment = match url.map(bucket::plain) {
+        Some(url) => Attachment { source: url.into(), at: at.clone(), read_only: true },
+        None => {
+            let real = source.canonicalize().ok().filter(|real| real.is_dir());
+            let real =
+                real.ok_or_else(|| refuse(format!("{} is no directory", source.display())))?;
+            Attachment { source: real, at: at.clone(), read_only: args.read_only }
+        }
+    };
+    attached.add(attachment.clone()).map_err(refuse)?;
+    attachment.url().map_or(Ok(()), bucket::check)?;
     let point = volume.join(&at);
     let refuse = |error: std::io::Error| refuse(format!("{}: {error}", point.display()));
     make_point(&volume, &at).map_err(refuse)?;

@@ -107,6 +107,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         emulated: emulated.transpose()?,
         record,
         bucket: in_bucket,
+        ways: super::attach::bucket::ways()?,
     };
     let mounted = launch::mount(mount).map_err(|failure| match (failure, &url) {
         (Failure::Bucket(trouble), Some(url)) => bucket::explain(url, &trouble),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use forebay_model::{ByteCount, Commands, Header, Micros, Privacy, Salt};
 use forebay_volume::launch::{self, Exit, Failure, Launch, Outcome};
 
-use super::summary;
+use super::{attach, summary};
 use crate::exit::{DAEMON_LOST, FILES_AWAY, NOT_EXECUTABLE, NOT_FOUND, NOTHING_RUN, Stop};
 use crate::{placement, say, summary_text, underway};
 
@@ -89,6 +89,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         command: args.command.clone(),
         directory: directory.clone(),
         cover,
+        ways: attach::bucket::ways()?,
         every_read: args.trace == Trace::EveryRead,
         placement,
         warmed: placement::warmed,
@@ -317,15 +318,7 @@ pub(super) fn explain(failure: Failure) -> Stop {
         ),
         Failure::Tier(trouble) => placement::trouble(&trouble),
         Failure::Bucket(trouble) => Stop::new(NOTHING_RUN, trouble.to_string(), "nothing was run"),
-        Failure::Refused(refusal) if refusal.attached => Stop::new(
-            NOTHING_RUN,
-            format!(
-                "{}, which is attached, can't be shown: {}",
-                refusal.path.display(),
-                refusal.error
-            ),
-            "make it, or mount what belongs there, or `forebay detach` it; nothing was run",
-        ),
+        Failure::Refused(refusal) if refusal.attached => attach::bucket::explain(&refusal),
         Failure::Refused(refusal) => Stop::new(
             NOTHING_RUN,
             format!("{} can't be covered: {}", refusal.path.display(), refusal.error),

@@ -5,7 +5,9 @@
 mod ask;
 mod bring;
 mod known;
+mod learn;
 mod losing;
+mod losses;
 
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
@@ -24,8 +26,9 @@ use super::request::Bucket;
 use crate::native::Identity;
 use crate::tiers::Patience;
 use known::{Known, writable};
+pub(super) use losses::Losses;
 
-type Result<T> = std::result::Result<T, Errno>;
+pub(super) type Result<T> = std::result::Result<T, Errno>;
 
 /// Bytes read one after the other from which on all of a file is brought.
 const STREAM: u64 = 192 << 10;
@@ -58,6 +61,10 @@ pub(crate) struct Bodies {
     health: Arc<Health>,
     /// The bucket has not answered for so long that nobody waits for it, until it does.
     gone: AtomicBool,
+    /// Bytes that could not be had.
+    pub(super) lost: Losses,
+    /// Bytes of files of which not all have come are believed.
+    keeps_parts: AtomicBool,
 }
 
 impl Bodies {
@@ -82,6 +89,8 @@ impl Bodies {
             patience,
             health,
             gone: AtomicBool::new(false),
+            lost: Losses::default(),
+            keeps_parts: AtomicBool::new(false),
         }
     }
 
@@ -100,13 +109,15 @@ impl Bodies {
         identity: &Identity,
         file: BorrowedFd<'_>,
     ) -> Result<Option<Arc<Body>>> {
-        let (body, small) = {
+        let (body, small, is_new) = {
             let mut known = self.known.lock();
             let Some(ino) = known.numbers.get(identity).copied() else { return Ok(None) };
             let Some(away) = known.away.get(&ino).cloned() else { return Ok(None) };
             let small = matches!(away.place, Place::Packed { .. });
-            let body = match known.bodies.get(identity) {
-                Some(body) => Arc::clone(body),
+            let old = known.bodies.get(identity).map(Arc::clone);
+            let is_new = old.is_none();
+            let body = match old {
+                Some(body) => body,
                 None => {
                     let body = Body::new(ino, writable(file)?, away.place.size(), away.mtime);
                     let body = Arc::new(body);
@@ -115,9 +126,12 @@ impl Bodies {
                     body
                 }
             };
-            (body, small)
+            (body, small, is_new)
         };
         if !small {
+            if is_new && self.keeps_parts.load(Relaxed) {
+                self.recall(&body);
+            }
             return Ok(Some(body));
         }
         self.ensure(&body, 0..body.size, u64::MAX)?;

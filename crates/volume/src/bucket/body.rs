@@ -2,6 +2,7 @@
 //! asked for, and that are missing. Each is asked for once, however many wait for it.
 
 mod parts;
+mod recall;
 
 use std::ops::Range;
 use std::os::fd::OwnedFd;

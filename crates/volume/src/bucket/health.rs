@@ -14,7 +14,7 @@ const TROUBLE: &str = "trouble";
 /// What is noted of the bucket.
 #[derive(Debug)]
 pub(crate) struct Health {
-    file: PathBuf,
+    file: Option<PathBuf>,
     why: Mutex<Option<String>>,
 }
 
@@ -34,23 +34,31 @@ impl Health {
     pub(crate) fn of(folder: &Path) -> Health {
         let file = folder.join(TROUBLE);
         let _ = std::fs::remove_file(&file);
-        Health { file, why: Mutex::default() }
+        Health { file: Some(file), why: Mutex::default() }
+    }
+
+    /// Of what no people look at.
+    pub(crate) fn untold() -> Health {
+        Health { file: None, why: Mutex::default() }
     }
 
     /// The bucket does not do what it should. What has no end by itself is told instead of what
     /// may have one.
     pub(crate) fn failed(&self, failed: &Failed) {
+        let Some(file) = &self.file else { return };
         let mut why = self.why.lock();
         let is_new = why.as_ref().is_none_or(|why| failed.is_lasting() && *why != failed.why);
-        if is_new && std::fs::write(&self.file, &failed.why).is_ok() {
+        if is_new && std::fs::write(file, &failed.why).is_ok() {
             *why = Some(failed.why.clone());
         }
     }
 
     /// It does.
     pub(crate) fn answered(&self) {
-        if self.why.lock().take().is_some() {
-            let _ = std::fs::remove_file(&self.file);
+        if self.why.lock().take().is_some()
+            && let Some(file) = &self.file
+        {
+            let _ = std::fs::remove_file(file);
         }
     }
 }

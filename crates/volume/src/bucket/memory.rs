@@ -9,12 +9,14 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 
 use super::request::Bucket;
-use crate::store::{Failed, Found, Version};
+use crate::store::{Failed, Folder, Found, Listed, Version};
 
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     pub(super) objects: Mutex<BTreeMap<String, (Bytes, String)>>,
     pub(super) writes_left: Mutex<Option<u32>>,
+    /// Parts of objects that were asked for, and folders.
+    pub(super) asked: Mutex<Vec<String>>,
 }
 
 impl Memory {
@@ -88,11 +90,19 @@ impl Bucket for Memory {
     fn read_of(
         &self,
         name: &str,
-        _: Option<&str>,
+        of: Option<&str>,
         range: Range<u64>,
         is_right: &dyn Fn(&[u8]) -> bool,
     ) -> Result<Bytes, Failed> {
-        self.read(name, range, is_right)
+        self.asked.lock().push(format!("{name} {}..{}", range.start, range.end));
+        let now = self.objects.lock().get(name).map(|(bytes, _)| version_of(bytes));
+        match (of, now) {
+            (Some(version), Some(now)) if version != now => {
+                let (kind, why) = (io::ErrorKind::StaleNetworkFileHandle, "another now".to_owned());
+                Err(Failed { kind, why })
+            }
+            _ => self.read(name, range, is_right),
+        }
     }
 
     fn upload(
@@ -143,5 +153,25 @@ impl Bucket for Memory {
         let objects = self.objects.lock();
         let below = objects.iter().filter(|(name, _)| name.starts_with(folder));
         Ok(below.map(|(name, (bytes, _))| found(name, bytes)).collect())
+    }
+
+    fn folder(&self, folder: &str) -> Result<Folder, Failed> {
+        self.asked.lock().push(format!("{folder}/"));
+        let above = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let mut found = Folder::default();
+        for (key, (bytes, _)) in &*self.objects.lock() {
+            match key.strip_prefix(&above).map(|rest| rest.split_once('/').ok_or(rest)) {
+                None | Some(Err("")) => {}
+                Some(Ok((inner, _))) if found.folders.iter().any(|known| known == inner) => {}
+                Some(Ok((inner, _))) => found.folders.push(inner.to_owned()),
+                Some(Err(name)) => found.objects.push(Listed {
+                    name: name.to_owned(),
+                    size: bytes.len() as u64,
+                    written: (1_700_000_000, 0),
+                    version: Some(Version(version_of(bytes))),
+                }),
+            }
+        }
+        Ok(found)
     }
 }

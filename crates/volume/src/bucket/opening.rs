@@ -80,6 +80,8 @@ impl fmt::Display for Trouble {
     }
 }
 
+impl std::error::Error for Trouble {}
+
 impl From<Failed> for Trouble {
     fn from(failed: Failed) -> Trouble {
         Trouble::Bucket(failed)

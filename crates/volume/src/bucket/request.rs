@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use crate::store::{Failed, Found, Objects, Version, When};
+use crate::store::{Failed, Folder, Found, Objects, Version, When};
 
 /// Requests, so that tests can stop at every request.
 pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
@@ -42,6 +42,8 @@ pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
     fn head(&self, name: &str) -> Result<Option<Found>, Failed>;
     /// Names in a folder.
     fn names(&self, folder: &str) -> Result<Vec<Found>, Failed>;
+    /// What is in a folder, without what is below.
+    fn folder(&self, folder: &str) -> Result<Folder, Failed>;
 }
 
 impl Bucket for Objects {
@@ -93,5 +95,9 @@ impl Bucket for Objects {
 
     fn names(&self, folder: &str) -> Result<Vec<Found>, Failed> {
         self.list(folder)
+    }
+
+    fn folder(&self, folder: &str) -> Result<Folder, Failed> {
+        Objects::folder(self, folder)
     }
 }

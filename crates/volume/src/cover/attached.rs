@@ -14,7 +14,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
 
-use super::{Mount, Refusal, Target, target};
+use super::{FsKind, Mount, Refusal, Target, target};
+use crate::bucket::{Trouble, Ways, lend};
 use crate::tiers::{OWN, make_own};
 
 /// The list, in a volume.
@@ -116,21 +117,38 @@ pub(super) fn point_of(target: &Target, at: &Path) -> io::Result<OwnedFd> {
 }
 
 /// What shows the directories that are attached to `volume`.
-pub(super) fn targets(volume: &Path, all: &[Mount]) -> Result<Vec<Target>, Refusal> {
+pub(super) fn targets(volume: &Path, all: &[Mount], ways: &Ways) -> Result<Vec<Target>, Refusal> {
     let refuse = |path: PathBuf| move |error| Refusal { path, attached: true, error };
     let attached = read_attached(volume).map_err(refuse(volume.join(LIST)))?;
-    let show = |one: &forebay_model::Attachment| {
+    let target_of = |one: &forebay_model::Attachment| {
         let point = volume.join(&one.at);
         if !fs::symlink_metadata(&point).is_ok_and(|meta| meta.is_dir()) {
             let why = "a directory is attached here, and there is no directory to show it in";
             return Err(refuse(point)(io::Error::other(why)));
         }
-        let found = one.source.canonicalize().and_then(|source| target(&source, all));
+        let found = match one.url() {
+            Some(url) => show(url, all, ways),
+            None => one.source.canonicalize().and_then(|source| target(&source, all)),
+        };
         let mut found = found.map_err(refuse(one.source.clone()))?;
         if one.read_only {
             found.flags |= MountFlags::RDONLY;
         }
         Ok(Target { point, attached: Some(one.at.clone()), ..found })
     };
-    attached.iter().map(show).collect()
+    attached.iter().map(target_of).collect()
+}
+
+/// What shows a prefix of a bucket: a directory of ours.
+fn show(url: &str, all: &[Mount], ways: &Ways) -> io::Result<Target> {
+    let lent = lend(url, ways).map_err(|trouble| match trouble {
+        Trouble::State(path, error) => {
+            io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+        }
+        trouble => io::Error::other(trouble),
+    })?;
+    let found = target(&lent.directory(), all)?;
+    let fs = FsKind { name: "s3".to_owned(), ..found.fs };
+    // Records tell the source, also those without names: a bucket's is nobody else's business.
+    Ok(Target { fs, source: None, lent: Some(lent), ..found })
 }

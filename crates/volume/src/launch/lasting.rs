@@ -37,6 +37,8 @@ pub struct Mount {
     pub record: Option<Record>,
     /// The bucket that the volume is in; `volume` is its name then.
     pub bucket: Option<bucket::Wanted>,
+    /// How buckets are reached that are attached to it.
+    pub ways: bucket::Ways,
 }
 
 /// A mount that is served, and its daemon.
@@ -77,7 +79,7 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
     let local = opened.as_ref().map(bucket::Opened::directory);
     let volumes = [local.unwrap_or(wanted.volume)];
     let volumes = volumes.as_slice();
-    let mut plan = cover::plan(volumes).map_err(Failure::Refused)?;
+    let mut plan = cover::plan(volumes, &wanted.ways).map_err(Failure::Refused)?;
     let volume = plan.targets[0].path.clone();
     let refuse = |error| cover::Refusal { path: wanted.point.clone(), attached: false, error };
     let point = wanted.point.canonicalize().map_err(refuse).map_err(Failure::Refused)?;

@@ -96,6 +96,7 @@ impl Native {
     /// EACCES and the like, as the caller.
     pub fn opendir(&self, id: u64) -> Result<u64> {
         let node = self.node(id)?;
+        self.look_into(&node)?;
         let path = self.dir_fd_of(&node)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = self.with_room(|| openat(&path, c".", flags, Mode::empty()))?;

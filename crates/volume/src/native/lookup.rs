@@ -21,6 +21,7 @@ impl Native {
     /// ENOENT for an absent name that must not be remembered as such; else the backing's.
     pub(crate) fn lookup(&self, parent: u64, name: &CStr) -> Result<(Entry, Option<Arc<Node>>)> {
         let dir = self.node(parent)?;
+        self.look_into(&dir)?;
         let fd = self.dir_fd_of(&dir)?;
         // The watch comes first: a change after this look is then told.
         let watched = self.arm(&dir);

@@ -1,15 +1,15 @@
-//! A directory that stands for a volume in a bucket (`bucket`): it is told what changes, and asked
-//! for bytes that are not here.
+//! A directory that stands for a volume in a bucket, or for a prefix of one (`bucket`): it is told
+//! what changes, and asked for names and bytes that are not here.
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use parking_lot::RwLockReadGuard;
-use rustix::fs::Statx;
+use rustix::fs::{Mode, OFlags, Statx, openat};
 
 use super::{Handle, Identity, Native, Node, Result};
-use crate::bucket::{Body, Inside, Mirror};
+use crate::bucket::{Bodies, Body, Inside, Mirror, Prefix};
 
 /// Names of extended attributes that are ours begin so; programs don't see them.
 pub(super) const OURS: &[u8] = b"user.forebay.";
@@ -24,6 +24,36 @@ impl Native {
 
     pub(crate) fn mirror(&self) -> Option<&Arc<Mirror>> {
         self.mirror.as_ref()
+    }
+
+    /// Says that the directory shows a prefix of a bucket.
+    #[must_use]
+    pub(crate) fn with_prefix(mut self, prefix: Option<Arc<Prefix>>) -> Native {
+        self.prefix = prefix;
+        self
+    }
+
+    pub(crate) fn prefix(&self) -> Option<&Arc<Prefix>> {
+        self.prefix.as_ref()
+    }
+
+    /// What brings bytes that are not here.
+    pub(crate) fn bodies(&self) -> Option<&Arc<Bodies>> {
+        let mirrored = self.mirror.as_ref().map(|mirror| &mirror.bodies);
+        mirrored.or(self.prefix.as_ref().map(|prefix| &prefix.bodies))
+    }
+
+    /// Somebody is about to look into a directory, which may not have been listed.
+    pub(super) fn look_into(&self, dir: &Arc<Node>) -> Result<()> {
+        let number = dir.identity().inode;
+        let prefix = self.prefix.as_ref().filter(|prefix| !prefix.is_listed(number));
+        let Some(prefix) = prefix else { return Ok(()) };
+        let open = || {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let fd = openat(self.dir_fd_of(dir)?, c".", flags, Mode::empty())?;
+            Ok((self.path_of(dir), fd))
+        };
+        self.wardrobe.undressed(|| prefix.look(number, open))
     }
 
     /// A name in a directory, or with `None` the directory or file itself, is about to be changed.
@@ -73,21 +103,20 @@ impl Native {
 
     /// The body of a file that was opened, if its bytes are not all here.
     pub(super) fn body_of(&self, stat: &Statx, file: BorrowedFd<'_>) -> Result<Option<Arc<Body>>> {
-        match &self.mirror {
-            Some(mirror) => {
-                let identity = Identity::of(stat);
-                self.wardrobe.undressed(|| mirror.bodies.open(&identity, file))
-            }
-            None => Ok(None),
+        let identity = Identity::of(stat);
+        match (&self.mirror, &self.prefix) {
+            (Some(mirror), _) => self.wardrobe.undressed(|| mirror.bodies.open(&identity, file)),
+            (_, Some(prefix)) => self.wardrobe.undressed(|| prefix.body(&identity, file)),
+            (None, None) => Ok(None),
         }
     }
 
     /// Bytes of a file are about to be read, or are read before others are written.
     pub(super) fn bring(&self, handle: &Handle, offset: u64, length: u64) -> Result<()> {
-        match (&self.mirror, &handle.body) {
-            (Some(mirror), Some(body)) if !body.is_whole() => {
+        match (self.bodies(), &handle.body) {
+            (Some(bodies), Some(body)) if !body.is_whole() => {
                 let range = offset..offset + length;
-                self.wardrobe.undressed(|| mirror.bodies.read(body, range))
+                self.wardrobe.undressed(|| bodies.read(body, range))
             }
             _ => Ok(()),
         }
@@ -147,15 +176,15 @@ impl Native {
 
     /// The last open of a file is over.
     pub(super) fn close_body(&self, handle: &Handle) {
-        if let (Some(mirror), Some(body)) = (&self.mirror, &handle.body) {
-            mirror.bodies.close(&handle.node.identity(), body);
+        if let (Some(bodies), Some(body)) = (self.bodies(), &handle.body) {
+            bodies.close(&handle.node.identity(), body);
         }
     }
 
     /// Bytes that come change no times that programs see.
     pub(crate) fn own_time(&self, node: &Node, stat: &mut Statx) {
-        let Some(mirror) = &self.mirror else { return };
-        if let Some(mtime) = mirror.bodies.mtime_of(&node.identity()) {
+        let Some(bodies) = self.bodies() else { return };
+        if let Some(mtime) = bodies.mtime_of(&node.identity()) {
             (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec) = (mtime.sec, mtime.nsec);
         }
     }

@@ -62,7 +62,7 @@ impl Native {
         // SAFETY: as above.
         let length =
             asked(unsafe { libc::listxattr(path.as_ptr(), buffer.as_mut_ptr().cast(), size) })?;
-        if self.knows_all_users() && self.mirror().is_none() || size == 0 {
+        if self.knows_all_users() && self.bodies().is_none() || size == 0 {
             return Ok(length);
         }
         // In a user namespace the kernel refuses to show access control lists (they may name users
@@ -70,7 +70,7 @@ impl Native {
         let names = buffer[..length].split_inclusive(|byte| *byte == 0);
         let kept: Vec<u8> = names
             .filter(|name| self.knows_all_users() || !name.starts_with(b"system.posix_acl_"))
-            .filter(|name| self.mirror().is_none() || !name.starts_with(OURS))
+            .filter(|name| self.bodies().is_none() || !name.starts_with(OURS))
             .flatten()
             .copied()
             .collect();
@@ -79,7 +79,7 @@ impl Native {
     }
 
     fn is_ours(&self, name: &CStr) -> bool {
-        self.mirror().is_some() && name.to_bytes().starts_with(OURS)
+        self.bodies().is_some() && name.to_bytes().starts_with(OURS)
     }
 
     /// Sets an attribute.

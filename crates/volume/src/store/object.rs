@@ -1,9 +1,11 @@
 //! Objects of a bucket, for callers that wait: the runtime of the client stays in here.
 
+mod folder;
 mod hedge;
 mod put;
 mod read;
 mod scheme;
+mod sieve;
 mod upload;
 
 use std::io;
@@ -17,6 +19,7 @@ use object_store::{Attribute, GetOptions, ObjectMeta, ObjectStore, ObjectStoreEx
 use tokio::runtime::Runtime;
 
 use super::Failed;
+pub use folder::{Folder, Listed};
 use hedge::Hedge;
 pub use put::When;
 
@@ -35,6 +38,7 @@ pub struct Objects {
     store: Arc<dyn ObjectStore>,
     prefix: String,
     hedge: Arc<Hedge>,
+    odd: sieve::Odd,
 }
 
 /// Tells one state of an object from all others: its ETag (RFC 9110, section 8.8.3).
@@ -63,7 +67,8 @@ impl Objects {
             .build()
             .map_err(|error| Failed { kind: error.kind(), why: error.to_string() })?;
         let prefix = prefix.trim_matches('/').to_owned();
-        let objects = Objects { runtime, store, prefix, hedge: Arc::default() };
+        let (hedge, odd) = (Arc::default(), Arc::default());
+        let objects = Objects { runtime, store, prefix, hedge, odd };
         objects.at("")?;
         Ok(objects)
     }

@@ -4,8 +4,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use forebay_model::{ByteCount, Micros};
-use forebay_volume::bucket::{Ailing, Told, Trouble, Wanted, ailing};
+use forebay_volume::bucket::{Ailing, Told, Trouble, Wanted, ailing, folder_of};
 use forebay_volume::launch::lasting_mounts;
+use forebay_volume::store::Failed;
 use forebay_volume::tiers::Patience;
 
 use super::super::run::{salt, state_file};
@@ -58,7 +59,7 @@ pub(in crate::commands) fn wanted(url: &str, options: Options) -> Result<Wanted,
     let Options { state, space, take_over, durable, patience } = options;
     let state = match state {
         Some(state) => std::path::absolute(&state).unwrap_or(state),
-        None => state_file(&format!("volumes/{}", name_of(url)))?,
+        None => state_file(&format!("volumes/{}", folder_of(url)))?,
     };
     let system = rustix::system::uname();
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -79,18 +80,6 @@ pub(in crate::commands) fn wanted(url: &str, options: Options) -> Result<Wanted,
     })
 }
 
-/// A name for a directory that no other volume has.
-fn name_of(url: &str) -> String {
-    let path = url.strip_prefix(SCHEME).unwrap_or(url);
-    let plain = |part: char| part.is_ascii_alphanumeric() || matches!(part, '.' | '_' | '-');
-    // `%` is in no plain name, so that no two volumes share one.
-    let spell = |part: char| match part {
-        part if plain(part) => part.to_string(),
-        part => format!("%{:x}", u32::from(part)),
-    };
-    path.chars().map(spell).collect()
-}
-
 /// Why it can't be mounted, in words.
 pub(super) fn explain(url: &str, trouble: &Trouble) -> Stop {
     let what = format!("{url} can't be mounted: {trouble}");
@@ -100,26 +89,7 @@ pub(super) fn explain(url: &str, trouble: &Trouble) -> Stop {
 /// What can be done about it.
 pub(in crate::commands) fn next_of(trouble: &Trouble) -> String {
     match trouble {
-        Trouble::Bucket(failed) => match failed.kind {
-            _ if failed.why.contains("169.254.") => {
-                "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: this machine has no role"
-            }
-            _ if failed.why.contains("RequestTimeTooSkewed") => {
-                "set this machine's clock: the bucket's is more than 15 minutes away"
-            }
-            _ if failed.why.contains("ExpiredToken") => "renew your credentials",
-            ErrorKind::InvalidInput => {
-                "name s3://BUCKET/PREFIX; settings are those of AWS's own tools"
-            }
-            ErrorKind::NotFound => "is it the right bucket, and AWS_REGION or AWS_ENDPOINT_URL?",
-            ErrorKind::PermissionDenied => {
-                "a volume lists, writes, reads and deletes: is AWS_ACCESS_KEY_ID of one who may?"
-            }
-            ErrorKind::InvalidData => "a newer Forebay may have written it, or it was changed",
-            ErrorKind::AlreadyExists => "another machine has just mounted it",
-            _ => "is the network there, and AWS_ENDPOINT_URL set if it is not AWS's?",
-        }
-        .to_owned(),
+        Trouble::Bucket(failed) => next_of_bucket(failed).to_owned(),
         Trouble::State(_, error) if error.kind() == ErrorKind::ResourceBusy => {
             "it is mounted on this machine already; `forebay unmount` ends that".to_owned()
         }
@@ -134,6 +104,27 @@ pub(in crate::commands) fn next_of(trouble: &Trouble) -> String {
             format!("copy what you need out of {path}, then remove it, or name another --state")
         }
         Trouble::Foreign(_) => "name a prefix that has nothing yet".to_owned(),
+    }
+}
+
+/// What can be done about what a bucket says.
+pub(in crate::commands) fn next_of_bucket(failed: &Failed) -> &'static str {
+    match failed.kind {
+        _ if failed.why.contains("169.254.") => {
+            "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: this machine has no role"
+        }
+        _ if failed.why.contains("RequestTimeTooSkewed") => {
+            "set this machine's clock: the bucket's is more than 15 minutes away"
+        }
+        _ if failed.why.contains("ExpiredToken") => "renew your credentials",
+        ErrorKind::InvalidInput => "name s3://BUCKET/PREFIX; settings are those of AWS's own tools",
+        ErrorKind::NotFound => "is it the right bucket, and AWS_REGION or AWS_ENDPOINT_URL?",
+        ErrorKind::PermissionDenied => {
+            "a volume lists, writes, reads and deletes: is AWS_ACCESS_KEY_ID of one who may?"
+        }
+        ErrorKind::InvalidData => "a newer Forebay may have written it, or it was changed",
+        ErrorKind::AlreadyExists => "another machine has just mounted it",
+        _ => "is the network there, and AWS_ENDPOINT_URL set if it is not AWS's?",
     }
 }
 
@@ -191,9 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn volumes_have_directories_of_their_own() {
-        assert_eq!(name_of("s3://lab/run-1"), "lab%2frun-1");
-        assert_ne!(name_of("s3://lab/a/b"), name_of("s3://lab/a%2fb"));
+    fn urls_are_told_from_paths() {
         assert_eq!(url_of(Path::new("s3://lab/x/")), Some("s3://lab/x"));
         assert_eq!(url_of(Path::new("/data/s3://")), None);
         assert_eq!(said(86_400 + 3_661), "1970-01-02 01:01 UTC");

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 
 use super::super::body::{Body, Task};
 use super::super::local;
+use super::super::record::Place;
 use super::super::scan::Stamp;
 use super::{Bodies, PART, Result};
 use crate::store::Failed;
@@ -64,15 +65,17 @@ impl Bodies {
         body.settle(&range, brought.is_ok(), || self.is_here(body))?;
         brought.map_err(|failed| {
             log::error!("bytes {range:?} of file {}: {failed}", body.ino);
-            match failed.kind {
-                io::ErrorKind::StorageFull => Errno::NOSPC,
+            let away = self.known.lock().away.get(&body.ino).cloned();
+            match away.map(|away| away.place) {
+                Some(Place::Own { key, .. }) => self.lost.note(&key, &failed),
+                _ if failed.kind == io::ErrorKind::StorageFull => Errno::NOSPC,
                 _ => Errno::IO,
             }
         })
     }
 
     /// All bytes are here: it is a file like any other.
-    fn is_here(&self, body: &Body) -> Result<()> {
+    pub(super) fn is_here(&self, body: &Body) -> Result<()> {
         local::is_here(&body.file, body.mtime)?;
         let stamp = Stamp::of(body.file.as_fd())?;
         let mut known = self.known.lock();

@@ -10,6 +10,7 @@ use object_store::memory::InMemory;
 use object_store::{BackoffConfig, ObjectStore, RetryConfig};
 
 use super::super::Settings;
+use super::sieve::{Odd, Sieves};
 use super::{Failed, Objects};
 
 /// A request that is not answered for so long is tried again.
@@ -21,7 +22,7 @@ type Opened = Result<Arc<dyn ObjectStore>, Failed>;
 /// How one kind is opened: from the name behind `://` up to the first `/`.
 struct Scheme {
     name: &'static str,
-    open: fn(&str, Pairs) -> Opened,
+    open: fn(&str, Pairs, &Odd) -> Opened,
 }
 
 const SCHEMES: [Scheme; 2] =
@@ -45,7 +46,9 @@ impl Objects {
             return Err(wrong(format!("which bucket? {}://BUCKET/PREFIX", scheme.name)));
         }
         let pairs = settings.into().pairs().map_err(wrong)?;
-        Objects::over((scheme.open)(bucket, pairs)?, prefix)
+        let odd = Odd::default();
+        let objects = Objects::over((scheme.open)(bucket, pairs, &odd)?, prefix)?;
+        Ok(Objects { odd, ..objects })
     }
 
     /// The names of all kinds.
@@ -58,11 +61,11 @@ fn wrong(why: String) -> Failed {
     Failed { kind: io::ErrorKind::InvalidInput, why }
 }
 
-fn memory(_: &str, _: Pairs) -> Opened {
+fn memory(_: &str, _: Pairs, _: &Odd) -> Opened {
     Ok(Arc::new(InMemory::new()))
 }
 
-fn s3(bucket: &str, settings: Pairs) -> Opened {
+fn s3(bucket: &str, settings: Pairs, odd: &Odd) -> Opened {
     // Who has one already keeps it.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let retry =
@@ -71,6 +74,7 @@ fn s3(bucket: &str, settings: Pairs) -> Opened {
         .with_bucket_name(bucket)
         .with_client_options(ClientOptions::new().with_timeout(PATIENCE))
         .with_retry(retry)
+        .with_http_connector(Sieves(Arc::clone(odd)))
         // One object is one request, and not all that speaks S3 knows the other way.
         .with_disable_bulk_delete(true);
     let mut region = false;

@@ -1,0 +1,62 @@
+//! Buckets that are attached: how they are reached, and what can be in the way.
+
+use std::io::ErrorKind;
+
+use forebay_model::attached::is_bucket;
+use forebay_volume::bucket::{Trouble, Ways, has_objects};
+use forebay_volume::cover::Refusal;
+use forebay_volume::store::Failed;
+
+use super::super::mount::bucket::next_of_bucket;
+use super::super::run::state_file;
+use crate::exit::{NOTHING_RUN, Stop};
+use crate::placement;
+
+/// How attached buckets are reached, and where what is read of them is kept.
+pub(in crate::commands) fn ways() -> Result<Ways, Stop> {
+    Ok(Ways { settings: placement::settings(), state: state_file("attached")? })
+}
+
+/// A URL without the slashes that it may end in.
+pub(super) fn plain(url: &str) -> &str {
+    let plain = url.trim_end_matches('/');
+    if is_bucket(plain) { plain } else { url }
+}
+
+/// Refuses a prefix that can't be listed, or has nothing.
+pub(super) fn check(url: &str) -> Result<(), Stop> {
+    let refuse = |why: &str, next: &str| {
+        let next = format!("{next}; nothing was attached");
+        Stop::new(1, format!("{url} can't be attached: {why}"), next)
+    };
+    match has_objects(url, placement::settings()) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(refuse(
+            "nothing in the bucket has a name that begins so",
+            "check the prefix: it ends where a folder does",
+        )),
+        Err(failed) => Err(refuse(&failed.why, next_of(&failed))),
+    }
+}
+
+/// Why what is attached can't be shown, in words.
+pub(in crate::commands) fn explain(refusal: &Refusal) -> Stop {
+    let inner = refusal.error.get_ref().and_then(|inner| inner.downcast_ref::<Trouble>());
+    let next = match inner {
+        Some(Trouble::Bucket(failed)) => format!("{}; or `forebay detach` it", next_of(failed)),
+        _ => "make it, or mount what belongs there, or `forebay detach` it".to_owned(),
+    };
+    let (path, error) = (refusal.path.display(), &refusal.error);
+    let what = format!("{path}, which is attached, can't be shown: {error}");
+    Stop::new(NOTHING_RUN, what, format!("{next}; nothing was run"))
+}
+
+fn next_of(failed: &Failed) -> &'static str {
+    match failed.kind {
+        ErrorKind::PermissionDenied => {
+            "attaching lists and reads: is AWS_ACCESS_KEY_ID of one who may? \
+             AWS_SKIP_SIGNATURE=true is for public buckets"
+        }
+        _ => next_of_bucket(failed),
+    }
+}

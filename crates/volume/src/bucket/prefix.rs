@@ -1,0 +1,201 @@
+//! A prefix of somebody's bucket that is attached to a volume: shown as a directory in which
+//! nothing can be changed. A folder is listed when somebody first looks into it, and its files are
+//! placeholders whose bytes come when they are read (`bodies`), of the very state of the object
+//! that was listed. What has come stays on this machine for the next run. Nothing is ever written
+//! to the bucket.
+
+mod fill;
+mod held;
+mod told;
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
+
+use parking_lot::{Mutex, RwLock};
+use rustc_hash::FxHashMap;
+use rustix::io::Errno;
+
+use super::bodies::{Away, Bodies, Losses};
+use super::health::Health;
+use super::opening::Trouble;
+use super::request::Bucket;
+use super::{Body, bodies};
+use crate::native::{Identity, stat_of};
+use crate::store::{Failed, Folder, Objects, Settings};
+use crate::tiers::{Patience, patiently};
+use fill::fill;
+use held::Held;
+pub use held::folder_of;
+
+/// How attached buckets are reached, and where what has been read of them is kept.
+#[derive(Debug, Clone)]
+pub struct Ways {
+    /// Keys and endpoints.
+    pub settings: Settings,
+    /// A directory of this machine and this user; it need not be there.
+    pub state: PathBuf,
+}
+
+/// A prefix that is about to be shown: nothing of a client is left in it.
+#[derive(Debug)]
+pub(crate) struct Lent {
+    url: String,
+    settings: Settings,
+    held: Held,
+    /// The number of its directory, which is listed.
+    root: u64,
+    away: Vec<(Identity, u64, Away)>,
+    odd: Vec<String>,
+}
+
+impl Lent {
+    /// The directory that stands for it here.
+    pub(crate) fn directory(&self) -> PathBuf {
+        self.held.tree()
+    }
+}
+
+/// Asks the bucket for a first listing, and takes a directory for what will come.
+///
+/// # Errors
+/// What the bucket says, or the file system of the directory.
+pub(crate) fn lend(url: &str, ways: &Ways) -> Result<Lent, Trouble> {
+    let folder = Objects::open(url, ways.settings.clone())?.folder("")?;
+    lend_as(&folder, url, ways)
+}
+
+fn lend_as(folder: &Folder, url: &str, ways: &Ways) -> Result<Lent, Trouble> {
+    let at = |error| Trouble::State(ways.state.clone(), error);
+    let held = Held::take(&ways.state, url).map_err(at)?;
+    let root = held.open().map_err(at)?;
+    let filled = fill(&root, folder, "").map_err(at)?;
+    let root = stat_of(root.as_fd(), c"").map_err(|error| at(error.into()))?.stx_ino;
+    let (url, settings) = (url.to_owned(), ways.settings.clone());
+    Ok(Lent { url, settings, held, root, away: filled.away, odd: filled.odd })
+}
+
+/// Whether there is anything with this prefix.
+///
+/// # Errors
+/// What the bucket says.
+pub fn has_objects(url: &str, settings: Settings) -> Result<bool, Failed> {
+    let folder = Objects::open(url, settings)?.folder("")?;
+    Ok(!(folder.objects.is_empty() && folder.folders.is_empty()))
+}
+
+/// A prefix that is shown.
+#[derive(Debug)]
+pub(crate) struct Prefix {
+    url: String,
+    bucket: Arc<dyn Bucket>,
+    pub(crate) bodies: Arc<Bodies>,
+    /// Directories that somebody looked into, by their numbers.
+    folders: RwLock<FxHashMap<u64, Arc<Looked>>>,
+    /// Folders that could not be listed.
+    unlisted: Losses,
+    /// Keys that no file can have for a name.
+    odd: Mutex<Vec<String>>,
+    /// The bucket has not answered for minutes.
+    gone: AtomicBool,
+    held: Held,
+}
+
+/// Held by who lists a folder.
+#[derive(Debug, Default)]
+struct Looked {
+    is_listed: AtomicBool,
+    only: Mutex<()>,
+}
+
+impl Prefix {
+    /// Begins to serve it.
+    ///
+    /// # Errors
+    /// When the bucket's client can't be made.
+    pub(crate) fn start(lent: Lent) -> io::Result<Arc<Prefix>> {
+        let lost = |failed: Failed| io::Error::new(failed.kind, failed.why);
+        let bucket = Objects::open(&lent.url, lent.settings.clone()).map_err(lost)?;
+        Ok(Arc::new(Prefix::over(Arc::new(bucket), lent)))
+    }
+
+    fn over(bucket: Arc<dyn Bucket>, lent: Lent) -> Prefix {
+        let root = Looked { is_listed: AtomicBool::new(true), only: Mutex::default() };
+        let folders = [(lent.root, Arc::new(root))].into_iter().collect();
+        let bodies = Bodies::new(
+            Arc::clone(&bucket),
+            lent.away,
+            (Patience::default(), Arc::new(Health::untold())),
+        );
+        if lent.held.tells_holes() {
+            bodies.keep_parts();
+        }
+        Prefix {
+            url: lent.url,
+            bodies: Arc::new(bodies),
+            bucket,
+            folders: RwLock::new(folders),
+            unlisted: Losses::default(),
+            odd: Mutex::new(lent.odd),
+            gone: AtomicBool::new(false),
+            held: lent.held,
+        }
+    }
+
+    /// Whether a directory has been listed.
+    pub(crate) fn is_listed(&self, number: u64) -> bool {
+        self.folders.read().get(&number).is_some_and(|looked| looked.is_listed.load(Acquire))
+    }
+
+    /// Somebody is about to look into a directory: it is listed, if it was not. `open` gives its
+    /// path, and it itself, open to read. The caller acts for itself here.
+    ///
+    /// # Errors
+    /// EIO: it can't be listed.
+    pub(crate) fn look(
+        &self,
+        number: u64,
+        open: impl FnOnce() -> Result<(Vec<u8>, OwnedFd), Errno>,
+    ) -> Result<(), Errno> {
+        let known = self.folders.read().get(&number).cloned();
+        let looked =
+            known.unwrap_or_else(|| Arc::clone(self.folders.write().entry(number).or_default()));
+        if looked.is_listed.load(Acquire) {
+            return Ok(());
+        }
+        let _only = looked.only.lock();
+        if looked.is_listed.load(Acquire) {
+            return Ok(());
+        }
+        let (path, dir) = open()?;
+        let path = String::from_utf8(path).map_err(|_| Errno::IO)?;
+        let listed = patiently(&self.gone, &Patience::default(), || self.bucket.folder(&path));
+        let filled = listed.and_then(|folder| Ok(fill(&dir, &folder, &format!("{path}/"))?));
+        let filled = filled.map_err(|failed| self.unlisted.note(&path, &failed))?;
+        self.bodies.learn(filled.away);
+        // Nobody asks which files have come.
+        drop(self.bodies.came());
+        self.odd.lock().extend(filled.odd);
+        looked.is_listed.store(true, Release);
+        Ok(())
+    }
+
+    /// The body of a file that was opened, if its bytes are not all here.
+    ///
+    /// # Errors
+    /// EIO: they can't be had. ESTALE: the object is another one.
+    pub(crate) fn body(
+        &self,
+        identity: &Identity,
+        file: BorrowedFd<'_>,
+    ) -> bodies::Result<Option<Arc<Body>>> {
+        self.bodies.pin(identity)?;
+        self.bodies.open(identity, file)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! A folder of a bucket as a directory here: made of a listing, with what came before and is the
+//! same still.
+
+use std::collections::BTreeMap;
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, XattrFlags, chmodat, fchmod, fgetxattr, fsetxattr,
+    ftruncate, mkdirat, openat, unlinkat,
+};
+
+use super::super::bodies::Away;
+use super::super::local::{AWAY, is_away, set_mtime};
+use super::super::record::{Place, Time};
+use crate::native::{Identity, proc_path, stat_of};
+use crate::store::{Folder, Listed};
+
+/// The extended attribute that says which state of its object a file has.
+const OBJECT: &str = "user.forebay.object";
+const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const NEW: OFlags = OFlags::RDWR.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::CLOEXEC);
+/// Whatever the umask: everybody may read who may read the volume.
+const FOLDER: Mode = Mode::from_bits_retain(0o755);
+const PLAIN: Mode = Mode::from_bits_retain(0o644);
+
+/// What became of a directory.
+#[derive(Debug, Default)]
+pub(super) struct Filled {
+    /// Files whose bytes are in the bucket.
+    pub(super) away: Vec<(Identity, u64, Away)>,
+    /// Keys that no file can have for a name.
+    pub(super) odd: Vec<String>,
+}
+
+enum Wanted<'a> {
+    Folder,
+    File(&'a Listed),
+}
+
+/// Makes `dir` as the folder whose keys begin with `above` is.
+///
+/// # Errors
+/// Those of the file system.
+pub(super) fn fill(dir: &OwnedFd, folder: &Folder, above: &str) -> io::Result<Filled> {
+    let mut filled = Filled { odd: folder.odd.clone(), ..Filled::default() };
+    let mut wanted: BTreeMap<&str, Wanted<'_>> = BTreeMap::new();
+    for name in &folder.folders {
+        match is_name(name) {
+            true => drop(wanted.insert(name, Wanted::Folder)),
+            false => filled.odd.push(format!("{above}{name}/")),
+        }
+    }
+    for object in &folder.objects {
+        // A name is a folder or a file: where both are, the folder has more in it.
+        match is_name(&object.name) && !wanted.contains_key(object.name.as_str()) {
+            true => drop(wanted.insert(&object.name, Wanted::File(object))),
+            false => filled.odd.push(format!("{above}{}", object.name)),
+        }
+    }
+    for entry in Dir::read_from(dir)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        let is_folder = entry.file_type() == FileType::Directory;
+        let known = name.to_str().ok().and_then(|text| wanted.remove_entry(text));
+        match known {
+            Some((_, Wanted::Folder)) if is_folder => {}
+            Some((_, Wanted::File(object))) if !is_folder => match same(dir, name, object)? {
+                Some(file) => filled.add(&file, object, above)?,
+                None => {
+                    unlinkat(dir, name, AtFlags::empty())?;
+                    filled.add(&make(dir, object)?, object, above)?;
+                }
+            },
+            other => {
+                remove(dir, name, is_folder)?;
+                wanted.extend(other);
+            }
+        }
+    }
+    for (name, what) in wanted {
+        match what {
+            Wanted::Folder => {
+                mkdirat(dir, name, FOLDER)?;
+                chmodat(dir, name, FOLDER, AtFlags::empty())?;
+            }
+            Wanted::File(object) => filled.add(&make(dir, object)?, object, above)?,
+        }
+    }
+    Ok(filled)
+}
+
+impl Filled {
+    fn add(&mut self, file: &OwnedFd, object: &Listed, above: &str) -> io::Result<()> {
+        let (sec, nsec) = object.written;
+        let mtime = Time { sec, nsec };
+        set_mtime(file, mtime)?;
+        if is_away(file) {
+            let stat = stat_of(file.as_fd(), c"")?;
+            let version = object.version.as_ref().map(|version| version.0.clone());
+            let key = format!("{above}{}", object.name);
+            let place = Place::Own { key, version, size: object.size };
+            self.away.push((Identity::of(&stat), stat.stx_ino, Away { place, sums: None, mtime }));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a file can have this name.
+fn is_name(name: &str) -> bool {
+    !matches!(name, "" | "." | "..") && name.len() <= 255 && !name.contains(['/', '\0'])
+}
+
+/// What tells the state of an object: its ETag, or what comes nearest to one.
+fn state_of(object: &Listed) -> String {
+    match &object.version {
+        Some(version) => version.0.clone(),
+        None => format!("{} {}.{:09}", object.size, object.written.0, object.written.1),
+    }
+}
+
+/// The file, if it has this state of the object.
+fn same(dir: &OwnedFd, name: &CStr, object: &Listed) -> io::Result<Option<OwnedFd>> {
+    let file = openat(dir, name, FILE | OFlags::NONBLOCK, Mode::empty())?;
+    let mut value = [0u8; 1024];
+    let length = fgetxattr(&file, OBJECT, &mut value[..]).unwrap_or(0);
+    let is_same = &value[..length] == state_of(object).as_bytes();
+    let is_long = stat_of(file.as_fd(), c"")?.stx_size == object.size;
+    Ok((is_same && is_long).then_some(file))
+}
+
+/// Makes a file without its bytes. Which state it has comes last, or a kill would leave half of it.
+fn make(dir: &OwnedFd, object: &Listed) -> io::Result<OwnedFd> {
+    let file = openat(dir, object.name.as_str(), NEW, Mode::RUSR | Mode::WUSR)?;
+    fchmod(&file, PLAIN)?;
+    if object.size > 0 {
+        fsetxattr(&file, AWAY, b"1", XattrFlags::CREATE)?;
+        ftruncate(&file, object.size)?;
+    }
+    fsetxattr(&file, OBJECT, state_of(object).as_bytes(), XattrFlags::CREATE)?;
+    Ok(file)
+}
+
+fn remove(dir: &OwnedFd, name: &CStr, is_folder: bool) -> io::Result<()> {
+    use std::os::unix::ffi::OsStrExt;
+    if !is_folder {
+        return Ok(unlinkat(dir, name, AtFlags::empty())?);
+    }
+    let above =
+        std::path::PathBuf::from(std::ffi::OsStr::from_bytes(proc_path(dir.as_fd()).to_bytes()));
+    std::fs::remove_dir_all(above.join(std::ffi::OsStr::from_bytes(name.to_bytes())))
+}

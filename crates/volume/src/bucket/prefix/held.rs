@@ -1,0 +1,187 @@
+//! Where this machine keeps what it has read of an attached prefix: a directory that one run or
+//! mount uses at a time. Who comes while it is in use gets another. FORMATS.md draws it.
+
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, FlockOperation, Mode, OFlags, SeekFrom, flock, openat, seek, syncfs};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use super::super::state::write_whole;
+
+const LOCK: &str = "lock";
+const ABOUT: &str = "prefix.json";
+const TREE: &str = "tree";
+/// A hole, for a moment.
+const PROBE: &str = "probe";
+/// Runs on one machine at a time that show the same prefix.
+const MOST: u32 = 256;
+/// The longest name of a directory that is made of a URL.
+const LONGEST: usize = 200;
+
+/// A directory that nobody else uses meanwhile.
+#[derive(Debug)]
+pub(super) struct Held {
+    folder: PathBuf,
+    about: About,
+    _lock: File,
+}
+
+/// What it says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct About {
+    url: String,
+    /// What is here may be in memory alone, of this boot of the machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    boot: Option<String>,
+}
+
+/// A name for a directory that no other volume or prefix has, but where it would be too long.
+#[must_use]
+pub fn folder_of(url: &str) -> String {
+    let path = url.split_once("://").map_or(url, |(_, path)| path);
+    let plain = |part: char| part.is_ascii_alphanumeric() || matches!(part, '.' | '_' | '-');
+    // `%` is in no plain name, so that no two share one.
+    let spell = |part: char| match part {
+        part if plain(part) => part.to_string(),
+        part => format!("%{:x}", u32::from(part)),
+    };
+    let mut name: String = path.chars().map(spell).collect();
+    if name.len() > LONGEST {
+        name.truncate(LONGEST);
+        name.push_str(&format!("%%{:08x}", crc32fast::hash(path.as_bytes())));
+    }
+    name
+}
+
+impl Held {
+    /// Takes the first directory for `url` below `root` that nobody uses, and makes it if need be.
+    /// What a crash of the machine may have damaged is thrown away.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(super) fn take(root: &Path, url: &str) -> io::Result<Held> {
+        let name = folder_of(url);
+        for number in 1..=MOST {
+            let name = if number == 1 { name.clone() } else { format!("{name}%{number}") };
+            let folder = root.join(name);
+            DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+            let mut how = OpenOptions::new();
+            let lock = how.create(true).truncate(false).write(true).open(folder.join(LOCK))?;
+            if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+                continue;
+            }
+            let about: Option<About> = match std::fs::read(folder.join(ABOUT)) {
+                Ok(text) => Some(serde_json::from_slice(&text)?),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                Err(error) => return Err(error),
+            };
+            if about.as_ref().is_some_and(|about| about.url != url) {
+                continue;
+            }
+            let now = boot();
+            let is_safe = about.is_some_and(|about| about.boot.is_none_or(|boot| boot == now));
+            let about = About { url: url.to_owned(), boot: Some(now) };
+            let held = Held { folder, about, _lock: lock };
+            held.begin(is_safe)?;
+            return Ok(held);
+        }
+        Err(io::ErrorKind::ResourceBusy.into())
+    }
+
+    fn begin(&self, is_safe: bool) -> io::Result<()> {
+        if !is_safe {
+            match std::fs::remove_dir_all(self.tree()) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        match DirBuilder::new().create(self.tree()) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => std::fs::set_permissions(self.tree(), Permissions::from_mode(0o755))?,
+        }
+        self.note(&self.about)
+    }
+
+    fn note(&self, about: &About) -> io::Result<()> {
+        write_whole(&self.folder.join(ABOUT), &serde_json::to_vec(about)?)
+    }
+
+    /// What is shown.
+    pub(super) fn tree(&self) -> PathBuf {
+        self.folder.join(TREE)
+    }
+
+    /// The same, open to read.
+    pub(super) fn open(&self) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(openat(CWD, self.tree(), flags, Mode::empty())?)
+    }
+
+    /// Whether the file system tells holes from data: else nobody knows what has come of a file.
+    pub(super) fn tells_holes(&self) -> bool {
+        let name = self.folder.join(PROBE);
+        let hole = File::create(&name).and_then(|file| file.set_len(1 << 20).map(|()| file));
+        let told = hole.is_ok_and(|file| seek(&file, SeekFrom::Data(0)) == Err(Errno::NXIO));
+        let _ = std::fs::remove_file(name);
+        told
+    }
+
+    /// Nobody uses it any more: all that is here survives a crash of the machine.
+    pub(super) fn settle(&self) -> io::Result<()> {
+        syncfs(self.open()?)?;
+        self.note(&About { boot: None, ..self.about.clone() })
+    }
+}
+
+/// Tells this boot of the machine from others.
+fn boot() -> String {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    text.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_has_a_directory_of_its_own_and_finds_it_again() {
+        assert_eq!(folder_of("s3://lab/run-1"), "lab%2frun-1");
+        assert_ne!(folder_of("s3://lab/a/b"), folder_of("s3://lab/a%2fb"));
+        let long = |end: &str| folder_of(&format!("s3://lab/{}{end}", "x".repeat(900)));
+        assert!(long("a").len() < 250 && long("a") != long("b"));
+        let root = tempfile::tempdir().expect("a directory");
+        let take = |url| Held::take(root.path(), url).expect("taken");
+        let (one, two, other) = (take("s3://b/a"), take("s3://b/a"), take("s3://b/c"));
+        assert!(one.folder != two.folder && one.folder != other.folder);
+        std::fs::write(one.tree().join("x"), "kept").expect("written");
+        let place = one.folder.clone();
+        drop(one);
+        let again = take("s3://b/a");
+        assert!(again.folder == place && again.tree().join("x").is_file(), "the same boot");
+    }
+
+    #[test]
+    fn what_a_crash_of_the_machine_may_have_damaged_is_not_believed() {
+        let root = tempfile::tempdir().expect("a directory");
+        let of_boot = |boot: Option<&str>| {
+            let held = Held::take(root.path(), "s3://b/a").expect("taken");
+            std::fs::write(held.tree().join("x"), "bytes").expect("written");
+            held.note(&About { boot: boot.map(str::to_owned), ..held.about.clone() })
+                .expect("noted");
+            drop(held);
+            let held = Held::take(root.path(), "s3://b/a").expect("taken");
+            held.tree().join("x").is_file()
+        };
+        assert!(!of_boot(Some("another")));
+        assert!(of_boot(None), "it was settled");
+        let held = Held::take(root.path(), "s3://b/a").expect("taken");
+        held.settle().expect("settled");
+        let text = std::fs::read_to_string(held.folder.join(ABOUT)).expect("read");
+        assert_eq!(text, "{\"url\":\"s3://b/a\"}");
+    }
+}

@@ -1,0 +1,169 @@
+//! Keys that no path can have (`a//b`, `a/../b`), of which the client would refuse the whole listing
+//! that has one. They are taken out of it before the client reads it, and kept for whoever wants to
+//! tell of them.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use object_store::ClientOptions;
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
+};
+use object_store::path::Path;
+use parking_lot::Mutex;
+
+/// Whole keys that were taken out.
+pub(super) type Odd = Arc<Mutex<Vec<String>>>;
+/// Odd keys that are kept; of more there is no use.
+const MOST: usize = 1000;
+/// What a listing has an entry of, and what its key is called there.
+const ENTRIES: [(&str, &str); 2] = [("Contents", "Key"), ("CommonPrefixes", "Prefix")];
+
+/// Makes clients that see no odd key.
+#[derive(Debug, Default)]
+pub(super) struct Sieves(pub(super) Odd);
+
+#[derive(Debug)]
+struct Sieve {
+    inner: HttpClient,
+    odd: Odd,
+}
+
+impl HttpConnector for Sieves {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        let inner = ReqwestConnector::default().connect(options)?;
+        Ok(HttpClient::new(Sieve { inner, odd: Arc::clone(&self.0) }))
+    }
+}
+
+type Answered<'a> = Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'a>>;
+
+impl HttpService for Sieve {
+    fn call<'a, 'b>(&'a self, request: HttpRequest) -> Answered<'b>
+    where
+        'a: 'b,
+        Self: 'b,
+    {
+        let asks = request.uri().query().unwrap_or_default();
+        let is_listing = asks.split('&').any(|pair| pair == "list-type=2");
+        Box::pin(async move {
+            let answer = self.inner.execute(request).await?;
+            if !is_listing || !answer.status().is_success() {
+                return Ok(answer);
+            }
+            let (head, body) = answer.into_parts();
+            let bytes = body.bytes().await?;
+            let sifted = std::str::from_utf8(&bytes).ok().and_then(sift);
+            let Some((rest, keys)) = sifted else {
+                return Ok(HttpResponse::from_parts(head, bytes.into()));
+            };
+            let mut odd = self.odd.lock();
+            let room = MOST.saturating_sub(odd.len());
+            odd.extend(keys.into_iter().take(room));
+            Ok(HttpResponse::from_parts(head, rest.into()))
+        })
+    }
+}
+
+/// A listing without odd keys, and those; `None`: it has none.
+fn sift(listing: &str) -> Option<(String, Vec<String>)> {
+    let mut odd = Vec::new();
+    let mut text = listing.to_owned();
+    for (entry, name) in ENTRIES {
+        let before = odd.len();
+        let rest = without(&text, entry, name, &mut odd);
+        if odd.len() > before {
+            text = rest;
+        }
+    }
+    (!odd.is_empty()).then_some((text, odd))
+}
+
+fn without(text: &str, entry: &str, name: &str, odd: &mut Vec<String>) -> String {
+    let (begin, end) = (format!("<{entry}>"), format!("</{entry}>"));
+    let mut parts = text.split(&begin);
+    let mut rest = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (inside, after) = part.split_once(&end).unwrap_or((part, ""));
+        let key = inside.split_once(&format!("<{name}>"));
+        let key = key.and_then(|(_, key)| key.split_once(&format!("</{name}>")));
+        let key = key.map_or(String::new(), |(key, _)| decoded(key));
+        if key.starts_with('/') || Path::parse(&key).is_err() {
+            odd.push(key);
+        } else {
+            rest.extend([&begin, inside, &end]);
+        }
+        rest.push_str(after);
+    }
+    rest
+}
+
+/// Text of XML as it is meant.
+fn decoded(text: &str) -> String {
+    let mut parts = text.split('&');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, after) = part.split_once(';').unwrap_or((part, ""));
+        let number = name.strip_prefix("#x").map(|digits| u32::from_str_radix(digits, 16));
+        let number = number.or(name.strip_prefix('#').map(|digits| digits.parse()));
+        let letter = match name {
+            "amp" => Some('&'),
+            "lt" => Some('<'),
+            "gt" => Some('>'),
+            "quot" => Some('"'),
+            "apos" => Some('\''),
+            _ => number.and_then(Result::ok).and_then(char::from_u32),
+        };
+        out.extend(letter);
+        out.push_str(after);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    //! If these failed, one object of somebody else would make a bucket unreadable.
+    use object_store::client::HttpRequestBody;
+
+    use super::*;
+
+    const LISTING: &str = "<R><Name>lab</Name><Prefix>p/</Prefix>\
+        <Contents><Key>p/a</Key><Size>1</Size></Contents>\
+        <Contents><Key>p/../b &amp; c</Key><Size>2</Size></Contents>\
+        <Contents><Size>3</Size><Key>p/line&#10;feed</Key></Contents><Contents>\
+        <Key>p/x &amp; y</Key></Contents><CommonPrefixes><Prefix>p/d/</Prefix></CommonPrefixes>\
+        <CommonPrefixes><Prefix>p//</Prefix></CommonPrefixes></R>";
+    const REST: &str = "<R><Name>lab</Name><Prefix>p/</Prefix>\
+        <Contents><Key>p/a</Key><Size>1</Size></Contents><Contents>\
+        <Key>p/x &amp; y</Key></Contents><CommonPrefixes><Prefix>p/d/</Prefix></CommonPrefixes></R>";
+
+    #[derive(Debug)]
+    struct Server;
+
+    impl HttpService for Server {
+        fn call<'a, 'b>(&'a self, _: HttpRequest) -> Answered<'b>
+        where
+            'a: 'b,
+            Self: 'b,
+        {
+            Box::pin(async { Ok(HttpResponse::new(LISTING.to_owned().into())) })
+        }
+    }
+
+    #[test]
+    fn a_listing_has_no_odd_keys_and_an_object_is_as_it_was() {
+        let sieve = Sieve { inner: HttpClient::new(Server), odd: Odd::default() };
+        let ask = |url: &str| {
+            let mut request = HttpRequest::new(HttpRequestBody::empty());
+            *request.uri_mut() = url.parse().expect("a URL");
+            let runtime = tokio::runtime::Builder::new_current_thread().build().expect("made");
+            let answer = async { sieve.call(request).await?.into_body().bytes().await };
+            runtime.block_on(answer).expect("answered")
+        };
+        assert_eq!(ask("http://h/lab/listing.xml?list-type=21"), LISTING);
+        assert!(sieve.odd.lock().is_empty());
+        assert_eq!(ask("http://h/lab?delimiter=%2F&list-type=2&prefix=p%2F"), REST);
+        assert_eq!(*sieve.odd.lock(), ["p/../b & c", "p/line\nfeed", "p//"]);
+        assert_eq!(sift(REST), None, "nothing is odd in it");
+    }
+}
