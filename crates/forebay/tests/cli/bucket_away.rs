@@ -124,12 +124,16 @@ fn bytes_come_for_who_may_only_read() {
     done(&mut reach).code(0);
     volume.try_mount("two", &["--allow-other"], &volume.there()).code(0);
     let user = USER.to_string();
-    for _ in 0..2 {
+    let read = || {
         let mut read = Command::new("setpriv");
         read.args(["--reuid", &user, "--regid", &user, "--clear-groups", "--", "sh", "-euc"]);
-        let read = read.arg("for n in $(seq 40); do stat . > /dev/null; done; md5sum large small");
+        // Each thread has acted for them then.
+        let read = read.arg("for n in $(seq 300); do test ! -e no$n; done; md5sum large small");
         assert_eq!(done(read.current_dir(volume.there())).code(0).text(), sums);
-    }
+        volume.server.requests()
+    };
+    let came = read();
+    assert_eq!(read(), came, "what has come is here");
     volume.unmount(&volume.there()).code(0);
     volume.place.nobody_left();
 }

@@ -96,7 +96,8 @@ mod tests {
     #[test]
     fn a_bucket_that_is_away_is_waited_for_once_and_again_when_it_was_back() {
         let clock = Arc::new(ManualClock::default());
-        let patience = Patience { all: Duration::from_millis(3), clock: clock.clone() };
+        let patience =
+            Patience { all: Duration::from_millis(3), clock: Arc::<ManualClock>::clone(&clock) };
         let (gone, asked) = (AtomicBool::new(false), Cell::new(0));
         let ask = |kind: Option<ErrorKind>| {
             patiently(&gone, &patience, || {
