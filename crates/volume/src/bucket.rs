@@ -29,4 +29,5 @@ pub(crate) use mirror::Mirror;
 pub use mirror::Told;
 pub(crate) use opening::{Opened, open};
 pub use opening::{Trouble, Wanted};
+pub(crate) use tree::joined;
 pub use writer::Writer;

@@ -85,8 +85,20 @@ impl Bucket for Memory {
         }
     }
 
-    fn read_of(&self, name: &str, _: Option<&str>, range: Range<u64>) -> Result<Bytes, Failed> {
-        self.read(name, range, &|_| true)
+    fn read_of(
+        &self,
+        name: &str,
+        version: Option<&str>,
+        range: Range<u64>,
+    ) -> Result<Bytes, Failed> {
+        let now = self.objects.lock().get(name).map(|(bytes, _)| version_of(bytes));
+        match version.is_some_and(|version| now.is_some_and(|now| now != version)) {
+            true => Err(Failed {
+                kind: io::ErrorKind::StaleNetworkFileHandle,
+                why: format!("{name} is another"),
+            }),
+            false => self.read(name, range, &|_| true),
+        }
     }
 
     fn upload(

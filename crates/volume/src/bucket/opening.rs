@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use forebay_model::{Kept, SyncTo};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::adopt;
@@ -39,8 +40,10 @@ pub struct Wanted {
     pub now: i64,
     /// Whoever writes it now is to be shut out.
     pub take_over: bool,
-    /// fsync(2) returns when the bucket has the bytes.
-    pub durable: bool,
+    /// Where the bytes are when fsync(2) returns, if no rule says more.
+    pub durable: SyncTo,
+    /// How files lie there, and what their fsync(2) waits for.
+    pub rules: Arc<Kept>,
 }
 
 /// Why a volume can't be opened.

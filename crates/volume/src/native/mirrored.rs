@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rustix::fs::Statx;
 
 use super::{Handle, Identity, Native, Node, Result};
-use crate::bucket::{Body, Inside, Mirror};
+use crate::bucket::{Body, Inside, Mirror, joined};
 
 /// Names of extended attributes that are ours begin so; programs don't see them.
 pub(super) const OURS: &[u8] = b"user.forebay.";
@@ -51,6 +51,20 @@ impl Native {
             mirror.marks.is_written(handle.node.identity());
             self.mark_itself(mirror, &handle.node);
         }
+    }
+
+    /// A file's bytes are on this machine's disk: it waits for the bucket where that is wanted.
+    pub(super) fn sync_written(&self, handle: &Handle) -> Result<()> {
+        let Some(mirror) = &self.mirror else { return Ok(()) };
+        self.mark_written(handle);
+        mirror.sync(&self.path_of(&handle.node), handle.node.identity())
+    }
+
+    /// The same of a directory's names: those that a rule says nothing of one by one.
+    pub(super) fn sync_names(&self, node: &Node) -> Result<()> {
+        let Some(mirror) = &self.mirror else { return Ok(()) };
+        let any = joined(&self.path_of(node), b".");
+        mirror.sync(&any, node.identity())
     }
 
     /// Whether a file is open to be written.

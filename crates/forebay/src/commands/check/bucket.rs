@@ -11,7 +11,7 @@ use crate::say;
 
 /// Looks at it, and tells.
 pub(super) fn run(url: &str, repair: bool) -> Result<i32, Stop> {
-    let wanted = wanted(url, None, false, false)?;
+    let wanted = wanted(url, None, false)?;
     let checked = check(&wanted, repair).map_err(|trouble| explain(url, &trouble))?;
     let is_well = tell(url, &checked, repair);
     Ok(if is_well { 0 } else { 1 })

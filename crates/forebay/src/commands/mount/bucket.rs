@@ -2,7 +2,9 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use forebay_model::{Kept, SyncTo};
 use forebay_volume::bucket::{Told, Trouble, Wanted};
 
 use super::super::run::{salt, state_file};
@@ -11,6 +13,22 @@ use crate::{placement, say};
 
 /// What names a bucket begins so.
 const SCHEME: &str = "s3://";
+
+/// Where the bytes are when fsync(2) returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Durable {
+    Local,
+    Bucket,
+}
+
+impl From<Durable> for SyncTo {
+    fn from(durable: Durable) -> SyncTo {
+        match durable {
+            Durable::Local => SyncTo::Local,
+            Durable::Bucket => SyncTo::Bucket,
+        }
+    }
+}
 
 /// Whether a volume is in a bucket: its URL.
 pub(in crate::commands) fn url_of(volume: &Path) -> Option<&str> {
@@ -22,7 +40,6 @@ pub(in crate::commands) fn wanted(
     url: &str,
     state: Option<PathBuf>,
     take_over: bool,
-    durable: bool,
 ) -> Result<Wanted, Stop> {
     let state = match state {
         Some(state) => std::path::absolute(&state).unwrap_or(state),
@@ -39,8 +56,21 @@ pub(in crate::commands) fn wanted(
         host: system.nodename().to_string_lossy().into_owned(),
         now: now.unwrap_or_default().as_secs() as i64,
         take_over,
-        durable,
+        durable: SyncTo::Local,
+        rules: Arc::new(Kept::none()),
     })
+}
+
+/// The rules of its files, if there are any.
+pub(super) fn rules(site: Option<&Path>, rules: Option<&Path>) -> Result<Arc<Kept>, Stop> {
+    let next = "FORMATS.md (\"Rules file\") has all that such rules say; nothing was mounted";
+    if site.is_some() {
+        let what = "a volume in a bucket takes no site: its rules name no tiers";
+        return Err(Stop::new(NOTHING_RUN, what, "leave --site out; nothing was mounted"));
+    }
+    let Some(file) = rules else { return Ok(Arc::new(Kept::none())) };
+    let kept = Kept::parse(&placement::read(file)?, &file.display().to_string());
+    kept.map(Arc::new).map_err(|flaw| Stop::new(NOTHING_RUN, flaw.to_string(), next))
 }
 
 /// A name for a directory that no other volume has.

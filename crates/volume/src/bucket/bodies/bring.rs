@@ -90,7 +90,12 @@ impl Bodies {
                             asked => return asked,
                         }
                     }
-                    Some(place) => return self.fetch.packed(&place),
+                    Some(place) => {
+                        // It may have had an object when its first parts were asked for.
+                        let bytes = self.fetch.packed(&place)?;
+                        let end = bytes.len().min(range.end as usize);
+                        return Ok(bytes.slice(end.min(range.start as usize)..end));
+                    }
                     None => break,
                 }
             }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use forebay_model::{Kept, SyncTo};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::super::log::{Log, segment};
@@ -125,7 +126,8 @@ fn wanted() -> Wanted {
         host: "node7".to_owned(),
         now: 0,
         take_over: false,
-        durable: false,
+        durable: SyncTo::Local,
+        rules: Arc::new(Kept::none()),
     }
 }
 
