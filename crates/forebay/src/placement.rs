@@ -89,7 +89,7 @@ fn configuration(words: &[Vec<u8>]) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-fn read(path: &Path) -> Result<String, Stop> {
+pub(crate) fn read(path: &Path) -> Result<String, Stop> {
     std::fs::read_to_string(path).map_err(|error| {
         let message = format!("{} can't be read: {error}", path.display());
         Stop::new(NOTHING_RUN, message, "nothing was run")

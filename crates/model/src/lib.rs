@@ -35,7 +35,9 @@ pub use event::{
 pub use prices::{Per, Price, Prices};
 pub use privacy::{Commands, Privacy, Salt};
 pub use profile::Profile;
-pub use rules::{After, Ahead, Cache, Drain, Fsync, Full, Home, Layout, Placement, Rules};
+pub use rules::{
+    After, Ahead, Cache, Drain, Fsync, Full, Home, Kept, Layout, Placement, Rules, SyncTo,
+};
 pub use run::{Header, Origin, Run, RunWriter};
 pub use site::{Nodes, Reach, Site, Tier, TierId};
 pub use study::Study;

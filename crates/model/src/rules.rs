@@ -8,6 +8,7 @@ mod cache;
 mod drain;
 mod glob;
 mod home;
+mod kept;
 mod pack;
 mod publish;
 mod task;
@@ -19,6 +20,7 @@ use crate::toml::{Document, Flaw, Table};
 pub use cache::{Ahead, Cache};
 pub use drain::Drain;
 use globset::GlobSet;
+pub use kept::{Kept, SyncTo};
 use std::collections::BTreeSet;
 use words::{AFTERS, FSYNCS, FULLS, LAYOUTS};
 pub use words::{After, Fsync, Full, Layout};
@@ -147,6 +149,7 @@ impl Rules {
 }
 
 fn placement(table: Table<'_>, number: usize, site: &Site) -> Result<Placement, Flaw> {
+    kept::is_for_directories(table)?;
     let home = home::home(table.need("home")?, site)?;
     if home == Home::Here {
         let keys = ["layout", "full", "fsync", "after", "drain"];

@@ -36,4 +36,5 @@ pub(crate) use opening::{Opened, open};
 pub use opening::{Trouble, Wanted};
 pub(crate) use prefix::{Lent, Prefix, lend};
 pub use prefix::{Ways, folder_of, has_objects};
+pub(crate) use tree::joined;
 pub use writer::Writer;

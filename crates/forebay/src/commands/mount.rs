@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use forebay_model::{Privacy, Profile};
+use forebay_volume::bucket::Wanted;
 use forebay_volume::cover::Access;
 use forebay_volume::fuse::Emulated;
 use forebay_volume::launch::{self, Failure, Mount, Record, Unmounting, place_of};
@@ -23,6 +24,7 @@ use refused::{explain_mount, refuse_taken};
     forebay mount --site site.toml --rules rules.toml . .      in place, for everything you run\n  \
     forebay mount --allow-other /data/project /mnt/project     as root: for slurmd and logins\n  \
     forebay mount s3://lab/volume ~/work                       a volume that a bucket keeps\n  \
+    forebay mount --rules examples/rules/bucket.toml s3://lab/volume ~/work\n  \
     forebay unmount /mnt/project\n\n\
     VOLUME is an ordinary directory and stays the truth; DIR may be the same. Or it is \
     s3://BUCKET/PREFIX: files are written here and go to the bucket in the background; unmounting \
@@ -34,7 +36,8 @@ pub(crate) struct Args {
     /// Where the tiers are; default: .forebay/site.toml, ~/.config/forebay/site.toml
     #[arg(long, value_name = "FILE")]
     site: Option<PathBuf>,
-    /// Which files go to which tier; without rules all stay in place
+    /// Which files go to which tier, or how files of a volume in a bucket lie there and what their
+    /// fsync waits for; without rules all stay in place
     #[arg(long, value_name = "FILE")]
     rules: Option<PathBuf>,
     /// Root may use it too: for services such as dockerd that act for you
@@ -73,16 +76,18 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
     let shown = args.volume.canonicalize().unwrap_or_else(|_| args.volume.clone());
     refuse_taken(&point)?;
     let url = bucket::url_of(&args.volume).map(str::to_owned);
-    if url.is_some() && args.rules.is_some() {
-        return Err(Stop::new(
-            NOTHING_RUN,
-            "a volume in a bucket takes no rules",
-            "mount it without, and use rules for `forebay run` in it; nothing was mounted",
-        ));
-    }
-    let in_bucket = url.as_deref().map(|url| bucket::wanted(url, args.bucket)).transpose()?;
+    let in_bucket = match &url {
+        Some(url) => Some(Wanted {
+            rules: bucket::rules(args.site.as_deref(), args.rules.as_deref())?,
+            ..bucket::wanted(url, args.bucket)?
+        }),
+        None => None,
+    };
     let record = args.output.as_deref().map(|output| keep(output, args.trace)).transpose()?;
-    let placement = placement::load(args.site.as_deref(), args.rules.as_deref())?;
+    let placement = match url {
+        None => placement::load(args.site.as_deref(), args.rules.as_deref())?,
+        Some(_) => None,
+    };
     let asks = placement.as_ref().is_some_and(|wanted| wanted.rules.ask_for_tasks());
     if asks && record.is_none() {
         return Err(Stop::new(

@@ -317,6 +317,14 @@ fn paths_are_bytes() {
 fn flaws_name_the_line_the_column_and_what_was_meant() {
     const RULE: &str = "# x\n[[rule]]\nmatch = '*.sam'\n";
     for (rest, flaw) in [
+        (
+            "home = 'here'\nfsync = 'bucket'\n",
+            r#"5:9: fsync = "bucket" is for a volume that a bucket keeps (forebay mount s3://...)"#,
+        ),
+        (
+            "home = 'scratch'\nfsync = 'local'\n",
+            r#"5:9: fsync = "local" is for a volume that a bucket keeps (forebay mount s3://...)"#,
+        ),
         ("home = 'scrach'\n", r#"4:8: there is no tier "scrach"; did you mean "scratch"?"#),
         (
             "home = 'scratch.tmp'",

@@ -14,7 +14,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
-use super::record::{Attr, Kind, Place};
+use super::record::{Attr, Kind};
 use super::scan::Scan;
 use super::tree::{File, ROOT, Tree};
 use crate::native::{Identity, stat_of};
@@ -118,7 +118,7 @@ impl Maker<'_> {
             }
             Kind::Plain => {
                 let made = openat(fd, name, NEW, Mode::from_raw_mode(0o600))?;
-                if file.place != Place::Empty {
+                if file.place.size() > 0 {
                     ftruncate(&made, file.place.size())?;
                     fsetxattr(&made, AWAY, b"1", XattrFlags::CREATE)?;
                 }

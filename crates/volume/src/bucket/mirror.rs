@@ -8,6 +8,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
+use forebay_model::{Kept, SyncTo};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashSet;
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -50,7 +51,8 @@ pub(crate) struct Mirror {
     pub(crate) bodies: Arc<Bodies>,
     health: Arc<Health>,
     root: OwnedFd,
-    durable: bool,
+    durable: SyncTo,
+    rules: Arc<Kept>,
     told: Mutex<Told>,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
     progress: Mutex<Underway>,
@@ -69,7 +71,8 @@ impl Mirror {
         opened: Opened,
         native: impl FnOnce(Arc<Mirror>) -> Native,
     ) -> std::io::Result<Arc<Native>> {
-        let Opened { wanted, state, journal, next, tree, scan, away } = opened;
+        let Opened { wanted, state, journal, next, tree, mut scan, away } = opened;
+        scan.obey(Arc::clone(&wanted.rules));
         let lost = |failed: Failed| std::io::Error::new(failed.kind, failed.why);
         let bucket = Objects::open(&wanted.url, wanted.settings.clone()).map_err(lost)?;
         let bucket = Arc::new(bucket);
@@ -85,6 +88,7 @@ impl Mirror {
             health,
             root,
             durable: wanted.durable,
+            rules: Arc::clone(&wanted.rules),
             told: Mutex::new(told),
             thread: Mutex::new(None),
             progress: Mutex::default(),
@@ -118,13 +122,13 @@ impl Mirror {
         self.marks.enter()
     }
 
-    /// Waits until the bucket has the bytes of a file and all that was done before, if it was
-    /// mounted so.
+    /// Waits until the bucket has the bytes of a file and all that was done before, if its rule
+    /// says so, or it was mounted so. Of a directory it counts what a rule says of all in it.
     ///
     /// # Errors
     /// EIO: it will not have them.
-    pub(crate) fn sync(&self, identity: Identity) -> Result<(), Errno> {
-        if !self.durable {
+    pub(crate) fn sync(&self, path: &[u8], identity: Identity) -> Result<(), Errno> {
+        if self.rules.sync_to(path).unwrap_or(self.durable) == SyncTo::Local {
             return Ok(());
         }
         let mut noted = self.marks.noted();

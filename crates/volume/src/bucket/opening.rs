@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use forebay_model::{Kept, SyncTo};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::adopt;
@@ -42,8 +43,10 @@ pub struct Wanted {
     pub take_over: bool,
     /// Bytes that its files may take on this machine's disk; `None`: what there is but for a rest.
     pub space: Option<u64>,
-    /// fsync(2) returns when the bucket has the bytes.
-    pub durable: bool,
+    /// Where the bytes are when fsync(2) returns, if no rule says more.
+    pub durable: SyncTo,
+    /// How files lie there, and what their fsync(2) waits for.
+    pub rules: Arc<Kept>,
     /// For how long a bucket that does not answer is waited for.
     pub patience: Patience,
 }

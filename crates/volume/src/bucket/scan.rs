@@ -4,12 +4,16 @@
 mod bytes;
 mod extended;
 mod found;
+mod layout;
+mod one;
 mod stat;
 mod turn;
 
 use std::ffi::CStr;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
+use forebay_model::Kept;
 use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -38,6 +42,7 @@ pub(crate) struct Scan {
     /// Files that somebody may have written since their bytes were stored; `None`: any.
     written: Option<FxHashSet<Identity>>,
     learnt: Learnt,
+    rules: Arc<Kept>,
 }
 
 impl Scan {
@@ -51,6 +56,7 @@ impl Scan {
             stamps: FxHashMap::default(),
             written: None,
             learnt: Learnt::default(),
+            rules: Arc::new(Kept::none()),
         })
     }
 
@@ -62,6 +68,11 @@ impl Scan {
             self.numbers.insert(Identity { device, inode: *inode, born: *born }, *ino);
         }
         self.stamps.extend(learnt.stamps.iter().copied());
+    }
+
+    /// How files are to lie in the bucket from now on.
+    pub(crate) fn obey(&mut self, rules: Arc<Kept>) {
+        self.rules = rules;
     }
 
     /// These files may have been written. From the first cut of everything on, others have not.
@@ -100,7 +111,7 @@ impl Scan {
         name: &CStr,
         is_busy: &dyn Fn(&Identity) -> bool,
     ) -> Result<()> {
-        let mut turn = Turn { scan: self, tree, found, is_busy, deep: false };
+        let mut turn = Turn { scan: self, tree, found, is_busy, deep: false, has_moved: false };
         let folder = match turn.enter(path) {
             // Gone since, with all names in it; or new, and looked into when its own name is.
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
@@ -124,7 +135,7 @@ impl Scan {
         (tree, found): (&mut Tree, &mut Found),
         is_busy: &dyn Fn(&Identity) -> bool,
     ) -> Result<()> {
-        let mut turn = Turn { scan: self, tree, found, is_busy, deep: true };
+        let mut turn = Turn { scan: self, tree, found, is_busy, deep: true, has_moved: false };
         let root = turn.enter(b"")?;
         turn.folder((ROOT, &root), b"")?;
         turn.dress(ROOT, attr_of(&look(&root, c"")?), &Kind::Folder);

@@ -2,6 +2,7 @@
 //! bucket when its segment is, and that is written when all bytes are there that it speaks of. No
 //! object is written over or removed that the log still needs for another file.
 
+mod lay;
 mod moves;
 mod store;
 
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rustix::io::Errno;
 
+use super::fetch::Fetch;
 use super::log::Log;
 use super::record::{Place, Record};
 use super::request::Bucket;
@@ -40,6 +42,7 @@ pub(crate) struct Ship {
     scan: Scan,
     /// Tells the volume's own objects from others.
     volume: String,
+    fetch: Fetch,
     /// A cut that is not in the bucket yet.
     pending: Option<Pending>,
     moves: Moves,
@@ -60,6 +63,7 @@ enum Pending {
 struct Segment {
     bytes: Bytes,
     packed: Vec<u64>,
+    laid: Vec<u64>,
     objects: u64,
 }
 
@@ -80,7 +84,8 @@ impl Ship {
     ) -> Ship {
         let (moves, again) = (Moves::of(&tree), Dirty::new());
         let (pending, since_checkpoint) = (None, 0);
-        Ship { bucket, log, tree, scan, volume, pending, moves, again, since_checkpoint }
+        let fetch = Fetch::new(Arc::clone(&bucket));
+        Ship { fetch, bucket, log, tree, scan, volume, pending, moves, again, since_checkpoint }
     }
 
     /// Objects that got other names since this was asked last.
@@ -161,7 +166,7 @@ impl Ship {
                 Ok(objects) => {
                     found.draft.add(&Record::Cut);
                     let bytes = Bytes::from(found.draft.finish(self.log.next()));
-                    Segment { bytes, packed: found.packed, objects }
+                    Segment { bytes, packed: found.packed, laid: found.laid, objects }
                 }
                 Err(failed) => {
                     self.pending = Some(Pending::Cut(found));
@@ -176,6 +181,7 @@ impl Ship {
         }
         self.tree.is_number(number, &segment.packed);
         self.tree.apply(&Record::Cut);
+        self.moves.laid(&self.tree, &segment.laid);
         self.clean_up();
         self.since_checkpoint += 1;
         if self.since_checkpoint >= BETWEEN_CHECKPOINTS && self.log.checkpoint(&self.tree).is_ok() {

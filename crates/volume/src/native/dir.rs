@@ -127,9 +127,6 @@ impl Native {
             false => rustix::fs::fsync(reader.fd.as_fd())?,
         }
         drop(reader);
-        match self.mirror() {
-            Some(mirror) => mirror.sync(handle.node.identity()),
-            None => Ok(()),
-        }
+        self.sync_names(&handle.node)
     }
 }

@@ -9,7 +9,7 @@ use parking_lot::RwLockReadGuard;
 use rustix::fs::{Mode, OFlags, Statx, openat};
 
 use super::{Handle, Identity, Native, Node, Result};
-use crate::bucket::{Bodies, Body, Inside, Mirror, Prefix};
+use crate::bucket::{Bodies, Body, Inside, Mirror, Prefix, joined};
 
 /// Names of extended attributes that are ours begin so; programs don't see them.
 pub(super) const OURS: &[u8] = b"user.forebay.";
@@ -82,6 +82,20 @@ impl Native {
             mirror.marks.is_written(handle.node.identity());
             self.mark_itself(mirror, &handle.node);
         }
+    }
+
+    /// A file's bytes are on this machine's disk: it waits for the bucket where that is wanted.
+    pub(super) fn sync_written(&self, handle: &Handle) -> Result<()> {
+        let Some(mirror) = &self.mirror else { return Ok(()) };
+        self.mark_written(handle);
+        mirror.sync(&self.path_of(&handle.node), handle.node.identity())
+    }
+
+    /// The same of a directory's names: those that a rule says nothing of one by one.
+    pub(super) fn sync_names(&self, node: &Node) -> Result<()> {
+        let Some(mirror) = &self.mirror else { return Ok(()) };
+        let any = joined(&self.path_of(node), b".");
+        mirror.sync(&any, node.identity())
     }
 
     /// Whether a file is open to be written.

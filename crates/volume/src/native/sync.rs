@@ -34,13 +34,7 @@ impl Native {
         } else {
             rustix::fs::fsync(&handle.file)?;
         }
-        match &self.mirror {
-            Some(mirror) => {
-                self.mark_written(handle);
-                mirror.sync(handle.node.identity())
-            }
-            None => Ok(()),
-        }
+        self.sync_written(handle)
     }
 
     /// Once, makes the names of a placed file safe: that of its body, and its own.

@@ -2,8 +2,9 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use forebay_model::{ByteCount, Micros};
+use forebay_model::{ByteCount, Kept, Micros, SyncTo};
 use forebay_volume::bucket::{Ailing, Told, Trouble, Wanted, ailing, folder_of};
 use forebay_volume::launch::lasting_mounts;
 use forebay_volume::store::Failed;
@@ -31,8 +32,8 @@ pub(in crate::commands) struct Options {
     /// to it any more then
     #[arg(long)]
     take_over: bool,
-    /// When fsync(2) returns in a volume in a bucket: when this machine's disk has the bytes, or
-    /// when the bucket has
+    /// When fsync(2) returns in a volume in a bucket, unless a rule says so: when this machine's
+    /// disk has the bytes, or when the bucket has
     #[arg(long, value_enum, default_value = "local")]
     durable: Durable,
     /// How long a bucket that does not answer is waited for: by who reads bytes that it alone has,
@@ -47,6 +48,15 @@ enum Durable {
     #[default]
     Local,
     Bucket,
+}
+
+impl From<Durable> for SyncTo {
+    fn from(durable: Durable) -> SyncTo {
+        match durable {
+            Durable::Local => SyncTo::Local,
+            Durable::Bucket => SyncTo::Bucket,
+        }
+    }
 }
 
 /// Whether a volume is in a bucket: its URL.
@@ -73,11 +83,24 @@ pub(in crate::commands) fn wanted(url: &str, options: Options) -> Result<Wanted,
         now: now.unwrap_or_default().as_secs() as i64,
         take_over,
         space: space.map(ByteCount::get),
-        durable: durable == Durable::Bucket,
+        durable: durable.into(),
+        rules: Arc::new(Kept::none()),
         patience: patience.map_or_else(Patience::default, |time| {
             Patience::of(std::time::Duration::from_micros(time.0))
         }),
     })
+}
+
+/// The rules of its files, if there are any.
+pub(super) fn rules(site: Option<&Path>, rules: Option<&Path>) -> Result<Arc<Kept>, Stop> {
+    let next = "FORMATS.md (\"Rules file\") has all that such rules say; nothing was mounted";
+    if site.is_some() {
+        let what = "a volume in a bucket takes no site: its rules name no tiers";
+        return Err(Stop::new(NOTHING_RUN, what, "leave --site out; nothing was mounted"));
+    }
+    let Some(file) = rules else { return Ok(Arc::new(Kept::none())) };
+    let kept = Kept::parse(&placement::read(file)?, &file.display().to_string());
+    kept.map(Arc::new).map_err(|flaw| Stop::new(NOTHING_RUN, flaw.to_string(), next))
 }
 
 /// Why it can't be mounted, in words.

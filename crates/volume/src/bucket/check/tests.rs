@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use forebay_model::{Kept, SyncTo};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::super::log::{Log, segment};
@@ -126,7 +127,8 @@ fn wanted() -> Wanted {
         now: 0,
         take_over: false,
         space: None,
-        durable: false,
+        durable: SyncTo::Local,
+        rules: Arc::new(Kept::none()),
         patience: Default::default(),
     }
 }

@@ -3,15 +3,15 @@
 use std::ffi::CStr;
 use std::os::fd::OwnedFd;
 
-use rustix::fs::{Mode, OFlags, Statx, openat};
+use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use super::super::local::is_away;
 use super::super::record::{Place, Record, Time};
 use super::Result;
-use super::found::{LARGEST, Large, stamp_of};
+use super::found::{Large, Stamp, stamp_of};
+use super::one::One;
 use super::turn::Turn;
-use crate::native::Identity;
 
 /// Bytes of files that a scan reads itself; more wait until names may change again.
 const READ_AT_ONCE: usize = 16 << 20;
@@ -29,33 +29,38 @@ impl Turn<'_> {
     ///
     /// # Errors
     /// Those of the file system.
-    pub(super) fn bytes(
-        &mut self,
-        (ino, identity): (u64, Identity),
-        fd: &OwnedFd,
-        name: &CStr,
-        stat: &Statx,
-        path: &[u8],
-    ) -> Result<()> {
-        let stamp = stamp_of(stat);
-        let before = self.scan.stamps.get(&ino);
-        if before == Some(&stamp) {
+    pub(super) fn bytes(&mut self, one: &One<'_>) -> Result<()> {
+        let One { fd, name, ino, identity, .. } = *one;
+        let stamp = stamp_of(&one.stat);
+        self.note_plain(one);
+        let before = self.scan.stamps.get(&ino).copied();
+        let is_laid = self.is_laid(one);
+        if before == Some(stamp) && is_laid {
             return Ok(());
         }
         let is_written = self.scan.written.as_ref().is_none_or(|all| all.contains(&identity));
-        if !is_written && before.is_some_and(|before| before.has_bytes_of(&stamp)) {
+        if !is_written && is_laid && before.is_some_and(|before| before.has_bytes_of(&stamp)) {
             self.scan.is_as(ino, stamp);
             return Ok(());
         }
         let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(fd, name, how, Mode::empty())?;
-        if is_away(&file) {
+        let is_away = is_away(&file);
+        if is_away && is_laid {
             // Its bytes never came here: another name or mode is all that it can have got.
             self.scan.is_as(ino, stamp);
             return Ok(());
         }
-        if stamp.size() > LARGEST || self.found.draft.length() > READ_AT_ONCE {
-            self.found.large.push(Large { ino, identity, path: path.to_vec(), stamp });
+        let is_own = self.wants_object(one);
+        if !is_laid {
+            // Later: until then the log needs an object that it has, which first gets out of the
+            // way of others.
+            self.scan.is_as(ino, Stamp::NEVER);
+        }
+        if is_own || !is_laid || self.found.draft.length() > READ_AT_ONCE {
+            let path = one.path.clone();
+            let large = Large { ino, identity, path, stamp, by: None, is_own, is_away };
+            self.found.large.push(large);
             return Ok(());
         }
         let mut bytes = Vec::with_capacity(stamp.size() as usize);

@@ -2,7 +2,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::{AtFlags, Statx, StatxFlags, statx};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,17 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
+    /// That of no file: it is looked at again.
+    pub(super) const NEVER: Stamp = {
+        let never = Time { sec: i64::MIN, nsec: 0 };
+        Stamp { size: u64::MAX, mtime: never, ctime: never }
+    };
+
+    /// The same with another time of modification.
+    pub(crate) fn with_mtime(self, mtime: Time) -> Stamp {
+        Stamp { mtime, ..self }
+    }
+
     pub(crate) fn of(file: BorrowedFd<'_>) -> Result<Stamp> {
         Ok(stamp_of(&statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)?))
     }
@@ -47,20 +58,20 @@ impl std::fmt::Display for Stamp {
     }
 }
 
-/// A file whose bytes are still to be read: too large for a segment, or one too many.
+/// A file whose bytes are still to be read: one for which there is no room in a segment, or that
+/// is to lie elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Large {
     pub(crate) ino: u64,
     pub(crate) identity: Identity,
     pub(crate) path: Vec<u8>,
     pub(crate) stamp: Stamp,
-}
-
-impl Large {
+    /// Another of its names, by which it has an object.
+    pub(crate) by: Option<Vec<u8>>,
     /// It gets an object of its own.
-    pub(crate) fn is_object(&self) -> bool {
-        self.stamp.size > LARGEST
-    }
+    pub(crate) is_own: bool,
+    /// Its bytes are in the bucket alone.
+    pub(crate) is_away: bool,
 }
 
 /// What a scan has learnt since it was asked last.
@@ -81,13 +92,25 @@ pub(crate) struct Found {
     /// Such a part is in the log.
     pub(crate) is_begun: bool,
     pub(crate) large: Vec<Large>,
+    /// Files with several names, and one that says that they are objects of their own.
+    pub(crate) plain: FxHashMap<u64, Vec<u8>>,
     /// Those of them that are in the bucket.
     pub(crate) stored: FxHashSet<u64>,
+    /// Those that never came here, and lie elsewhere now.
+    pub(crate) laid: Vec<u64>,
     /// Files whose bytes are in the draft.
     pub(crate) packed: Vec<u64>,
 }
 
 impl Found {
+    /// The next file that is to be read.
+    pub(crate) fn next_large(&mut self) -> Option<Large> {
+        let mut large = self.large.pop()?;
+        large.by = self.plain.get(&large.ino).cloned();
+        large.is_own |= large.by.is_some();
+        Some(large)
+    }
+
     /// Takes the bytes of a small file in.
     pub(crate) fn pack(&mut self, ino: u64, bytes: &[u8]) -> Place {
         match bytes.len() as u32 {

@@ -9,7 +9,8 @@ use rustix::io::Errno;
 use super::super::record::{Attr, Kind, Record};
 use super::super::tree::{File, Tree, joined};
 use super::found::Found;
-use super::stat::{attr_of, kind_of, look};
+use super::one::One;
+use super::stat::{kind_of, look};
 use super::{INTO, Result, Scan};
 use crate::native::Identity;
 
@@ -21,6 +22,8 @@ pub(super) struct Turn<'a> {
     pub(super) is_busy: &'a dyn Fn(&Identity) -> bool,
     /// Into folders that are known, too.
     pub(super) deep: bool,
+    /// What is looked at has another name than before, or is in a folder that has.
+    pub(super) has_moved: bool,
 }
 
 impl Turn<'_> {
@@ -91,31 +94,12 @@ impl Turn<'_> {
         if known.is_none() {
             self.scan.is_number(identity, ino);
         }
-        let mut attr = attr_of(&stat);
-        if kind == Kind::Plain && self.is_away(ino, fd, name, attr.mtime) {
-            // Bytes that come change the time here, and not the file's.
-            attr.mtime = self.tree.file(ino).map_or(attr.mtime, |file| file.attr.mtime);
-        }
-        let whole = joined(path, name.to_bytes());
-        if !is_busy {
-            self.dress(ino, attr, &kind);
-            self.extended(ino, fd, name, &stat)?;
-            if kind == Kind::Plain {
-                self.bytes((ino, identity), fd, name, &stat, &whole)?;
-            }
-        }
-        if before != Some(ino) {
-            self.say(&Record::Name { folder, name: name.to_bytes(), ino });
-        }
-        // What was noted of a folder that has moved was noted of its old path.
-        let deep = self.deep;
-        if kind == Kind::Folder && (before != Some(ino) || deep) {
-            let inner = openat(fd, name, INTO, Mode::empty())?;
-            self.deep = true;
-            let done = self.folder((ino, &inner), &whole);
-            self.deep = deep;
-            done?;
-        }
-        Ok(())
+        let path = joined(path, name.to_bytes());
+        let one = One { folder, fd, name, before, ino, identity, kind, is_busy, stat, path };
+        let (deep, has_moved) = (self.deep, self.has_moved);
+        self.has_moved |= before != Some(ino);
+        let done = self.one(&one);
+        (self.deep, self.has_moved) = (deep, has_moved);
+        done
     }
 }

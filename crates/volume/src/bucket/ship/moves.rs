@@ -53,6 +53,12 @@ impl Moves {
         tree.loose().for_each(|ino| self.note_below(tree, ino));
     }
 
+    /// Files that lie elsewhere now, for those who read them.
+    pub(super) fn laid(&mut self, tree: &Tree, files: &[u64]) {
+        let place = |ino: &u64| Some((*ino, tree.file(*ino)?.place.clone()));
+        self.copied.extend(files.iter().filter_map(place));
+    }
+
     fn note_below(&mut self, tree: &Tree, ino: u64) {
         tree.own_below(ino, b"", &mut |ino, _, key| {
             let path = key.as_bytes();

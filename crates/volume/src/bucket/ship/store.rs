@@ -18,10 +18,12 @@ const LONGEST: usize = 16 << 20;
 const AT_ONCE: usize = 16;
 
 /// What became of a file that was to be read.
-enum Stored {
+pub(super) enum Stored {
     /// An object, and its checksums.
     Object(Place, Vec<u8>),
     Small(Vec<u8>),
+    /// It can't be read, and lies as it lay.
+    Left,
     /// It is not as it was, and is dirty again.
     Changed,
 }
@@ -54,7 +56,7 @@ impl Ship {
     fn store_some(&mut self, found: &mut Found, open: Open<'_>) -> Result<u64, Failed> {
         let (mut some, mut wait) = (Vec::<Large>::new(), Vec::new());
         while some.len() < AT_ONCE
-            && let Some(large) = found.large.pop()
+            && let Some(large) = found.next_large()
         {
             // One with several names was found by each.
             match some.iter().any(|other| other.ino == large.ino) {
@@ -78,6 +80,10 @@ impl Ship {
                     (place, Some(found.pack(large.ino, &sums)))
                 }
                 Ok(Stored::Small(bytes)) => (found.pack(large.ino, &bytes), None),
+                Ok(Stored::Left) => {
+                    self.scan.is_stored(&large);
+                    continue;
+                }
                 Ok(Stored::Changed) => {
                     self.put_off(large.ino, &large.path, &mut found.draft);
                     continue;
@@ -95,6 +101,9 @@ impl Ship {
                 found.draft.add(&record);
             }
             self.scan.is_stored(&large);
+            if large.is_away {
+                found.laid.push(large.ino);
+            }
             found.stored.insert(large.ino);
         }
         trouble.map_or(Ok(objects), Err)
@@ -122,19 +131,23 @@ impl Ship {
 
     /// Reads a file, and writes its object if it is to have one.
     fn store(&self, large: &Large, open: Open<'_>) -> Result<Stored, Failed> {
+        if large.is_away {
+            return self.lay(large);
+        }
         let Ok(file) = open(&large.path) else { return Ok(Stored::Changed) };
         let now = || Stamp::of(file.as_fd()).ok().filter(|now| *now == large.stamp);
         if now().is_none() {
             return Ok(Stored::Changed);
         }
-        let (key, size) = (name_of(large.ino, &large.path), large.stamp.size());
+        let (key, size) =
+            (name_of(large.ino, large.by.as_ref().unwrap_or(&large.path)), large.stamp.size());
         let mut from = std::fs::File::from(file.try_clone().map_err(Failed::from)?);
-        if !large.is_object() {
+        if !large.is_own {
             let mut bytes = Vec::with_capacity(size as usize);
             io::Read::read_to_end(&mut from, &mut bytes)?;
             return Ok(if now().is_some() { Stored::Small(bytes) } else { Stored::Changed });
         }
-        let tag = format!("{} {} {}", self.volume, large.ino, large.stamp);
+        let tag = self.tag(large.ino, &large.stamp);
         let (mut left, mut sums) = (size, Summing::default());
         let mut next = |buffer: &mut [u8]| {
             let count = io::Read::read(&mut from, buffer)?;

@@ -1,5 +1,6 @@
 //! A local tree is changed by lot, and shipped; the machine is gone after any write to the bucket.
 
+mod layout;
 mod lives;
 mod unpack;
 
@@ -7,6 +8,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use forebay_model::Kept;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::super::local::is_away;
@@ -187,12 +189,20 @@ fn open_in(root: &Path) -> impl Fn(&[u8]) -> Result<OwnedFd, Errno> {
     }
 }
 
+/// Some files are objects however small they are.
+fn rules() -> Arc<Kept> {
+    let text = "[[rule]]\nmatch = ['c/**', 'z', '*.txt']\nhome = 'here'\nlayout = 'plain'\n";
+    Arc::new(Kept::parse(text, "rules").expect("rules"))
+}
+
 fn ship(bucket: &Arc<Memory>, root: &Path) -> Ship {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
     let fd = openat(CWD, root, flags, Mode::empty()).expect("opened");
     let bucket = Arc::clone(bucket) as Arc<dyn Bucket>;
     let opened = Log::open(Arc::clone(&bucket), "writer".to_owned()).expect("the log is whole");
-    Ship::of(bucket, opened, Scan::new(fd).expect("a root"), "volume".to_owned())
+    let mut scan = Scan::new(fd).expect("a root");
+    scan.obey(rules());
+    Ship::of(bucket, opened, scan, "volume".to_owned())
 }
 
 /// What a machine did with a volume.
@@ -252,10 +262,13 @@ fn story(bucket: &Arc<Memory>, root: &Path, seed: u64) -> Story {
     story
 }
 
-/// All large files lie under names of their own; tells the objects.
+/// All large files, and those of which a rule says so, lie under names of their own; tells the
+/// objects.
 fn objects_have_names(bucket: &Arc<Memory>, when: &str) -> BTreeSet<String> {
     let (places, mut objects) = (places(&known(bucket)), BTreeSet::new());
     for (name, place) in &places {
+        let is_own = matches!(place, Place::Own { .. });
+        assert!(is_own || !rules().is_plain(name.as_bytes()), "{when}: {name} has no object");
         if let Place::Own { key, .. } = place {
             assert_eq!(places.get(key), Some(place), "{when}: the object of {name}");
             objects.insert(key.clone());

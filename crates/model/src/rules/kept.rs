@@ -1,0 +1,166 @@
+//! What rules say of the files of a volume that a bucket keeps: how their bytes lie there, and what
+//! their fsync waits for. All of them live in the volume itself.
+
+use super::{KEYS, choice, glob};
+use crate::site::HERE;
+use crate::toml::{Document, Entry, Flaw, Table};
+use globset::{Candidate, GlobSet};
+
+const OWN: [&str; 4] = ["match", "home", "layout", "fsync"];
+const LAYOUTS: [(&str, bool); 2] = [("plain", true), ("packed", false)];
+const FSYNCS: [(&str, Option<SyncTo>); 2] =
+    [("local", Some(SyncTo::Local)), ("bucket", Some(SyncTo::Bucket))];
+
+/// Where the bytes are when an fsync returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyncTo {
+    /// On the disk of the machine that wrote them.
+    Local,
+    /// In the bucket.
+    Bucket,
+}
+
+/// The rules of such a volume, in their order.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    globs: GlobSet,
+    /// For each glob what its rule says.
+    says: Vec<Said>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Said {
+    is_plain: bool,
+    fsync: Option<SyncTo>,
+}
+
+impl Kept {
+    /// No rules.
+    pub fn none() -> Self {
+        Self { globs: GlobSet::empty(), says: Vec::new() }
+    }
+
+    /// Reads the text of a rules file; `source` is its name in flaws.
+    pub fn parse(text: &str, source: &str) -> Result<Self, Flaw> {
+        let document = Document { source, text };
+        let entries = document.parse()?;
+        let root = document.root(&entries);
+        root.only(&["rule", "trust"])?;
+        if let Some(trust) = root.get("trust") {
+            return Err(trust.key_flaw(
+                "trust is for directories on network storage: names of a volume that a bucket \
+                 keeps are asked of the local disk",
+            ));
+        }
+        let Some(rules) = root.get("rule") else { return Ok(Self::none()) };
+        let items = rules.items().ok_or_else(|| rules.not("a list of tables, [[rule]]"))?;
+        let (mut globs, mut says) = (Vec::new(), Vec::new());
+        for item in items {
+            let table = item.table()?;
+            table.only(&KEYS)?;
+            globs.extend(glob::all(table.need("match")?)?);
+            says.resize(globs.len(), said(table)?);
+        }
+        let globs = GlobSet::new(globs).map_err(|error| root.flaw(error.to_string()))?;
+        Ok(Self { globs, says })
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.says.is_empty()
+    }
+
+    /// Whether the file of this path is an object of its own, however small it is; else large ones
+    /// are.
+    pub fn is_plain(&self, path: &[u8]) -> bool {
+        self.says_of(path).is_some_and(|said| said.is_plain)
+    }
+
+    /// What an fsync of the file of this path waits for; `None`: what was said of all.
+    pub fn sync_to(&self, path: &[u8]) -> Option<SyncTo> {
+        self.says_of(path)?.fsync
+    }
+
+    /// The first rule that matches.
+    fn says_of(&self, path: &[u8]) -> Option<&Said> {
+        // The numbers of the globs come in ascending order.
+        let first =
+            self.globs.matches_candidate(&Candidate::from_bytes(path)).into_iter().next()?;
+        self.says.get(first)
+    }
+}
+
+fn said(table: Table<'_>) -> Result<Said, Flaw> {
+    let other = |entry: &Entry<'_>| !OWN.contains(&entry.key);
+    if let Some(entry) = table.entries().into_iter().find(other) {
+        let message = format!(
+            "{} is for a volume that is a directory: of one that a bucket keeps, rules say layout \
+             and fsync",
+            entry.key
+        );
+        return Err(entry.key_flaw(message));
+    }
+    let home = table.need("home")?;
+    if home.text()? != HERE {
+        let message = "files of a volume that a bucket keeps live in it: write home = \"here\", or \
+                       send them elsewhere by rules of a `forebay run` in it";
+        return Err(home.flaw(message));
+    }
+    let is_plain = choice(table, "layout", &LAYOUTS)?;
+    Ok(Said { is_plain, fsync: choice(table, "fsync", &FSYNCS)? })
+}
+
+/// Refuses what is said of a volume that is a directory, and is for one that a bucket keeps.
+pub(super) fn is_for_directories(table: Table<'_>) -> Result<(), Flaw> {
+    let Some(entry) = table.get("fsync") else { return Ok(()) };
+    match entry.text()? {
+        word if FSYNCS.iter().any(|(known, _)| *known == word) => Err(entry.flaw(format!(
+            "fsync = {word:?} is for a volume that a bucket keeps (forebay mount s3://...)"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! If these fail, a result is in the bucket as no other tool can read it, or an fsync does not
+    //! wait for what a user was promised.
+    use super::*;
+
+    const EXAMPLE: &str = include_str!("../../../../examples/rules/bucket.toml");
+
+    #[test]
+    fn the_first_rule_that_matches_says_how_files_lie_in_the_bucket() {
+        let rules = Kept::parse(EXAMPLE, "bucket.toml").expect("the example is right");
+        for (path, is_plain, fsync) in [
+            ("results/qc/a.html", true, Some(SyncTo::Bucket)),
+            ("results/tmp/a.html", false, Some(SyncTo::Local)),
+            ("work/1f/a.bam.bai", true, None),
+            ("work/1f/.command.log", false, None),
+        ] {
+            assert_eq!(rules.is_plain(path.as_bytes()), is_plain, "{path}");
+            assert_eq!(rules.sync_to(path.as_bytes()), fsync, "{path}");
+        }
+        assert!(!rules.is_empty() && Kept::none().is_empty());
+        assert!(!Kept::none().is_plain(b"results/x"));
+        assert!(Kept::parse("", "empty.toml").expect("no rules").is_empty());
+    }
+
+    #[test]
+    fn what_a_bucket_can_not_do_is_refused_where_it_is_said() {
+        for (text, expected) in [
+            ("home = 'nvme'\n", "3:8: files of a volume that a bucket keeps live in it"),
+            ("", "1:1: the key \"home\" is missing here"),
+            ("home = 'here'\ndrain = 'closed'\n", "4:1: drain is for a volume that is a directory"),
+            ("home = 'here'\nfsync = 'scratch'\n", "4:9: "),
+            ("home = 'here'\nlayout = 'apart'\n", "4:10: "),
+            ("home = 'here'\nlayuot = 'plain'\n", "4:1: there is no key \"layuot\""),
+        ] {
+            let text = format!("[[rule]]\nmatch = 'a'\n{text}");
+            let flaw = Kept::parse(&text, "r").expect_err("a misfit").to_string();
+            assert!(flaw.starts_with(&format!("r:{expected}")), "{flaw}");
+        }
+        let flaw = Kept::parse("[[trust]]\nmatch = '**'\nfor = '1 min'\n", "r").expect_err("trust");
+        assert!(flaw.to_string().contains("trust is for directories"), "{flaw}");
+    }
+}
