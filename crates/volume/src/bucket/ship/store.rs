@@ -77,7 +77,7 @@ impl Ship {
             let (place, sums) = match stored {
                 Ok(Stored::Object(place, sums)) => {
                     objects += 1;
-                    (place, Some(found.pack(large.ino, &sums)))
+                    (place, (!sums.is_empty()).then(|| found.pack(large.ino, &sums)))
                 }
                 Ok(Stored::Small(bytes)) => (found.pack(large.ino, &bytes), None),
                 Ok(Stored::Left) => {
