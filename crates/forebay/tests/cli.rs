@@ -27,6 +27,10 @@ mod bench_vary;
 mod bucket;
 #[path = "cli/bucket_check.rs"]
 mod bucket_check;
+#[path = "cli/bucket_rules.rs"]
+mod bucket_rules;
+#[path = "cli/bucket_unread.rs"]
+mod bucket_unread;
 #[path = "cli/by_task.rs"]
 mod by_task;
 #[path = "cli/cache.rs"]

@@ -48,7 +48,7 @@ impl Volume {
     }
 
     /// Mounts it as the machine that keeps its files in `state`.
-    fn try_mount(&self, state: &str, options: &[&str], point: &Path) -> Done {
+    pub(crate) fn try_mount(&self, state: &str, options: &[&str], point: &Path) -> Done {
         let mut command = self.forebay(&["mount", "--state"]);
         command.arg(self.place.all.join(state)).args(options).arg("s3://ours/lab/v").arg(point);
         done(&mut command)
@@ -71,12 +71,12 @@ impl Volume {
         end.text()
     }
 
-    fn object(&self, name: &str) -> PathBuf {
+    pub(crate) fn object(&self, name: &str) -> PathBuf {
         self.buckets.join("ours/lab/v").join(name)
     }
 
     /// Objects that are files of the volume.
-    fn plain(&self) -> Vec<String> {
+    pub(crate) fn plain(&self) -> Vec<String> {
         let root = self.object("");
         let mut found = Vec::new();
         let mut folders = vec![root.clone()];
@@ -99,7 +99,7 @@ impl Volume {
     }
 
     /// The daemon of the mount at `point` is killed, and the mount taken away.
-    fn kill(&self, point: &Path) {
+    pub(crate) fn kill(&self, point: &Path) {
         let mut killed = false;
         for entry in std::fs::read_dir("/proc").expect("processes").flatten() {
             let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();

@@ -131,6 +131,9 @@ impl Mirror {
             }
             self.marks.call.wait(&mut noted);
         }
+        if noted.unread.contains(&identity) {
+            return Err(Errno::IO);
+        }
         Ok(())
     }
 

@@ -5,6 +5,7 @@
 mod lay;
 mod moves;
 mod store;
+mod unread;
 
 use std::collections::BTreeSet;
 use std::ffi::CString;
@@ -23,6 +24,8 @@ use super::tree::Tree;
 use crate::native::Identity;
 use crate::store::Failed;
 use moves::Moves;
+use unread::AllUnread;
+pub(crate) use unread::Unread;
 
 /// Segments after which a checkpoint is worth its object: a reopening reads no more than these.
 const BETWEEN_CHECKPOINTS: u64 = 64;
@@ -47,6 +50,7 @@ pub(crate) struct Ship {
     pending: Option<Pending>,
     moves: Moves,
     again: Dirty,
+    unread: AllUnread,
     since_checkpoint: u64,
 }
 
@@ -85,7 +89,20 @@ impl Ship {
         let (moves, again) = (Moves::of(&tree), Dirty::new());
         let (pending, since_checkpoint) = (None, 0);
         let fetch = Fetch::new(Arc::clone(&bucket));
-        Ship { fetch, bucket, log, tree, scan, volume, pending, moves, again, since_checkpoint }
+        let unread = AllUnread::default();
+        Ship {
+            unread,
+            fetch,
+            bucket,
+            log,
+            tree,
+            scan,
+            volume,
+            pending,
+            moves,
+            again,
+            since_checkpoint,
+        }
     }
 
     /// Objects that got other names since this was asked last.
@@ -140,6 +157,7 @@ impl Ship {
                 scan.name((&mut *tree, &mut found), path, name, is_busy)
             }),
         };
+        self.unread.note(dirty, std::mem::take(&mut found.unread));
         self.moves.note(&self.tree);
         if !found.draft.is_empty() || !found.large.is_empty() {
             self.pending = Some(Pending::Cut(found));

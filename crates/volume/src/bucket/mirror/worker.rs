@@ -132,6 +132,7 @@ impl Worker {
         let mut names = dirty.unwrap_or_default();
         names.extend(more);
         let done = self.ship.cut((!all).then_some(&names), &is_busy);
+        mirror.marks.noted().unread = self.ship.unread_files().collect();
         if let Err(error) = done {
             // Whatever it was: the names are looked at again.
             mirror.marks.noted().dirty.extend(names);
@@ -145,7 +146,9 @@ impl Worker {
         let mut failures = 0;
         loop {
             match self.turn(None) {
-                Ok(()) if self.mirror.marks.noted().dirty.is_empty() => return self.end(None),
+                Ok(()) if self.mirror.marks.noted().dirty.is_empty() => {
+                    return self.end(self.ship.unread());
+                }
                 Ok(()) => {}
                 Err(failed) => {
                     failures += 1;

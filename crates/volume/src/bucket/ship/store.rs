@@ -2,7 +2,9 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustc_hash::FxHashMap;
 
 use super::super::record::{Place, Record};
 use super::super::scan::{Found, Large, Stamp};
@@ -64,9 +66,9 @@ impl Ship {
             }
         }
         found.large.append(&mut wait);
-        let this = &*self;
+        let (this, held) = (&*self, &found.held);
         let stored: Vec<_> = std::thread::scope(|scope| {
-            let begin = |large| scope.spawn(move || this.store(large, open));
+            let begin = |large| scope.spawn(move || this.store(large, held, open));
             let begun: Vec<_> = some.iter().map(begin).collect();
             begun.into_iter().map(|one| one.join().unwrap_or(Ok(Stored::Changed))).collect()
         });
@@ -125,18 +127,31 @@ impl Ship {
     }
 
     /// Reads a file, and writes its object if it is to have one.
-    fn store(&self, large: &Large, open: Open<'_>) -> Result<Stored, Failed> {
+    fn store(
+        &self,
+        large: &Large,
+        held: &FxHashMap<u64, OwnedFd>,
+        open: Open<'_>,
+    ) -> Result<Stored, Failed> {
         if large.is_away {
             return self.lay(large);
         }
-        let Ok(file) = open(&large.path) else { return Ok(Stored::Changed) };
+        let file = match held.get(&large.ino) {
+            Some(file) => file.try_clone()?,
+            None => match open(&large.path) {
+                Ok(file) => file,
+                Err(_) => return Ok(Stored::Changed),
+            },
+        };
         let now = || Stamp::of(file.as_fd()).ok().filter(|now| *now == large.stamp);
         if now().is_none() {
             return Ok(Stored::Changed);
         }
         let (key, size) =
             (name_of(large.ino, large.by.as_ref().unwrap_or(&large.path)), large.stamp.size());
-        let mut from = std::fs::File::from(file.try_clone().map_err(Failed::from)?);
+        let mut from = std::fs::File::from(file.try_clone()?);
+        // It may have been read before.
+        io::Seek::rewind(&mut from)?;
         if !large.is_own {
             let mut bytes = Vec::with_capacity(size as usize);
             io::Read::read_to_end(&mut from, &mut bytes)?;
