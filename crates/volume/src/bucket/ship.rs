@@ -2,8 +2,10 @@
 //! bucket when its segment is, and that is written when all bytes are there that it speaks of. No
 //! object is written over or removed that the log still needs for another file.
 
+mod asked;
 mod lay;
 mod moves;
+mod put_off;
 mod store;
 mod unread;
 
@@ -17,7 +19,7 @@ use rustix::io::Errno;
 
 use super::fetch::Fetch;
 use super::log::Log;
-use super::record::{Place, Record};
+use super::record::Record;
 use super::request::Bucket;
 use super::scan::{Found, Scan};
 use super::tree::Tree;
@@ -105,38 +107,6 @@ impl Ship {
         }
     }
 
-    /// Objects that got other names since this was asked last.
-    pub(crate) fn moved(&mut self) -> Vec<(u64, Place)> {
-        std::mem::take(&mut self.moves.copied)
-    }
-
-    /// What is known of the local tree.
-    pub(crate) fn scan(&mut self) -> &mut Scan {
-        &mut self.scan
-    }
-
-    /// Where the log goes on.
-    pub(crate) fn next(&self) -> u64 {
-        self.log.next()
-    }
-
-    /// Files that wait to be written, and their bytes.
-    pub(crate) fn waiting(&self) -> (u64, u64) {
-        match &self.pending {
-            Some(Pending::Cut(found)) => {
-                let bytes = found.large.iter().map(|large| large.stamp.size()).sum();
-                (found.large.len() as u64 + 1, bytes)
-            }
-            Some(Pending::Segment(segment)) => (1, segment.bytes.len() as u64),
-            None => (0, 0),
-        }
-    }
-
-    /// Whether a cut waits for the bucket: no other can be made.
-    pub(crate) fn is_pending(&self) -> bool {
-        self.pending.is_some()
-    }
-
     /// Makes a cut of what changed among these names; `None`: of everything. Nobody may change a
     /// name meanwhile; it takes as long as reading the small files. `is_busy` tells that a file is
     /// open for writing.
@@ -201,11 +171,6 @@ impl Ship {
             self.since_checkpoint = 0;
         }
         Ok(Some(Shipped { bytes: segment.bytes.len() as u64, objects: segment.objects }))
-    }
-
-    /// Names that are dirty again: their files changed while they were stored.
-    pub(crate) fn again(&mut self) -> Dirty {
-        std::mem::take(&mut self.again)
     }
 
     /// Removes objects that no file has any more; one that stays is found by a check.

@@ -10,7 +10,6 @@ use rustc_hash::FxHashSet;
 use super::super::opening::Wanted;
 use super::super::ship::{Dirty, Ship};
 use super::super::state::Journal;
-use super::super::writer::Writer;
 use super::Mirror;
 use crate::native::{Identity, Native};
 use crate::store::{Failed, Objects};
@@ -160,17 +159,5 @@ impl Worker {
                 }
             }
         }
-    }
-
-    fn end(&mut self, why: Option<String>) {
-        if why.is_none() {
-            let learnt = self.ship.scan().learnt();
-            let _ = self.journal.note(self.ship.next(), true, learnt);
-            let _ = Writer::end(&self.mirror.state.volume.me, &self.bucket);
-        }
-        let mut noted = self.mirror.marks.noted();
-        noted.lost.clone_from(&why);
-        self.mirror.marks.call.notify_all();
-        self.mirror.told.lock().left = why;
     }
 }

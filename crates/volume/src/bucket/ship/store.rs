@@ -1,6 +1,5 @@
 //! Reading files whose bytes a cut has not taken, and writing their objects.
 
-use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -8,7 +7,6 @@ use rustc_hash::FxHashMap;
 
 use super::super::record::{Place, Record};
 use super::super::scan::{Found, Large, Stamp};
-use super::super::segment::Draft;
 use super::moves::name_of;
 use super::{Open, Ship};
 use crate::store::Failed;
@@ -104,26 +102,6 @@ impl Ship {
             found.stored.insert(large.ino);
         }
         trouble.map_or(Ok(objects), Err)
-    }
-
-    /// A file is not as it was when it was found. It keeps the bytes that the bucket knows; without
-    /// any, it gets its name later.
-    fn put_off(&mut self, ino: u64, path: &[u8], draft: &mut Draft) {
-        let (folder, name) = match path.iter().rposition(|byte| *byte == b'/') {
-            Some(at) => (&path[..at], &path[at + 1..]),
-            None => (&b""[..], path),
-        };
-        if self.tree.file(ino).is_some_and(|file| file.place == Place::Empty)
-            && let Some(folder) = self.tree.at(folder)
-            && self.tree.find(folder, name) == Some(ino)
-        {
-            let record = Record::Gone { folder, name };
-            self.tree.apply(&record);
-            draft.add(&record);
-        }
-        if let Ok(name) = CString::new(name) {
-            self.again.insert((folder.to_vec(), name));
-        }
     }
 
     /// Reads a file, and writes its object if it is to have one.
