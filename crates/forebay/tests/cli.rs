@@ -37,6 +37,10 @@ mod bucket_full;
 mod bucket_kills;
 #[path = "cli/bucket_refused.rs"]
 mod bucket_refused;
+#[path = "cli/bucket_rules.rs"]
+mod bucket_rules;
+#[path = "cli/bucket_unread.rs"]
+mod bucket_unread;
 #[path = "cli/by_task.rs"]
 mod by_task;
 #[path = "cli/cache.rs"]

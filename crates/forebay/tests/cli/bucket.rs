@@ -77,12 +77,12 @@ impl Volume {
         end.text()
     }
 
-    fn object(&self, name: &str) -> PathBuf {
+    pub(crate) fn object(&self, name: &str) -> PathBuf {
         self.buckets.join("ours/lab/v").join(name)
     }
 
     /// Objects that are files of the volume.
-    fn plain(&self) -> Vec<String> {
+    pub(crate) fn plain(&self) -> Vec<String> {
         let root = self.object("");
         let mut found = Vec::new();
         let mut folders = vec![root.clone()];
@@ -105,7 +105,7 @@ impl Volume {
     }
 
     /// The daemon of the mount at `point` is killed, and the mount taken away.
-    fn kill(&self, point: &Path) {
+    pub(crate) fn kill(&self, point: &Path) {
         self.kill_daemon(point);
         let _ = self.unmount(point);
     }

@@ -3,13 +3,14 @@
 //! a hole as long as the file, with the file's attributes and a mark of ours.
 
 mod mark;
+mod marked;
 
 use std::ffi::CString;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{
-    AtFlags, Dir, FileType, Gid, Mode, OFlags, Timestamps, Uid, XattrFlags, chownat, fchmod,
-    fchown, fsetxattr, ftruncate, futimens, linkat, mkdirat, mknodat, openat, symlinkat, utimensat,
+    AtFlags, FileType, Gid, Mode, OFlags, Timestamps, Uid, XattrFlags, chownat, fchmod, fchown,
+    fsetxattr, ftruncate, futimens, linkat, mkdirat, mknodat, openat, symlinkat, utimensat,
 };
 use rustix::io::Errno;
 use rustix::time::Timespec;
@@ -17,7 +18,7 @@ use rustix::time::Timespec;
 use super::record::{Attr, Kind};
 use super::scan::Scan;
 use super::tree::{File, ROOT, Tree};
-use crate::native::{Identity, stat_of};
+pub(crate) use marked::marked;
 
 pub(crate) use mark::{AWAY, is_away, is_here, set_mtime, unmark, while_writable};
 
@@ -39,36 +40,6 @@ pub(crate) fn make(root: &OwnedFd, tree: &Tree, scan: &mut Scan) -> Result<()> {
         Some(file) => dress(&top, file.attr),
         None => Ok(()),
     }
-}
-
-/// The files below a directory whose bytes are in the bucket alone, open to read.
-///
-/// # Errors
-/// Those of the file system.
-pub(crate) fn marked(root: &OwnedFd) -> Result<Vec<(Identity, OwnedFd)>> {
-    let mut found = Vec::new();
-    let mut folders = vec![openat(root, c".", INTO, Mode::empty())?];
-    while let Some(folder) = folders.pop() {
-        for entry in Dir::read_from(&folder)? {
-            let entry = entry?;
-            let name = entry.file_name();
-            let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            match entry.file_type() {
-                FileType::Directory if !matches!(name.to_bytes(), b"." | b"..") => {
-                    folders.push(openat(&folder, name, INTO, Mode::empty())?);
-                }
-                FileType::RegularFile => {
-                    // What this user may not even read was not made by this user.
-                    let Ok(file) = openat(&folder, name, how, Mode::empty()) else { continue };
-                    if is_away(&file) {
-                        found.push((Identity::of(&stat_of(file.as_fd(), c"")?), file));
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-    Ok(found)
 }
 
 struct Maker<'a> {

@@ -31,6 +31,8 @@ pub(super) struct Noted {
     pub(super) written: FxHashSet<Identity>,
     /// Files of which the bytes count although somebody may write more.
     pub(super) synced: FxHashSet<Identity>,
+    /// Files that can't be read, and are not in the bucket as they are.
+    pub(super) unread: FxHashSet<Identity>,
     /// How often somebody asked for a cut; how many of these are in the bucket.
     pub(super) asked: u64,
     pub(super) done: u64,

@@ -142,6 +142,9 @@ impl Mirror {
             }
             self.marks.call.wait(&mut noted);
         }
+        if noted.unread.contains(&identity) {
+            return Err(Errno::IO);
+        }
         Ok(())
     }
 

@@ -5,6 +5,7 @@ mod bytes;
 mod extended;
 mod found;
 mod layout;
+mod lend;
 mod one;
 mod stat;
 mod turn;
@@ -25,6 +26,7 @@ use crate::native::Identity;
 pub(crate) use found::LARGEST;
 use found::stamp_of;
 pub(crate) use found::{Found, Large, Learnt, Stamp};
+pub(crate) use lend::{Lent, into};
 use stat::{attr_of, look};
 use turn::Turn;
 
@@ -111,8 +113,16 @@ impl Scan {
         name: &CStr,
         is_busy: &dyn Fn(&Identity) -> bool,
     ) -> Result<()> {
-        let mut turn = Turn { scan: self, tree, found, is_busy, deep: false, has_moved: false };
-        let folder = match turn.enter(path) {
+        let mut turn = Turn {
+            scan: self,
+            tree,
+            found,
+            is_busy,
+            deep: false,
+            has_moved: false,
+            is_lent: false,
+        };
+        let (folder, lent) = match turn.enter(path) {
             // Gone since, with all names in it; or new, and looked into when its own name is.
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
             folder => folder?,
@@ -121,8 +131,9 @@ impl Scan {
         let known = turn.scan.numbers.get(&Identity::of(&stat)).copied();
         let Some(ino) = known.filter(|ino| turn.tree.file(*ino).is_some()) else { return Ok(()) };
         turn.name((ino, &folder), path, name)?;
+        drop(lent);
         // What is in it changes its time.
-        turn.dress(ino, attr_of(&stat), &Kind::Folder);
+        turn.dress(ino, attr_of(&look(&folder, c"")?), &Kind::Folder);
         Ok(())
     }
 
@@ -135,8 +146,9 @@ impl Scan {
         (tree, found): (&mut Tree, &mut Found),
         is_busy: &dyn Fn(&Identity) -> bool,
     ) -> Result<()> {
-        let mut turn = Turn { scan: self, tree, found, is_busy, deep: true, has_moved: false };
-        let root = turn.enter(b"")?;
+        let mut turn =
+            Turn { scan: self, tree, found, is_busy, deep: true, has_moved: false, is_lent: false };
+        let (root, _) = turn.enter(b"")?;
         turn.folder((ROOT, &root), b"")?;
         turn.dress(ROOT, attr_of(&look(&root, c"")?), &Kind::Folder);
         self.written.get_or_insert_default();

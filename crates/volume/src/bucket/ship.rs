@@ -2,9 +2,12 @@
 //! bucket when its segment is, and that is written when all bytes are there that it speaks of. No
 //! object is written over or removed that the log still needs for another file.
 
+mod asked;
 mod lay;
 mod moves;
+mod put_off;
 mod store;
+mod unread;
 
 use std::collections::BTreeSet;
 use std::ffi::CString;
@@ -16,13 +19,15 @@ use rustix::io::Errno;
 
 use super::fetch::Fetch;
 use super::log::Log;
-use super::record::{Place, Record};
+use super::record::Record;
 use super::request::Bucket;
 use super::scan::{Found, Scan};
 use super::tree::Tree;
 use crate::native::Identity;
 use crate::store::Failed;
 use moves::Moves;
+use unread::AllUnread;
+pub(crate) use unread::Unread;
 
 /// Segments after which a checkpoint is worth its object: a reopening reads no more than these.
 const BETWEEN_CHECKPOINTS: u64 = 64;
@@ -47,6 +52,7 @@ pub(crate) struct Ship {
     pending: Option<Pending>,
     moves: Moves,
     again: Dirty,
+    unread: AllUnread,
     since_checkpoint: u64,
 }
 
@@ -85,44 +91,20 @@ impl Ship {
         let (moves, again) = (Moves::of(&tree), Dirty::new());
         let (pending, since_checkpoint) = (None, 0);
         let fetch = Fetch::new(Arc::clone(&bucket));
-        Ship { fetch, bucket, log, tree, scan, volume, pending, moves, again, since_checkpoint }
-    }
-
-    /// Objects that got other names since this was asked last.
-    pub(crate) fn moved(&mut self) -> Vec<(u64, Place)> {
-        std::mem::take(&mut self.moves.copied)
-    }
-
-    /// What is known of the local tree.
-    pub(crate) fn scan(&mut self) -> &mut Scan {
-        &mut self.scan
-    }
-
-    /// Where the log goes on.
-    pub(crate) fn next(&self) -> u64 {
-        self.log.next()
-    }
-
-    /// Files that wait to be written, and their bytes.
-    pub(crate) fn waiting(&self) -> (u64, u64) {
-        match &self.pending {
-            Some(Pending::Cut(found)) => {
-                let bytes = found.large.iter().map(|large| large.stamp.size()).sum();
-                (found.large.len() as u64 + 1, bytes)
-            }
-            Some(Pending::Segment(segment)) => (1, segment.bytes.len() as u64),
-            None => (0, 0),
+        let unread = AllUnread::default();
+        Ship {
+            unread,
+            fetch,
+            bucket,
+            log,
+            tree,
+            scan,
+            volume,
+            pending,
+            moves,
+            again,
+            since_checkpoint,
         }
-    }
-
-    /// What the bucket will know when all is shipped.
-    pub(crate) fn tree(&self) -> &Tree {
-        &self.tree
-    }
-
-    /// Whether a cut waits for the bucket: no other can be made.
-    pub(crate) fn is_pending(&self) -> bool {
-        self.pending.is_some()
     }
 
     /// Makes a cut of what changed among these names; `None`: of everything. Nobody may change a
@@ -145,6 +127,7 @@ impl Ship {
                 scan.name((&mut *tree, &mut found), path, name, is_busy)
             }),
         };
+        self.unread.note(dirty, std::mem::take(&mut found.unread));
         self.moves.note(&self.tree);
         if !found.draft.is_empty() || !found.large.is_empty() {
             self.pending = Some(Pending::Cut(found));
@@ -188,11 +171,6 @@ impl Ship {
             self.since_checkpoint = 0;
         }
         Ok(Some(Shipped { bytes: segment.bytes.len() as u64, objects: segment.objects }))
-    }
-
-    /// Names that are dirty again: their files changed while they were stored.
-    pub(crate) fn again(&mut self) -> Dirty {
-        std::mem::take(&mut self.again)
     }
 
     /// Removes objects that no file has any more; one that stays is found by a check.

@@ -12,7 +12,6 @@ use rustc_hash::FxHashSet;
 use super::super::opening::Wanted;
 use super::super::ship::{Dirty, Ship};
 use super::super::state::Journal;
-use super::super::writer::Writer;
 use super::Mirror;
 use crate::native::{Identity, Native};
 use crate::store::{Failed, Objects};
@@ -109,23 +108,13 @@ impl Worker {
     fn last(&mut self) {
         loop {
             match self.turn(None) {
-                Ok(()) if self.mirror.marks.noted().dirty.is_empty() => return self.end(None),
+                Ok(()) if self.mirror.marks.noted().dirty.is_empty() => {
+                    return self.end(self.ship.unread());
+                }
                 Ok(()) => self.went_well(),
                 Err(failed) if self.goes_on(&failed, true) => {}
                 Err(_) => return,
             }
         }
-    }
-
-    fn end(&mut self, why: Option<String>) {
-        if why.is_none() {
-            let learnt = self.ship.scan().learnt();
-            let _ = self.journal.note(self.ship.next(), true, learnt);
-            let _ = Writer::end(&self.mirror.state.volume.me, &self.bucket);
-        }
-        let mut noted = self.mirror.marks.noted();
-        noted.lost.clone_from(&why);
-        self.mirror.marks.call.notify_all();
-        self.mirror.told.lock().left = why;
     }
 }

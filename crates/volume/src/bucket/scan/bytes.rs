@@ -61,6 +61,9 @@ impl Turn<'_> {
             let path = one.path.clone();
             let large = Large { ino, identity, path, stamp, by: None, is_own, is_away };
             self.found.large.push(large);
+            if self.is_lent {
+                self.found.held.insert(ino, file);
+            }
             return Ok(());
         }
         let mut bytes = Vec::with_capacity(stamp.size() as usize);

@@ -1,6 +1,6 @@
 //! What a scan finds, and how it tells one state of a file from another.
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::{AtFlags, Statx, StatxFlags, statx};
@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::record::{HERE, Place, Time};
 use super::super::segment::Draft;
+use super::super::ship::Unread;
 use super::Result;
 use crate::native::Identity;
 
@@ -92,6 +93,10 @@ pub(crate) struct Found {
     /// Such a part is in the log.
     pub(crate) is_begun: bool,
     pub(crate) large: Vec<Large>,
+    /// Those that can't be opened later.
+    pub(crate) held: FxHashMap<u64, OwnedFd>,
+    /// Files that can't be read.
+    pub(crate) unread: Vec<Unread>,
     /// Files with several names, and one that says that they are objects of their own.
     pub(crate) plain: FxHashMap<u64, Vec<u8>>,
     /// Those of them that are in the bucket.

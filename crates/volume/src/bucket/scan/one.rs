@@ -20,6 +20,8 @@ pub(super) struct One<'a> {
     pub(super) name: &'a CStr,
     pub(super) before: Option<u64>,
     pub(super) ino: u64,
+    /// It has a name in the bucket.
+    pub(super) is_known: bool,
     pub(super) identity: Identity,
     pub(super) kind: Kind,
     /// Its bytes may be changing.
@@ -43,8 +45,14 @@ impl Turn<'_> {
             }
             self.dress(ino, attr, kind);
             self.extended(ino, fd, name, stat)?;
-            if *kind == Kind::Plain {
-                self.bytes(one)?;
+            if *kind == Kind::Plain
+                && let Err(error) = self.bytes(one)
+            {
+                // With what the bucket has of it, if there is any.
+                if one.is_known && before != Some(ino) {
+                    self.say(&Record::Name { folder, name: name.to_bytes(), ino });
+                }
+                return Err(error);
             }
         } else if !self.is_laid(one) {
             // When it is closed.

@@ -4,12 +4,13 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{AtFlags, FileType, Statx, StatxFlags, readlinkat, statx};
+use rustix::path::Arg;
 
 use super::super::record::{Attr, Kind};
 use super::Result;
 use super::found::time;
 
-pub(super) fn look(fd: &OwnedFd, name: &CStr) -> Result<Statx> {
+pub(super) fn look(fd: &OwnedFd, name: impl Arg) -> Result<Statx> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
     statx(fd.as_fd(), name, flags, StatxFlags::BASIC_STATS | StatxFlags::BTIME)
 }

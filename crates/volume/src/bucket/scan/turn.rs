@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use super::super::record::{Attr, Kind, Record};
 use super::super::tree::{File, Tree, joined};
 use super::found::Found;
+use super::lend::{Lent, into};
 use super::one::One;
 use super::stat::{kind_of, look};
 use super::{INTO, Result, Scan};
@@ -24,15 +25,21 @@ pub(super) struct Turn<'a> {
     pub(super) deep: bool,
     /// What is looked at has another name than before, or is in a folder that has.
     pub(super) has_moved: bool,
+    /// The file that is looked at can't be opened later.
+    pub(super) is_lent: bool,
 }
 
 impl Turn<'_> {
-    pub(super) fn enter(&self, path: &[u8]) -> Result<OwnedFd> {
+    /// Opens a folder by its path; what was lent for that is needed as long as it is looked at.
+    pub(super) fn enter(&self, path: &[u8]) -> Result<(OwnedFd, Vec<Lent>)> {
+        let mut lent = Vec::new();
         let mut folder = openat(&self.scan.root, c".", INTO, Mode::empty())?;
         for part in path.split(|byte| *byte == b'/').filter(|part| !part.is_empty()) {
-            folder = openat(&folder, part, INTO, Mode::empty())?;
+            let (inner, more) = into(&folder, part)?;
+            lent.extend(more);
+            folder = inner;
         }
-        Ok(folder)
+        Ok((folder, lent))
     }
 
     pub(super) fn say(&mut self, record: &Record<'_>) {
@@ -95,11 +102,17 @@ impl Turn<'_> {
             self.scan.is_number(identity, ino);
         }
         let path = joined(path, name.to_bytes());
-        let one = One { folder, fd, name, before, ino, identity, kind, is_busy, stat, path };
+        let is_known = known.is_some();
+        let one =
+            One { folder, fd, name, before, ino, is_known, identity, kind, is_busy, stat, path };
         let (deep, has_moved) = (self.deep, self.has_moved);
         self.has_moved |= before != Some(ino);
-        let done = self.one(&one);
+        let done = self.lend(&one);
         (self.deep, self.has_moved) = (deep, has_moved);
-        done
+        match done {
+            Err(Errno::ACCESS | Errno::PERM) => self.can_not_read(&one),
+            done => done?,
+        }
+        Ok(())
     }
 }

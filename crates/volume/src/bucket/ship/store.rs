@@ -1,12 +1,12 @@
 //! Reading files whose bytes a cut has not taken, and writing their objects.
 
-use std::ffi::CString;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustc_hash::FxHashMap;
 
 use super::super::record::{Place, Record};
 use super::super::scan::{Found, Large, Stamp};
-use super::super::segment::Draft;
 use super::super::sums::Summing;
 use super::moves::name_of;
 use super::{Open, Ship};
@@ -66,9 +66,9 @@ impl Ship {
             }
         }
         found.large.append(&mut wait);
-        let this = &*self;
+        let (this, held) = (&*self, &found.held);
         let stored: Vec<_> = std::thread::scope(|scope| {
-            let begin = |large| scope.spawn(move || this.store(large, open));
+            let begin = |large| scope.spawn(move || this.store(large, held, open));
             let begun: Vec<_> = some.iter().map(begin).collect();
             begun.into_iter().map(|one| one.join().unwrap_or(Ok(Stored::Changed))).collect()
         });
@@ -109,39 +109,32 @@ impl Ship {
         trouble.map_or(Ok(objects), Err)
     }
 
-    /// A file is not as it was when it was found. It keeps the bytes that the bucket knows; without
-    /// any, it gets its name later.
-    fn put_off(&mut self, ino: u64, path: &[u8], draft: &mut Draft) {
-        let (folder, name) = match path.iter().rposition(|byte| *byte == b'/') {
-            Some(at) => (&path[..at], &path[at + 1..]),
-            None => (&b""[..], path),
-        };
-        if self.tree.file(ino).is_some_and(|file| file.place == Place::Empty)
-            && let Some(folder) = self.tree.at(folder)
-            && self.tree.find(folder, name) == Some(ino)
-        {
-            let record = Record::Gone { folder, name };
-            self.tree.apply(&record);
-            draft.add(&record);
-        }
-        if let Ok(name) = CString::new(name) {
-            self.again.insert((folder.to_vec(), name));
-        }
-    }
-
     /// Reads a file, and writes its object if it is to have one.
-    fn store(&self, large: &Large, open: Open<'_>) -> Result<Stored, Failed> {
+    fn store(
+        &self,
+        large: &Large,
+        held: &FxHashMap<u64, OwnedFd>,
+        open: Open<'_>,
+    ) -> Result<Stored, Failed> {
         if large.is_away {
             return self.lay(large);
         }
-        let Ok(file) = open(&large.path) else { return Ok(Stored::Changed) };
+        let file = match held.get(&large.ino) {
+            Some(file) => file.try_clone()?,
+            None => match open(&large.path) {
+                Ok(file) => file,
+                Err(_) => return Ok(Stored::Changed),
+            },
+        };
         let now = || Stamp::of(file.as_fd()).ok().filter(|now| *now == large.stamp);
         if now().is_none() {
             return Ok(Stored::Changed);
         }
         let (key, size) =
             (name_of(large.ino, large.by.as_ref().unwrap_or(&large.path)), large.stamp.size());
-        let mut from = std::fs::File::from(file.try_clone().map_err(Failed::from)?);
+        let mut from = std::fs::File::from(file.try_clone()?);
+        // It may have been read before.
+        io::Seek::rewind(&mut from)?;
         if !large.is_own {
             let mut bytes = Vec::with_capacity(size as usize);
             io::Read::read_to_end(&mut from, &mut bytes)?;

@@ -13,7 +13,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::super::local::is_away;
 use super::super::memory::Memory;
-use super::super::record::Kind;
+use super::super::record::{Kind, Place};
 use super::super::scan::LARGEST;
 use super::super::sums::are_right;
 use super::super::tree::ROOT;

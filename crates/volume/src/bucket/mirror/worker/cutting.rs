@@ -32,6 +32,7 @@ impl Worker {
         let mut names = dirty.unwrap_or_default();
         names.extend(more);
         let done = self.ship.cut((!all).then_some(&names), &is_busy);
+        mirror.marks.noted().unread = self.ship.unread_files().collect();
         if let Err(error) = done {
             // Whatever it was: the names are looked at again.
             mirror.marks.noted().dirty.extend(names);

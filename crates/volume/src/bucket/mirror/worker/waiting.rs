@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::super::super::marks::Noted;
 use super::super::super::ship::Dirty;
+use super::super::super::writer::Writer;
 use super::super::MANY;
 use super::Worker;
 
@@ -58,5 +59,18 @@ impl Worker {
             self.mirror.marks.call.wait_for(&mut noted, step);
             left = left.saturating_sub(step);
         }
+    }
+
+    /// It is over; why not all is in the bucket, if so.
+    pub(super) fn end(&mut self, why: Option<String>) {
+        if why.is_none() {
+            let learnt = self.ship.scan().learnt();
+            let _ = self.journal.note(self.ship.next(), true, learnt);
+            let _ = Writer::end(&self.mirror.state.volume.me, &self.bucket);
+        }
+        let mut noted = self.mirror.marks.noted();
+        noted.lost.clone_from(&why);
+        self.mirror.marks.call.notify_all();
+        self.mirror.told.lock().left = why;
     }
 }

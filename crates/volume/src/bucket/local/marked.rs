@@ -1,0 +1,43 @@
+//! Which files of a local tree are placeholders.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
+
+use super::super::scan::{Lent, into};
+use super::{INTO, Result, is_away};
+use crate::native::{Identity, stat_of};
+
+/// The files below a directory whose bytes are in the bucket alone, open to read.
+///
+/// # Errors
+/// Those of the file system.
+pub(crate) fn marked(root: &OwnedFd) -> Result<Vec<(Identity, OwnedFd)>> {
+    let mut found = Vec::new();
+    below(&openat(root, c".", INTO, Mode::empty())?, &mut found)?;
+    Ok(found)
+}
+
+fn below(folder: &OwnedFd, found: &mut Vec<(Identity, OwnedFd)>) -> Result<()> {
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        match entry.file_type() {
+            FileType::Directory if !matches!(name.to_bytes(), b"." | b"..") => {
+                let (inner, _lent) = into(folder, name)?;
+                below(&inner, found)?;
+            }
+            FileType::RegularFile => {
+                let _lent = Lent::of(folder, name);
+                // What this user may not even read was not made by this user.
+                let Ok(file) = openat(folder, name, how, Mode::empty()) else { continue };
+                if is_away(&file) {
+                    found.push((Identity::of(&stat_of(file.as_fd(), c"")?), file));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! Files of an ordinary user that not even their owner may read (mode 000, say): the owner is lent
+//! a permission for the moment in which they are looked at, while nobody changes a mode. Root needs
+//! none.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, chmodat, openat};
+use rustix::path::Arg;
+
+use super::super::ship::Unread;
+use super::found::stamp_of;
+use super::one::One;
+use super::stat::look;
+use super::turn::Turn;
+use super::{INTO, Result};
+use crate::native::proc_path;
+
+/// A permission that was lent; it is taken back when this goes.
+#[derive(Debug)]
+pub(crate) struct Lent {
+    file: OwnedFd,
+    mode: Mode,
+}
+
+impl Lent {
+    /// Lends what is missing to read a file, or a folder and what is in it. `None`: nothing is
+    /// missing, or it is not this user's to lend.
+    pub(crate) fn of(folder: &OwnedFd, name: impl Arg + Copy) -> Option<Lent> {
+        let user = rustix::process::geteuid();
+        if user.is_root() {
+            return None;
+        }
+        let stat = look(folder, name).ok()?;
+        let mode = Mode::from_raw_mode(u32::from(stat.stx_mode) & 0o7777);
+        let needed = match FileType::from_raw_mode(stat.stx_mode.into()) {
+            FileType::RegularFile => Mode::RUSR,
+            FileType::Directory => Mode::RUSR | Mode::XUSR,
+            _ => return None,
+        };
+        if user.as_raw() != stat.stx_uid || mode.contains(needed) {
+            return None;
+        }
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = openat(folder, name, flags, Mode::empty()).ok()?;
+        chmodat(CWD, proc_path(file.as_fd()), mode | needed, AtFlags::empty()).ok()?;
+        Some(Lent { file, mode })
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let path = proc_path(self.file.as_fd());
+        if let Err(error) = chmodat(CWD, &path, self.mode, AtFlags::empty()) {
+            log::error!("{path:?} keeps a permission that was lent: {error}");
+        }
+    }
+}
+
+/// Opens a folder, whatever its mode is.
+///
+/// # Errors
+/// Those of the file system.
+pub(crate) fn into(folder: &OwnedFd, name: impl Arg + Copy) -> Result<(OwnedFd, Option<Lent>)> {
+    let lent = Lent::of(folder, name);
+    Ok((openat(folder, name, INTO, Mode::empty())?, lent))
+}
+
+impl Turn<'_> {
+    /// Looks at a file that may have to be lent a permission for that.
+    pub(super) fn lend(&mut self, one: &One<'_>) -> Result<()> {
+        let known = self.scan.stamps.get(&one.ino) == Some(&stamp_of(&one.stat));
+        let lent = match known || one.is_busy {
+            true => None,
+            false => Lent::of(one.fd, one.name),
+        };
+        let (was_lent, large) = (self.is_lent, self.found.large.len());
+        self.is_lent = lent.is_some();
+        let done = self.one(one);
+        self.is_lent = was_lent;
+        if let Some(lent) = lent {
+            drop(lent);
+            // Lending changes a time by which files are told from what they were.
+            let (before, now) = (stamp_of(&one.stat), stamp_of(&look(one.fd, one.name)?));
+            if self.scan.stamps.get(&one.ino) == Some(&before) {
+                self.scan.is_as(one.ino, now);
+            }
+            let found = self.found.large.iter_mut().skip(large);
+            found.filter(|large| large.ino == one.ino).for_each(|large| large.stamp = now);
+        }
+        done
+    }
+
+    /// It can't be read: the bucket keeps what it has of it, and it is told.
+    pub(super) fn can_not_read(&mut self, one: &One<'_>) {
+        let unread = Unread { path: one.path.clone(), identity: one.identity };
+        self.found.unread.push(unread);
+    }
+}

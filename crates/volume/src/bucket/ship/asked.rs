@@ -1,0 +1,50 @@
+//! What others ask who ships: how far it is, and what it has learnt.
+
+use super::super::record::Place;
+use super::super::scan::Scan;
+use super::super::tree::Tree;
+use super::{Dirty, Pending, Ship};
+
+impl Ship {
+    /// Objects that got other names since this was asked last.
+    pub(crate) fn moved(&mut self) -> Vec<(u64, Place)> {
+        std::mem::take(&mut self.moves.copied)
+    }
+
+    /// What is known of the local tree.
+    pub(crate) fn scan(&mut self) -> &mut Scan {
+        &mut self.scan
+    }
+
+    /// Where the log goes on.
+    pub(crate) fn next(&self) -> u64 {
+        self.log.next()
+    }
+
+    /// Files that wait to be written, and their bytes.
+    pub(crate) fn waiting(&self) -> (u64, u64) {
+        match &self.pending {
+            Some(Pending::Cut(found)) => {
+                let bytes = found.large.iter().map(|large| large.stamp.size()).sum();
+                (found.large.len() as u64 + 1, bytes)
+            }
+            Some(Pending::Segment(segment)) => (1, segment.bytes.len() as u64),
+            None => (0, 0),
+        }
+    }
+
+    /// What the bucket will know when all is shipped.
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Whether a cut waits for the bucket: no other can be made.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    /// Names that are dirty again: their files changed while they were stored.
+    pub(crate) fn again(&mut self) -> Dirty {
+        std::mem::take(&mut self.again)
+    }
+}

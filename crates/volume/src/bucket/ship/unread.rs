@@ -1,0 +1,60 @@
+//! Files that the user who ships may not read: everything else is shipped, and they are told by
+//! their names.
+
+use std::collections::BTreeMap;
+
+use super::super::tree::joined;
+use super::{Dirty, Ship};
+use crate::native::Identity;
+
+/// Names in a message; of more the number is told.
+const TOLD: usize = 3;
+
+/// A file that can't be read.
+#[derive(Debug)]
+pub(crate) struct Unread {
+    pub(crate) path: Vec<u8>,
+    pub(crate) identity: Identity,
+}
+
+/// All that can't, as it was seen last.
+#[derive(Debug, Default)]
+pub(super) struct AllUnread(BTreeMap<Vec<u8>, Identity>);
+
+impl AllUnread {
+    /// What a look at these names has found; `None`: at all.
+    pub(super) fn note(&mut self, dirty: Option<&Dirty>, found: Vec<Unread>) {
+        let before = match dirty {
+            None => std::mem::take(&mut self.0),
+            Some(dirty) => {
+                let names = dirty.iter().map(|(path, name)| joined(path, name.to_bytes()));
+                names.filter_map(|name| self.0.remove_entry(&name)).collect()
+            }
+        };
+        for Unread { path, identity } in found {
+            if !before.contains_key(&path) {
+                log::error!("{} can't be read", String::from_utf8_lossy(&path));
+            }
+            self.0.insert(path, identity);
+        }
+    }
+}
+
+impl Ship {
+    /// Why not all can be in the bucket.
+    pub(crate) fn unread(&self) -> Option<String> {
+        let all = &self.unread.0;
+        let names = all.keys().take(TOLD).map(|path| String::from_utf8_lossy(path));
+        let told = names.collect::<Vec<_>>().join(", ");
+        match all.len().saturating_sub(TOLD) {
+            _ if all.is_empty() => None,
+            0 => Some(format!("this user may not read {told}")),
+            more => Some(format!("this user may not read {told} and {more} more")),
+        }
+    }
+
+    /// Which they are.
+    pub(crate) fn unread_files(&self) -> impl Iterator<Item = Identity> {
+        self.unread.0.values().copied()
+    }
+}
