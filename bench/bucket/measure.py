@@ -79,7 +79,8 @@ def main():
                         part(scene, name, late)
                     except RuntimeError as error:
                         # The others are measured all the same.
-                        scene.note(f"failed: {part.__name__}", name, late, why=" ".join(str(error).split())[:300])
+                        why = " ".join(str(error).split())[:300]
+                        scene.note(f"failed: {part.__name__}", name, late, why=why)
                     scene.clear()
         print(f"bucket: repeat {repeat + 1}: {time.monotonic() - began:.0f} s", file=sys.stderr)
     print(table(scene.seen, arguments.latencies, arguments.repeats))
