@@ -63,9 +63,10 @@ fetch published fetched
 diff -r bare/results fetched/results || fail "other bytes in the bucket"
 diff -r bare/results project/results || fail "other bytes in place"
 
-say "a project that is itself in the bucket"
+say "a project that is itself in the bucket, each result as an object of its own"
+printf '[[rule]]\nmatch = "results/**"\nhome = "here"\nlayout = "plain"\n' > plain.toml
 mkdir at elsewhere
-"$FOREBAY" mount "s3://$bucket/project" at
+"$FOREBAY" mount --rules plain.toml "s3://$bucket/project" at
 (cd at && ruled here.toml)
 diff -r bare/results at/results || fail "other bytes while it is mounted"
 list() { (cd "$1" && find . -type f -exec md5sum {} + | LC_ALL=C sort -k 2); }
@@ -74,11 +75,14 @@ list at > before
 [ -z "$(find "$WORK/far" -type f)" ] || fail "files are left on the tier"
 "$FOREBAY" check "s3://$bucket/project"
 objects project > there
-for name in results/tumour.bam results/normal.bam panel/control1.bam reference/reference.fa; do
+(cd bare && find results -type f | LC_ALL=C sort) > results
+grep '^results/' there | diff - results || fail "other objects than results"
+for name in panel/control1.bam reference/reference.fa; do
     grep -qxF "$name" there || { cat there; fail "$name is no object"; }
 done
 grep -v '^\.forebay/' there > plain
 while read -r name; do
+    case $name in results/*) continue ;; esac
     [ "$(stat -c %s "bare/$name")" -gt 131072 ] || fail "$name is small, and an object"
 done < plain
 grep -E '^(split|map|sort|scatter|gather|markdup|call)/' there && fail "what died is in the bucket"
@@ -88,7 +92,7 @@ while read -r name; do
 done < plain
 
 say "another machine finds all of it, and has nothing to do"
-"$FOREBAY" mount --state "$WORK/another" "s3://$bucket/project" elsewhere
+"$FOREBAY" mount --state "$WORK/another" --rules plain.toml "s3://$bucket/project" elsewhere
 list elsewhere | diff before - || fail "other files on another machine"
 (cd elsewhere && "${smk[@]}" --config "inputs=$here/inputs/data" --dry-run) > dry 2>&1
 grep -q 'Nothing to be done' dry || { cat dry; fail "Snakemake would run steps again"; }
@@ -96,6 +100,7 @@ rm elsewhere/results/report.txt
 (cd elsewhere && ruled here.toml)
 "$FOREBAY" unmount elsewhere
 "$FOREBAY" check "s3://$bucket/project"
+objects project | grep '^results/' | diff - results || fail "other objects after that"
 
 say "and the first one what was done there"
 "$FOREBAY" mount "s3://$bucket/project" at
