@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn however_bytes_come_each_block_has_its_checksum() {
         let size = 2 * BLOCK as usize + 77;
-        let bytes: Vec<u8> = (0..size).map(|at| (at * at >> 7) as u8).collect();
+        let bytes: Vec<u8> = (0..size).map(|at| ((at * at) >> 7) as u8).collect();
         let sums = |piece: usize| {
             let mut summing = Summing::default();
             bytes.chunks(piece).for_each(|bytes| summing.take(bytes));

@@ -40,6 +40,10 @@ impl Worker {
         }
         let mut wanted = self.missing();
         let Some(native) = self.native.upgrade().filter(|_| wanted > 0) else { return };
+        // A hole of which a machine that went down does not know whose it is would be the file.
+        if self.journal.sync().is_err() {
+            return;
+        }
         let mut all = self.candidates();
         self.grown = 0;
         if let Some(space) = self.wanted.space {
@@ -113,7 +117,8 @@ impl Worker {
         let stat = stat_of(file.as_fd(), c"").ok()?;
         let identity = Identity::of(&stat);
         let scan = self.ship.scan();
-        let is_known = scan.number(&identity) == Some(one.ino)
+        let is_known = self.journal.knows(one.ino)
+            && scan.number(&identity) == Some(one.ino)
             && scan.is_clean_as(&identity, one.ino, &Stamp::of(file.as_fd()).ok()?);
         if !is_known || native.is_open(&identity) {
             return None;

@@ -53,6 +53,19 @@ impl Journal {
         self.length += bytes.len() as u64;
         if clean { self.file.sync_data() } else { Ok(()) }
     }
+
+    /// All that was noted is on the disk from now on.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    /// Whether it has been noted which file here that one of the bucket's is.
+    pub(crate) fn knows(&self, ino: u64) -> bool {
+        self.left.numbers.iter().all(|(left, _)| *left != ino)
+    }
 }
 
 pub(super) fn put(to: &mut Vec<u8>, frame: &Frame) -> io::Result<()> {
