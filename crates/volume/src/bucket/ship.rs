@@ -60,7 +60,7 @@ pub(crate) struct Ship {
 #[derive(Debug)]
 enum Pending {
     /// What was found; objects may be missing.
-    Cut(Found),
+    Cut(Box<Found>),
     /// All but its segment.
     Segment(Segment),
 }
@@ -130,7 +130,7 @@ impl Ship {
         self.unread.note(dirty, std::mem::take(&mut found.unread));
         self.moves.note(&self.tree);
         if !found.draft.is_empty() || !found.large.is_empty() {
-            self.pending = Some(Pending::Cut(found));
+            self.pending = Some(Pending::Cut(Box::new(found)));
         }
         done
     }
