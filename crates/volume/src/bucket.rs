@@ -11,6 +11,7 @@ mod local;
 mod log;
 mod marks;
 #[cfg(test)]
+#[path = "bucket/tests/memory.rs"]
 mod memory;
 mod mirror;
 mod opening;

@@ -1,7 +1,8 @@
 //! Opening a volume in a bucket: who writes it, what the bucket has of it, and what is here. Nothing
 //! of the client is left when it is done: this process is about to fork.
 
-use std::fmt;
+mod trouble;
+
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -21,8 +22,9 @@ use super::state::{Journal, State};
 use super::tree::Tree;
 use super::writer::Writer;
 use crate::native::Identity;
-use crate::store::{Failed, Objects, Settings};
+use crate::store::{Objects, Settings};
 use crate::tiers::Patience;
+pub use trouble::Trouble;
 
 /// A volume in a bucket, and what this machine has of it.
 #[derive(Debug, Clone)]
@@ -49,46 +51,6 @@ pub struct Wanted {
     pub rules: Arc<Kept>,
     /// For how long a bucket that does not answer is waited for.
     pub patience: Patience,
-}
-
-/// Why a volume can't be opened.
-#[derive(Debug)]
-pub enum Trouble {
-    /// What the bucket said.
-    Bucket(Failed),
-    /// The directory for what is kept here.
-    State(PathBuf, io::Error),
-    /// Another machine writes it.
-    Taken(Writer),
-    /// Another machine has written it since this one did, and not all that is here is there.
-    Outdated(PathBuf),
-    /// There are objects that are no volume's.
-    Foreign(String),
-}
-
-impl fmt::Display for Trouble {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Trouble::Bucket(failed) => failed.fmt(f),
-            Trouble::State(path, error) => write!(f, "{}: {error}", path.display()),
-            Trouble::Taken(writer) => write!(f, "{} has it mounted", writer.host),
-            Trouble::Outdated(path) => write!(
-                f,
-                "another machine has written it since it was mounted here, and files in {} are \
-                 not in it",
-                path.display()
-            ),
-            Trouble::Foreign(name) => write!(f, "it has {name}, and is no volume"),
-        }
-    }
-}
-
-impl std::error::Error for Trouble {}
-
-impl From<Failed> for Trouble {
-    fn from(failed: Failed) -> Trouble {
-        Trouble::Bucket(failed)
-    }
 }
 
 /// All that is needed to serve it.

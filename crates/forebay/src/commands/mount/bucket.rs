@@ -1,18 +1,20 @@
 //! A volume that is in a bucket: where this machine keeps its files, and what can be in the way.
 
-use std::io::ErrorKind;
+mod next;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forebay_model::{ByteCount, Kept, Micros, SyncTo};
-use forebay_volume::bucket::{Ailing, Told, Trouble, Wanted, ailing, folder_of};
+use forebay_volume::bucket::{Ailing, Told, Wanted, ailing, folder_of};
 use forebay_volume::launch::lasting_mounts;
-use forebay_volume::store::Failed;
 use forebay_volume::tiers::Patience;
 
 use super::super::run::{salt, state_file};
 use crate::exit::{NOTHING_RUN, Stop};
 use crate::{placement, say};
+pub(super) use next::explain;
+pub(in crate::commands) use next::{next_of, next_of_bucket, said};
 
 /// What names a bucket begins so.
 const SCHEME: &str = "s3://";
@@ -101,61 +103,6 @@ pub(super) fn rules(site: Option<&Path>, rules: Option<&Path>) -> Result<Arc<Kep
     let Some(file) = rules else { return Ok(Arc::new(Kept::none())) };
     let kept = Kept::parse(&placement::read(file)?, &file.display().to_string());
     kept.map(Arc::new).map_err(|flaw| Stop::new(NOTHING_RUN, flaw.to_string(), next))
-}
-
-/// Why it can't be mounted, in words.
-pub(super) fn explain(url: &str, trouble: &Trouble) -> Stop {
-    let what = format!("{url} can't be mounted: {trouble}");
-    Stop::new(NOTHING_RUN, what, format!("{}; nothing was mounted", next_of(trouble)))
-}
-
-/// What can be done about it.
-pub(in crate::commands) fn next_of(trouble: &Trouble) -> String {
-    match trouble {
-        Trouble::Bucket(failed) => next_of_bucket(failed).to_owned(),
-        Trouble::State(_, error) if error.kind() == ErrorKind::ResourceBusy => {
-            "it is mounted on this machine already; `forebay unmount` ends that".to_owned()
-        }
-        Trouble::State(..) => "name another directory with --state".to_owned(),
-        Trouble::Taken(writer) => format!(
-            "unmount it there (mounted {}); if that machine is gone: --take-over, and what had not \
-             come into the bucket yet is there alone",
-            said(writer.since)
-        ),
-        Trouble::Outdated(path) => {
-            let path = path.display();
-            format!("copy what you need out of {path}, then remove it, or name another --state")
-        }
-        Trouble::Foreign(_) => "name a prefix that has nothing yet".to_owned(),
-    }
-}
-
-/// What can be done about what a bucket says.
-pub(in crate::commands) fn next_of_bucket(failed: &Failed) -> &'static str {
-    match failed.kind {
-        _ if failed.why.contains("169.254.") => {
-            "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: this machine has no role"
-        }
-        _ if failed.why.contains("RequestTimeTooSkewed") => {
-            "set this machine's clock: the bucket's is more than 15 minutes away"
-        }
-        _ if failed.why.contains("ExpiredToken") => "renew your credentials",
-        ErrorKind::InvalidInput => "name s3://BUCKET/PREFIX; settings are those of AWS's own tools",
-        ErrorKind::NotFound => "is it the right bucket, and AWS_REGION or AWS_ENDPOINT_URL?",
-        ErrorKind::PermissionDenied => {
-            "a volume lists, writes, reads and deletes: is AWS_ACCESS_KEY_ID of one who may?"
-        }
-        ErrorKind::InvalidData => "a newer Forebay may have written it, or it was changed",
-        ErrorKind::AlreadyExists => "another machine has just mounted it",
-        _ => "is the network there, and AWS_ENDPOINT_URL set if it is not AWS's?",
-    }
-}
-
-/// A moment, in words.
-pub(in crate::commands) fn said(since: i64) -> String {
-    let (year, month, day) = super::super::run::civil(since.div_euclid(86_400));
-    let second = since.rem_euclid(86_400);
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", second / 3600, second / 60 % 60)
 }
 
 /// What lies beside the local tree of a volume in a bucket (FORMATS.md).

@@ -1,0 +1,63 @@
+//! What is in the way of a volume in a bucket, in words, and what can be done.
+
+use std::io::ErrorKind;
+
+use forebay_volume::bucket::Trouble;
+use forebay_volume::store::Failed;
+
+use crate::exit::{NOTHING_RUN, Stop};
+
+/// Why it can't be mounted, in words.
+pub(in crate::commands) fn explain(url: &str, trouble: &Trouble) -> Stop {
+    let what = format!("{url} can't be mounted: {trouble}");
+    Stop::new(NOTHING_RUN, what, format!("{}; nothing was mounted", next_of(trouble)))
+}
+
+/// What can be done about it.
+pub(in crate::commands) fn next_of(trouble: &Trouble) -> String {
+    match trouble {
+        Trouble::Bucket(failed) => next_of_bucket(failed).to_owned(),
+        Trouble::State(_, error) if error.kind() == ErrorKind::ResourceBusy => {
+            "it is mounted on this machine already; `forebay unmount` ends that".to_owned()
+        }
+        Trouble::State(..) => "name another directory with --state".to_owned(),
+        Trouble::Taken(writer) => format!(
+            "unmount it there (mounted {}); if that machine is gone: --take-over, and what had not \
+             come into the bucket yet is there alone",
+            said(writer.since)
+        ),
+        Trouble::Outdated(path) => {
+            let path = path.display();
+            format!("copy what you need out of {path}, then remove it, or name another --state")
+        }
+        Trouble::Foreign(_) => "name a prefix that has nothing yet".to_owned(),
+    }
+}
+
+/// What can be done about what a bucket says.
+pub(in crate::commands) fn next_of_bucket(failed: &Failed) -> &'static str {
+    match failed.kind {
+        _ if failed.why.contains("169.254.") => {
+            "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: this machine has no role"
+        }
+        _ if failed.why.contains("RequestTimeTooSkewed") => {
+            "set this machine's clock: the bucket's is more than 15 minutes away"
+        }
+        _ if failed.why.contains("ExpiredToken") => "renew your credentials",
+        ErrorKind::InvalidInput => "name s3://BUCKET/PREFIX; settings are those of AWS's own tools",
+        ErrorKind::NotFound => "is it the right bucket, and AWS_REGION or AWS_ENDPOINT_URL?",
+        ErrorKind::PermissionDenied => {
+            "a volume lists, writes, reads and deletes: is AWS_ACCESS_KEY_ID of one who may?"
+        }
+        ErrorKind::InvalidData => "a newer Forebay may have written it, or it was changed",
+        ErrorKind::AlreadyExists => "another machine has just mounted it",
+        _ => "is the network there, and AWS_ENDPOINT_URL set if it is not AWS's?",
+    }
+}
+
+/// A moment, in words.
+pub(in crate::commands) fn said(since: i64) -> String {
+    let (year, month, day) = crate::commands::run::civil(since.div_euclid(86_400));
+    let second = since.rem_euclid(86_400);
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", second / 3600, second / 60 % 60)
+}

@@ -1,0 +1,103 @@
+//! Bytes of files that are in a bucket: they come before they are read or changed.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+use rustix::fs::Statx;
+
+use super::super::{Handle, Identity, Native, Node, Result};
+use crate::bucket::Body;
+
+impl Native {
+    /// The body of a file that was opened, if its bytes are not all here.
+    pub(in crate::native) fn body_of(
+        &self,
+        stat: &Statx,
+        file: BorrowedFd<'_>,
+    ) -> Result<Option<Arc<Body>>> {
+        let identity = Identity::of(stat);
+        match (&self.mirror, &self.prefix) {
+            (Some(mirror), _) => self.wardrobe.undressed(|| mirror.bodies.open(&identity, file)),
+            (_, Some(prefix)) => self.wardrobe.undressed(|| prefix.body(&identity, file)),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// Bytes of a file are about to be read, or are read before others are written.
+    pub(in crate::native) fn bring(&self, handle: &Handle, offset: u64, length: u64) -> Result<()> {
+        match (self.bodies(), &handle.body) {
+            (Some(bodies), Some(body)) if !body.is_whole() => {
+                let range = offset..offset + length;
+                self.wardrobe.undressed(|| bodies.read(body, range))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A file is about to be written: all of it is to be here.
+    pub(in crate::native) fn bring_all(&self, handle: &Handle) -> Result<()> {
+        if let (Some(mirror), Some(body)) = (&self.mirror, &handle.body) {
+            if !body.is_whole() {
+                self.wardrobe.undressed(|| mirror.bodies.fill(body))?;
+            }
+            body.changes();
+        }
+        Ok(())
+    }
+
+    /// The same of a file whose size or times are about to be set.
+    pub(in crate::native) fn bring_before(&self, node: &Arc<Node>) -> Result<()> {
+        if let (Some(mirror), Some(body)) = (&self.mirror, self.body_before(node)?) {
+            self.wardrobe.undressed(|| mirror.bodies.fill(&body))?;
+            body.changes();
+        }
+        Ok(())
+    }
+
+    /// Empties a file, of which no bytes need come for that.
+    pub(in crate::native) fn empty(
+        &self,
+        body: Option<Arc<Body>>,
+        empty: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        match (&self.mirror, body) {
+            (Some(mirror), Some(body)) => mirror.bodies.give_up(&body, empty),
+            _ => empty(),
+        }
+    }
+
+    /// The body of a file that is about to be changed by its name.
+    pub(in crate::native) fn body_before(&self, node: &Arc<Node>) -> Result<Option<Arc<Body>>> {
+        let Some(mirror) = self.mirror.as_ref() else { return Ok(None) };
+        mirror.marks.is_written(node.identity());
+        if !mirror.bodies.is_away(&node.identity()) {
+            return Ok(None);
+        }
+        let held = self.hold(node)?;
+        self.wardrobe.undressed(|| mirror.bodies.open(&node.identity(), held.as_fd()))
+    }
+
+    /// A file that is open loses a name: its object may go with the next cut, and its bytes come
+    /// before. Nobody waits for them here, where the kernel holds the directory.
+    pub(in crate::native) fn bring_before_loss(&self, node: &Node) {
+        let body = node.open.lock().handles.iter().find_map(|handle| handle.body.clone());
+        if let (Some(mirror), Some(body)) = (&self.mirror, body) {
+            self.wardrobe.undressed(|| mirror.bodies.is_losing(&body));
+        }
+    }
+
+    /// The last open of a file is over.
+    pub(in crate::native) fn close_body(&self, handle: &Handle) {
+        if let (Some(bodies), Some(body)) = (self.bodies(), &handle.body) {
+            bodies.close(&handle.node.identity(), body);
+        }
+    }
+
+    /// Bytes that come change no times that programs see.
+    pub(crate) fn own_time(&self, node: &Node, stat: &mut Statx) {
+        let Some(bodies) = self.bodies() else { return };
+        if let Some(mtime) = bodies.mtime_of(&node.identity()) {
+            (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec) = (mtime.sec, mtime.nsec);
+        }
+    }
+}
