@@ -1,5 +1,6 @@
 //! Asking for bytes, and looking whether they are those that were written.
 
+use std::cell::Cell;
 use std::io::ErrorKind;
 use std::ops::Range;
 use std::time::Duration;
@@ -16,20 +17,31 @@ use crate::tiers::patiently;
 /// Until an object that has got another name is looked for again.
 const SHORTLY: Duration = Duration::from_millis(50);
 
+/// How often wrong bytes come before they are taken for what the bucket has.
+const WRONG: u32 = 3;
+
 type Asked = Result<Bytes, Failed>;
 
 impl Bodies {
     pub(super) fn ask(&self, body: &Body, range: &Range<u64>) -> Asked {
+        let wrong = Cell::new(0);
         patiently(&self.gone, &self.patience, || {
             let asked = self.ask_once(body, range);
             match &asked {
                 Ok(_) => self.health.answered(),
                 // One object, not the bucket.
-                Err(failed) if is_about_one(failed.kind) => {}
+                Err(failed) if is_about_one(failed.kind) => {
+                    let is_wrong = failed.kind == ErrorKind::InvalidData;
+                    wrong.set(wrong.get() + u32::from(is_wrong));
+                }
                 Err(failed) => self.health.failed(failed),
             }
-            asked
-        })
+            match asked {
+                // Answers are cut off or changed on their way, but not again and again.
+                Err(failed) if wrong.get() >= WRONG => Ok(Err(failed)),
+                asked => asked.map(Ok),
+            }
+        })?
     }
 
     fn ask_once(&self, body: &Body, range: &Range<u64>) -> Asked {

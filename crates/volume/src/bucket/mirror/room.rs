@@ -55,6 +55,10 @@ impl Worker {
             if wanted == 0 {
                 break;
             }
+            let mirror = std::sync::Arc::clone(&self.mirror);
+            let _no_changes = mirror.marks.quiet();
+            // Somebody waits for bytes: nobody else is to wait for this.
+            let Some(_no_opens) = mirror.opening.try_write_for(PATIENCE) else { break };
             if self.give_back(&native, &one).is_some() {
                 wanted = wanted.saturating_sub(one.bytes);
             }
@@ -111,8 +115,6 @@ impl Worker {
     /// `None`: it is in use, or is not as the bucket has it.
     fn give_back(&mut self, native: &Native, one: &Candidate) -> Option<()> {
         let mirror = std::sync::Arc::clone(&self.mirror);
-        let _no_changes = mirror.marks.quiet();
-        let _no_opens = mirror.opening.try_write_for(PATIENCE)?;
         let file = mirror.open(&one.path).ok()?;
         let stat = stat_of(file.as_fd(), c"").ok()?;
         let identity = Identity::of(&stat);
