@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::place::{Done, PATIENCE, Place, done, finish, wait_until};
+use crate::place::{Done, PATIENCE, Place, done, finish, skip, wait_until};
 use crate::s3::Server;
 use crate::s3::faults::Fault;
 
@@ -315,6 +315,27 @@ fn a_byte_that_changed_in_the_bucket_is_an_error_and_no_wrong_byte() {
     let script = "head -c 65536 y | md5sum; cat y > /dev/null && echo read";
     let said = volume.sh(&volume.there(), &format!("{script}; :"));
     assert_eq!(said, right, "one block is right, and another none");
+    volume.unmount(&volume.there()).code(0);
+    volume.place.nobody_left();
+}
+
+#[test]
+fn what_was_written_is_there_though_its_close_is_never_told() {
+    if !rustix::process::geteuid().is_root() {
+        skip::<()>("this test needs root");
+        return;
+    }
+    let Some(volume) = Volume::with_fuse() else { return };
+    volume.mount("one", &volume.at());
+    let mut held = std::fs::File::create(volume.at().join("b")).expect("made");
+    std::io::Write::write_all(&mut held, b"bytes\n").expect("written");
+    // The connection goes while the file is open.
+    let _ = done(Command::new("umount").arg("-f").arg(volume.at()));
+    wait_until("all is in the bucket", || !volume.object(".forebay/writer").exists());
+    drop(held);
+    let _ = done(Command::new("umount").arg("-l").arg(volume.at()));
+    volume.mount("two", &volume.there());
+    assert_eq!(volume.sh(&volume.there(), "cat b"), "bytes\n");
     volume.unmount(&volume.there()).code(0);
     volume.place.nobody_left();
 }

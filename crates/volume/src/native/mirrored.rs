@@ -105,6 +105,12 @@ impl Native {
         node.is_some_and(|node| node.open.lock().handles.iter().any(|handle| handle.writes))
     }
 
+    /// Files that were open to be written when the mount went.
+    pub(crate) fn left_open(&self) -> Vec<Identity> {
+        let handles = self.handles.lock();
+        handles.values().filter(|handle| handle.writes).map(|one| one.node.identity()).collect()
+    }
+
     /// Whether anybody has a file open.
     pub(crate) fn is_open(&self, identity: &Identity) -> bool {
         let node = self.table.find(*identity);

@@ -17,16 +17,22 @@ impl Worker {
         for (ino, stamp) in mirror.bodies.came() {
             self.ship.scan().is_as(ino, stamp);
         }
+        let is_over;
         let (asked, more) = {
             let mut noted = mirror.marks.noted();
             self.synced.extend(noted.synced.drain());
             self.ship.scan().were_written(noted.written.drain());
+            is_over = noted.over;
             (noted.asked, std::mem::take(&mut noted.dirty))
         };
+        if let Some(native) = native.as_ref().filter(|_| is_over) {
+            self.ship.scan().were_written(native.left_open());
+        }
         let synced = &self.synced;
         let is_busy = |identity: &Identity| {
             let is_written = native.as_ref().is_some_and(|native| native.is_written(identity));
-            is_written && !synced.contains(identity)
+            // The kernel need not tell the last closes when a mount goes.
+            is_written && !is_over && !synced.contains(identity)
         };
         let all = dirty.is_none();
         let mut names = dirty.unwrap_or_default();
