@@ -14,7 +14,8 @@ use tempfile::TempDir;
 use crate::processes;
 
 pub(crate) const FOREBAY: &str = env!("CARGO_BIN_EXE_forebay");
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+/// A mount lives as long as a namespace of another test has a copy of it.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// The ordinary user of these tests: a number that nobody has.
 pub(crate) const USER: u32 = 1500;
 
