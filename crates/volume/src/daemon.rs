@@ -1,30 +1,31 @@
 //! The daemon of a run: serves the covered directories as long as anybody uses them, and writes
 //! the run file. It has no terminal and no caller; what it has to say, the front says.
 
+mod house;
 mod lasting;
 mod record;
 
-use std::collections::HashMap;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use forebay_model::{Ended, Exit, Fact, Header, Micros, Tree, TreeId};
+use forebay_model::{Ended, Exit, Header, Micros};
 use parking_lot::Mutex;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::bucket::{Mirror, Opened, Prefix, Told};
+use crate::bucket::{Opened, Prefix, Told};
 use crate::clock::{Clock, SystemClock};
-use crate::cover::{Access, Handover, Plan, Target, receive_mount};
-use crate::fuse::{self, Device, Emulated, Session};
+use crate::cover::{Access, Plan};
+use crate::fuse::{Emulated, Session};
 use crate::launch::{Channel, HomecomingTold, ToDaemon, ToFront};
-use crate::native::{Native, Settings};
+use crate::native::Settings;
 use crate::processes::Processes;
 use crate::recorder::Recorder;
 use crate::tiers::{Progress, Tiers, Underway, Which, bring_home};
+use house::House;
 use record::Keeper;
 
 /// How long the end of a run waits for the mounts to go before others are said to linger.
@@ -205,125 +206,6 @@ fn serve(parts: Parts) -> io::Result<()> {
 
 /// A covered directory, and its tiers.
 type Volume = (PathBuf, Option<Arc<Tiers>>);
-
-/// What all mounts of a run share.
-struct House {
-    settings: Settings,
-    only_for: Option<u32>,
-    emulated: Option<Emulated>,
-    bucket: Mutex<Option<Opened>>,
-    /// In the order of the targets.
-    volumes: Vec<Volume>,
-    recorder: Arc<Recorder>,
-    processes: Arc<Processes>,
-}
-
-impl House {
-    /// Serves each mount as it is made: the next may lie below it and can't be reached before.
-    fn doors(
-        &self,
-        plan: Plan,
-        mounts: &OwnedFd,
-        events: &Sender<Event>,
-    ) -> io::Result<Vec<Arc<Session>>> {
-        let mut targets: HashMap<usize, Target> = plan.targets.into_iter().enumerate().collect();
-        let mut sessions = Vec::new();
-        loop {
-            let (number, fd) = match receive_mount(mounts.as_fd())? {
-                Handover::Complete => return Ok(sessions),
-                Handover::Gone => return Err(io::Error::other("the command's side went away")),
-                Handover::Mounted(number, fd) => (number, fd),
-            };
-            let target =
-                targets.remove(&number).ok_or_else(|| io::Error::other("an unknown mount"))?;
-            let session = self.open_door(number, target, fd)?;
-            let threads = std::thread::available_parallelism().map_or(4, usize::from).clamp(4, 16);
-            // Many may wait for a bucket, and for longer than others may wait for them.
-            let (threads, most) = match session.native().bodies() {
-                Some(_) => (32, 1024),
-                None => (threads, threads),
-            };
-            std::thread::Builder::new().name("forebay-mount".into()).spawn({
-                let (session, events) = (Arc::clone(&session), events.clone());
-                move || {
-                    if let Err(error) = session.serve(threads, most) {
-                        log::error!("a mount ended badly: {error}");
-                    }
-                    let _ = events.send(Event::MountGone);
-                }
-            })?;
-            sessions.push(session);
-        }
-    }
-
-    fn open_door(&self, number: usize, target: Target, fd: OwnedFd) -> io::Result<Arc<Session>> {
-        let id = TreeId(number as u16);
-        let groups = Arc::clone(&self.processes);
-        let path = std::os::unix::ffi::OsStrExt::as_bytes(target.point.as_os_str()).to_vec();
-        let tiers = self.volumes.get(number).and_then(|(_, tiers)| tiers.clone());
-        let asks = Box::new(move |pid| groups.groups(pid));
-        let names = Arc::clone(&self.processes);
-        let tasks = Box::new(move |thread| names.task(thread));
-        let native = Native::new(target.root, self.settings.clone(), asks)?
-            .with_tiers(tiers.clone())
-            .with_tasks(tasks);
-        let bucket = self.bucket.lock().take_if(|_| number == 0);
-        let prefix = target.lent.map(Prefix::start).transpose()?;
-        let native = native.with_prefix(prefix);
-        let native = match bucket {
-            Some(opened) => Mirror::start(opened, |mirror| native.with_mirror(Some(mirror)))?,
-            None => Arc::new(native),
-        };
-        let tree = fuse::Tree {
-            id,
-            native,
-            stack_depth: if target.fs.stacked { 2 } else { 1 },
-            passthrough: !self.settings.every_read && self.settings.shared,
-            local: target.fs.local,
-            only_for: self.only_for,
-        };
-        let passthrough = tree.passthrough;
-        let (recorder, processes) = (&self.recorder, &self.processes);
-        let device = match &self.emulated {
-            Some(emulated) => Device::emulating(fd, emulated)?,
-            None => Device::new(fd),
-        };
-        let session = Session::begin(tree, device, Arc::clone(recorder), Arc::clone(processes))?;
-        recorder.tell(Fact::Tree(Tree {
-            id,
-            path,
-            fs_type: match &self.emulated {
-                Some(_) => format!("{}, emulated", target.fs.name),
-                None => target.fs.name,
-            },
-            passthrough,
-            device: target.source,
-            tier: None,
-        }));
-        for room in tiers.iter().flat_map(|tiers| tiers.rooms()) {
-            let (fs_type, device) = kind_of(&room.path);
-            recorder.tell(Fact::Tree(Tree {
-                id: room.tree,
-                path: std::os::unix::ffi::OsStrExt::as_bytes(room.path.as_os_str()).to_vec(),
-                fs_type,
-                passthrough,
-                device,
-                tier: Some(room.tier.to_string()),
-            }));
-        }
-        Ok(session)
-    }
-}
-
-/// Type and source of the file system that holds a directory, as the mount table has them.
-fn kind_of(path: &Path) -> (String, Option<String>) {
-    let all = crate::cover::mounts().unwrap_or_default();
-    let below = all.into_iter().filter(|mount| path.starts_with(&mount.point));
-    match below.max_by_key(|mount| mount.point.as_os_str().len()) {
-        Some(mount) => (mount.kind, Some(mount.source)),
-        None => ("unknown".to_owned(), None),
-    }
-}
 
 /// Turns what the front says into events.
 fn listen(control: &Channel, events: Sender<Event>) -> io::Result<()> {

@@ -136,16 +136,8 @@ impl Objects {
     pub fn list(&self, folder: &str) -> Result<Vec<Found>, Failed> {
         let below = self.at(folder)?;
         let below = (!below.as_ref().is_empty()).then_some(&below);
-        // The client does not ask again where a list came that is cut off.
         let ask = || self.runtime.block_on(self.store.list(below).try_collect::<Vec<_>>());
-        let mut asked = ask();
-        for _ in 1..LOOKS {
-            if asked.is_ok() {
-                break;
-            }
-            asked = ask();
-        }
-        let all = asked?;
+        let all = again(ask)?;
         let mut all: Vec<_> = all.into_iter().filter_map(|meta| self.named(meta)).collect();
         all.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(all)
@@ -192,6 +184,18 @@ impl Objects {
         let why = format!("{path}: bytes {range:?} are not those that were written");
         Err(Failed { kind: io::ErrorKind::InvalidData, why })
     }
+}
+
+/// Asks for a listing: the client does not ask again where one came that is cut off.
+fn again<T, E>(ask: impl Fn() -> Result<T, E>) -> Result<T, E> {
+    let mut asked = ask();
+    for _ in 1..LOOKS {
+        if asked.is_ok() {
+            break;
+        }
+        asked = ask();
+    }
+    asked
 }
 
 fn found(name: String, meta: ObjectMeta) -> Found {

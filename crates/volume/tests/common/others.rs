@@ -16,8 +16,12 @@ pub(crate) struct Other {
     words: &'static [&'static str],
 }
 
-pub(crate) const OTHERS: [Other; 1] =
-    [Other { name: "moto", program: "moto/bin/moto_server", words: &["-H", "127.0.0.1", "-p"] }];
+pub(crate) const OTHERS: [Other; 1] = [Other {
+    name: "moto",
+    // Not the script beside it, which names the folder in which it was installed.
+    program: "moto/bin/python3",
+    words: &["-m", "moto.server", "-H", "127.0.0.1", "-p"],
+}];
 
 /// Looks until one must have started: a minute.
 const LOOKS: u32 = 600;

@@ -20,6 +20,8 @@ use crate::native::{Identity, Native, reopen, stat_of};
 const NEARLY_FULL: u64 = 16;
 /// With a bound, it is looked again when files may have grown by one part in so many of it.
 const GROWN: u64 = 16;
+/// Bytes by which files have grown after which it is looked again on a disk that is nearly full.
+const WORTH: u64 = 16 << 20;
 /// Who opens a file waits for this at most, and this not for long for who opens one.
 const PATIENCE: Duration = Duration::from_millis(20);
 
@@ -71,9 +73,10 @@ impl Worker {
         let is_little = disk.f_bavail < disk.f_blocks / NEARLY_FULL;
         let most = disk.f_blocks / (NEARLY_FULL / 2);
         let missing = most.saturating_sub(disk.f_bavail) * disk.f_frsize;
-        // Looking at all files is worth it when they may have become more by a part of the bound.
+        // Looking at all files is worth it when they may have become more: the disk may be full of
+        // what is not ours.
         let has_grown = |space: u64| self.grown > space / GROWN;
-        match is_little {
+        match is_little && self.grown > WORTH {
             true => missing,
             false => u64::from(self.wanted.space.is_some_and(has_grown)),
         }

@@ -2,7 +2,7 @@
 
 use object_store::ObjectMeta;
 
-use super::{Failed, LOOKS, Objects, Version};
+use super::{Failed, Objects, Version, again};
 
 /// A folder, as a bucket lists it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,16 +36,7 @@ impl Objects {
     pub fn folder(&self, folder: &str) -> Result<Folder, Failed> {
         let at = self.at(folder)?;
         let below = (!at.as_ref().is_empty()).then_some(&at);
-        // The client does not ask again where a list came that is cut off.
-        let ask = || self.runtime.block_on(self.store.list_with_delimiter(below));
-        let mut asked = ask();
-        for _ in 1..LOOKS {
-            if asked.is_ok() {
-                break;
-            }
-            asked = ask();
-        }
-        let all = asked?;
+        let all = again(|| self.runtime.block_on(self.store.list_with_delimiter(below)))?;
         let inside = |path: &str| match at.as_ref() {
             "" => Some(path.to_owned()),
             above => Some(path.strip_prefix(above)?.strip_prefix('/')?.to_owned()),
