@@ -44,6 +44,14 @@ pub struct Told {
     pub kept: std::path::PathBuf,
 }
 
+/// Something that somebody wants to be in the bucket.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Asked {
+    number: u64,
+    identity: Identity,
+}
+
 /// A local tree and its bucket.
 #[derive(Debug)]
 pub(crate) struct Mirror {
@@ -122,21 +130,28 @@ impl Mirror {
         self.marks.enter()
     }
 
-    /// Waits until the bucket has the bytes of a file and all that was done before, if its rule
-    /// says so, or it was mounted so. Of a directory it counts what a rule says of all in it.
-    ///
-    /// # Errors
-    /// EIO: it will not have them.
-    pub(crate) fn sync(&self, path: &[u8], identity: Identity) -> Result<(), Errno> {
+    /// Asks for the bytes of a file and all that was done before to be brought to the bucket, if
+    /// its rule says so, or it was mounted so. Of a directory it counts what a rule says of all in
+    /// it.
+    pub(crate) fn ask(&self, path: &[u8], identity: Identity) -> Option<Asked> {
         if self.rules.sync_to(path).unwrap_or(self.durable) == SyncTo::Local {
-            return Ok(());
+            return None;
         }
         let mut noted = self.marks.noted();
         noted.synced.insert(identity);
         noted.asked += 1;
-        let mine = noted.asked;
         self.marks.call.notify_all();
-        while noted.done < mine {
+        Some(Asked { number: noted.asked, identity })
+    }
+
+    /// Waits until the bucket has what was asked for.
+    ///
+    /// # Errors
+    /// EIO: it will not have it.
+    pub(crate) fn wait(&self, asked: Asked) -> Result<(), Errno> {
+        let Asked { number, identity } = asked;
+        let mut noted = self.marks.noted();
+        while noted.done < number {
             if noted.lost.is_some() || noted.over {
                 return Err(Errno::IO);
             }

@@ -85,18 +85,25 @@ impl Native {
         }
     }
 
-    /// A file's bytes are on this machine's disk: it waits for the bucket where that is wanted.
-    pub(super) fn sync_written(&self, handle: &Handle) -> Result<()> {
-        let Some(mirror) = &self.mirror else { return Ok(()) };
+    /// Makes a file safe on this machine's disk, and in the bucket where that is wanted: both at
+    /// the same time, since each takes its time.
+    pub(super) fn sync_written(
+        &self,
+        handle: &Handle,
+        sync: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let Some(mirror) = &self.mirror else { return sync() };
         self.mark_written(handle);
-        mirror.sync(&self.path_of(&handle.node), handle.node.identity())
+        let asked = mirror.ask(&self.path_of(&handle.node), handle.node.identity());
+        sync()?;
+        asked.map_or(Ok(()), |asked| mirror.wait(asked))
     }
 
     /// The same of a directory's names: those that a rule says nothing of one by one.
     pub(super) fn sync_names(&self, node: &Node) -> Result<()> {
         let Some(mirror) = &self.mirror else { return Ok(()) };
         let any = joined(&self.path_of(node), b".");
-        mirror.sync(&any, node.identity())
+        mirror.ask(&any, node.identity()).map_or(Ok(()), |asked| mirror.wait(asked))
     }
 
     /// Whether a file is open to be written.

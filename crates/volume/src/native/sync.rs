@@ -29,12 +29,10 @@ impl Native {
                 Fsync::Scratch => return Ok(()),
             }
         }
-        if data_only {
-            rustix::fs::fdatasync(&handle.file)?;
-        } else {
-            rustix::fs::fsync(&handle.file)?;
-        }
-        self.sync_written(handle)
+        self.sync_written(handle, || match data_only {
+            true => rustix::fs::fdatasync(&handle.file),
+            false => rustix::fs::fsync(&handle.file),
+        })
     }
 
     /// Once, makes the names of a placed file safe: that of its body, and its own.
