@@ -47,8 +47,9 @@ class Scene:
 
     def warm(self):
         """The first use of a page of a virtual machine's memory costs a fault in its host: memory
-        for a long file is used, and free again."""
-        load("write", self.local / "warm", MIB)
+        for a long file is used, and free again: twice as much, for a file and for what is read of
+        it."""
+        load("write", self.local / "warm", 2 * MIB)
         run("sync", "-f", self.local)
         (self.local / "warm").unlink()
 

@@ -8,6 +8,7 @@ mod known;
 mod learn;
 mod losing;
 mod losses;
+mod stream;
 
 use std::ops::Range;
 use std::os::fd::BorrowedFd;

@@ -26,6 +26,15 @@ pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
         range: Range<u64>,
         is_right: &dyn Fn(&[u8]) -> bool,
     ) -> Result<Bytes, Failed>;
+    /// The same, each byte handed over as it comes, in their order: perhaps not all before an
+    /// error.
+    fn stream_of(
+        &self,
+        name: &str,
+        version: Option<&str>,
+        range: Range<u64>,
+        take: &mut dyn FnMut(Bytes) -> Result<(), Failed>,
+    ) -> Result<(), Failed>;
     /// Writes a long object over what is there; tells its state. The bytes come from `next`.
     fn upload(
         &self,
@@ -69,6 +78,17 @@ impl Bucket for Objects {
     ) -> Result<Bytes, Failed> {
         let version = version.map(|version| Version(version.to_owned()));
         self.fetch(name, range, version.as_ref(), is_right)
+    }
+
+    fn stream_of(
+        &self,
+        name: &str,
+        version: Option<&str>,
+        range: Range<u64>,
+        take: &mut dyn FnMut(Bytes) -> Result<(), Failed>,
+    ) -> Result<(), Failed> {
+        let version = version.map(|version| Version(version.to_owned()));
+        self.stream(name, range, version.as_ref(), take)
     }
 
     fn upload(

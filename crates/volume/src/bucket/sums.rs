@@ -45,6 +45,12 @@ impl Summing {
     }
 }
 
+/// The checksum of a block; `None`: there is none.
+pub(crate) fn sum_of(sums: &[u8], block: u64) -> Option<u32> {
+    let (all, _) = sums.as_chunks::<EACH>();
+    all.get(block as usize).map(|sum| u32::from_le_bytes(*sum))
+}
+
 /// Whether these bytes of a file, from the beginning of a block on, are those that were summed.
 pub(crate) fn are_right(sums: &[u8], range: &Range<u64>, bytes: &[u8]) -> bool {
     let first = (range.start / BLOCK) as usize * EACH;

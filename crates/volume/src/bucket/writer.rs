@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::opening::Wanted;
 use super::request::Bucket;
-use crate::store::{Failed, Objects};
+use crate::store::{Failed, Found, Objects, When};
 
 const NOTE: &str = ".forebay/writer";
 
@@ -48,7 +48,7 @@ impl Writer {
     }
 
     pub(super) fn put(&self, objects: &Objects) -> Result<(), Failed> {
-        objects.put(NOTE, self.text())
+        objects.put_when(NOTE, self.text(), When::Always, &self.me).map(drop)
     }
 
     /// Nobody writes any more, if we still did.
@@ -58,9 +58,12 @@ impl Writer {
 
     /// The same, of any bucket.
     pub(super) fn leave(me: &str, bucket: &dyn Bucket) -> Result<(), Failed> {
-        match Writer::of(bucket)? {
-            Some(writer) if writer.me == me => bucket.delete(NOTE),
-            _ => Ok(()),
-        }
+        // What a store tells with a length spares asking for the note itself.
+        let is_ours = match bucket.head(NOTE)? {
+            Some(Found { tag: Some(tag), .. }) => tag == me,
+            Some(_) => Writer::of(bucket)?.is_some_and(|writer| writer.me == me),
+            None => false,
+        };
+        if is_ours { bucket.delete(NOTE) } else { Ok(()) }
     }
 }

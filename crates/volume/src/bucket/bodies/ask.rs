@@ -1,6 +1,5 @@
 //! Asking for bytes, and looking whether they are those that were written.
 
-use std::cell::Cell;
 use std::io::ErrorKind;
 use std::ops::Range;
 use std::time::Duration;
@@ -24,50 +23,77 @@ type Asked = Result<Bytes, Failed>;
 
 impl Bodies {
     pub(super) fn ask(&self, body: &Body, range: &Range<u64>) -> Asked {
-        let wrong = Cell::new(0);
+        self.patiently(|| {
+            self.where_it_is(body, |away| match away.place {
+                Place::Own { .. } => self.of_object(body, away, range),
+                // It may have had an object when its first parts were asked for.
+                _ => self.of_segment(away, range),
+            })
+        })
+    }
+
+    /// Asks again while the bucket is away, for as long as is wanted.
+    pub(super) fn patiently<T>(
+        &self,
+        mut ask: impl FnMut() -> Result<T, Failed>,
+    ) -> Result<T, Failed> {
+        let mut wrong = 0;
         patiently(&self.gone, &self.patience, || {
-            let asked = self.ask_once(body, range);
+            let asked = ask();
             match &asked {
                 Ok(_) => self.health.answered(),
                 // One object, not the bucket.
                 Err(failed) if is_about_one(failed.kind) => {
-                    let is_wrong = failed.kind == ErrorKind::InvalidData;
-                    wrong.set(wrong.get() + u32::from(is_wrong));
+                    wrong += u32::from(failed.kind == ErrorKind::InvalidData);
                 }
                 Err(failed) => self.health.failed(failed),
             }
             match asked {
                 // Answers are cut off or changed on their way, but not again and again.
-                Err(failed) if wrong.get() >= WRONG => Ok(Err(failed)),
+                Err(failed) if wrong >= WRONG => Ok(Err(failed)),
                 asked => asked.map(Ok),
             }
         })?
     }
 
-    fn ask_once(&self, body: &Body, range: &Range<u64>) -> Asked {
+    /// Asks for bytes of a file where they are now.
+    pub(super) fn where_it_is<T>(
+        &self,
+        body: &Body,
+        mut ask: impl FnMut(&Away) -> Result<T, Failed>,
+    ) -> Result<T, Failed> {
         // Its object may have got another name meanwhile.
         for _ in 0..3 {
             let away = self.known.lock().away.get(&body.ino).cloned();
-            match away {
-                Some(away) if matches!(away.place, Place::Own { .. }) => {
-                    match self.of_object(body, &away, range) {
-                        Err(failed) if failed.kind == ErrorKind::NotFound => {
-                            std::thread::sleep(SHORTLY);
-                        }
-                        asked => return asked,
-                    }
+            let Some(away) = away else { break };
+            match ask(&away) {
+                Err(failed)
+                    if failed.kind == ErrorKind::NotFound
+                        && matches!(away.place, Place::Own { .. }) =>
+                {
+                    std::thread::sleep(SHORTLY);
                 }
-                Some(away) => {
-                    // It may have had an object when its first parts were asked for.
-                    let bytes = self.fetch.packed(&away.place)?;
-                    let end = bytes.len().min(range.end as usize);
-                    return Ok(bytes.slice(end.min(range.start as usize)..end));
-                }
-                None => break,
+                asked => return asked,
             }
         }
         let why = format!("the object of file {} is gone", body.ino);
         Err(Failed { kind: ErrorKind::NotFound, why })
+    }
+
+    pub(super) fn of_segment(&self, away: &Away, range: &Range<u64>) -> Asked {
+        let bytes = self.fetch.packed(&away.place)?;
+        let end = bytes.len().min(range.end as usize);
+        Ok(bytes.slice(end.min(range.start as usize)..end))
+    }
+
+    /// The checksums of its object, if it has some.
+    pub(super) fn sums_of(&self, body: &Body, away: &Away) -> Result<Option<Bytes>, Failed> {
+        let Some(sums) = &away.sums else { return Ok(None) };
+        if let Some(sums) = body.sums.get() {
+            return Ok(Some(sums.clone()));
+        }
+        let sums = self.fetch.packed(sums)?;
+        Ok(Some(body.sums.get_or_init(|| sums).clone()))
     }
 
     fn of_object(&self, body: &Body, away: &Away, range: &Range<u64>) -> Asked {
@@ -75,22 +101,23 @@ impl Bodies {
         let read = |is_right: &dyn Fn(&[u8]) -> bool| {
             self.bucket.read_of(key, version.as_deref(), range.clone(), is_right)
         };
-        let Some(sums) = &away.sums else { return read(&|_| true) };
+        if away.sums.is_none() {
+            return read(&|_| true);
+        }
         if let Some(sums) = body.sums.get() {
             return read(&|bytes| are_right(sums, range, bytes));
         }
         // At the same time: who reads waits for one round trip less.
         let (sums, bytes) = std::thread::scope(|scope| {
-            let sums = scope.spawn(|| self.fetch.packed(sums));
+            let sums = scope.spawn(|| self.sums_of(body, away));
             let bytes = read(&|_| true);
             let lost = |_| Failed { kind: ErrorKind::Other, why: "a thread is gone".to_owned() };
             (sums.join().map_err(lost), bytes)
         });
-        let (sums, bytes) = (sums??, bytes?);
-        let sums = body.sums.get_or_init(|| sums);
-        match are_right(sums, range, &bytes) {
+        let (sums, bytes) = (sums??.unwrap_or_default(), bytes?);
+        match are_right(&sums, range, &bytes) {
             true => Ok(bytes),
-            false => read(&|bytes| are_right(sums, range, bytes)),
+            false => read(&|bytes| are_right(&sums, range, bytes)),
         }
     }
 }

@@ -16,6 +16,8 @@ use super::super::scan::Stamp;
 use super::{Bodies, PART, Result};
 use crate::store::Failed;
 
+/// Bytes up to which all are waited for: one answer, which a second request may overtake.
+const AT_ONCE: u64 = 1 << 20;
 /// Threads that bring a whole file, and of all files.
 const HANDS: usize = 8;
 const ALL_HANDS: usize = 24;
@@ -60,11 +62,16 @@ impl Bodies {
 
     fn bring(&self, body: &Body, range: Range<u64>) -> Result<()> {
         self.brought.fetch_add(range.end - range.start, Relaxed);
-        let put = |bytes: Bytes| body.put(&bytes, range.start).map_err(io::Error::from);
-        let brought = self.ask(body, &range).and_then(|bytes| put(bytes).map_err(Failed::from));
-        body.settle(&range, brought.is_ok(), || self.is_here(body))?;
+        let mut left = range;
+        let brought = if left.end - left.start > AT_ONCE {
+            self.stream(body, &mut left)
+        } else {
+            let put = |bytes: Bytes| body.put(&bytes, left.start).map_err(io::Error::from);
+            self.ask(body, &left).and_then(|bytes| put(bytes).map_err(Failed::from))
+        };
+        body.settle(&left, brought.is_ok(), || self.is_here(body))?;
         brought.map_err(|failed| {
-            log::error!("bytes {range:?} of file {}: {failed}", body.ino);
+            log::error!("bytes {left:?} of file {}: {failed}", body.ino);
             let away = self.known.lock().away.get(&body.ino).cloned();
             match away.map(|away| away.place) {
                 Some(Place::Own { key, .. }) => self.lost.note(&key, &failed),

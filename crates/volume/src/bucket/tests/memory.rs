@@ -11,6 +11,9 @@ use parking_lot::Mutex;
 use super::request::Bucket;
 use crate::store::{Failed, Folder, Found, Listed, Version};
 
+/// Bytes of a stream come in such pieces.
+const PIECE: usize = 50_000;
+
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     pub(super) objects: Mutex<BTreeMap<String, (Bytes, String)>>,
@@ -103,6 +106,20 @@ impl Bucket for Memory {
             }
             _ => self.read(name, range, is_right),
         }
+    }
+
+    fn stream_of(
+        &self,
+        name: &str,
+        of: Option<&str>,
+        range: Range<u64>,
+        take: &mut dyn FnMut(Bytes) -> Result<(), Failed>,
+    ) -> Result<(), Failed> {
+        let mut bytes = self.read_of(name, of, range, &|_| true)?;
+        while !bytes.is_empty() {
+            take(bytes.split_to(PIECE.min(bytes.len())))?;
+        }
+        Ok(())
     }
 
     fn upload(

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
-use object_store::{GetOptions, GetRange, ObjectStore};
+use object_store::{GetOptions, GetRange, GetResult, ObjectStore};
 
 use super::{Failed, Hedge, Objects, Version};
 
@@ -28,8 +28,8 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Asks once.
-    pub(super) async fn ask(&self) -> Result<Bytes, Failed> {
+    /// Asks; the bytes are on their way.
+    async fn begin(&self) -> Result<GetResult, Failed> {
         let options = GetOptions {
             range: Some(GetRange::Bounded(self.range.clone())),
             if_match: self.version.clone(),
@@ -43,14 +43,38 @@ impl Part {
                 why: format!("{}: it is another object now", self.path),
             });
         }
-        let bytes = got.bytes().await?;
+        Ok(got)
+    }
+
+    /// Asks once.
+    pub(super) async fn ask(&self) -> Result<Bytes, Failed> {
+        let bytes = self.begin().await?.bytes().await?;
         match bytes.len() as u64 == self.range.end - self.range.start {
             true => Ok(bytes),
-            false => Err(Failed {
-                kind: io::ErrorKind::InvalidData,
-                why: format!("{}: {} bytes came of {:?}", self.path, bytes.len(), self.range),
-            }),
+            false => Err(self.differs(bytes.len() as u64)),
         }
+    }
+
+    fn differs(&self, came: u64) -> Failed {
+        let why = format!("{}: {came} bytes came of {:?}", self.path, self.range);
+        Failed { kind: io::ErrorKind::InvalidData, why }
+    }
+
+    /// Asks once, and hands the bytes over as they come.
+    async fn hand_over(
+        &self,
+        take: &mut dyn FnMut(Bytes) -> Result<(), Failed>,
+    ) -> Result<(), Failed> {
+        let mut coming = self.begin().await?.into_stream();
+        let (length, mut came) = (self.range.end - self.range.start, 0);
+        while let Some(bytes) = coming.try_next().await? {
+            came += bytes.len() as u64;
+            if came > length {
+                break;
+            }
+            take(bytes)?;
+        }
+        if came == length { Ok(()) } else { Err(self.differs(came)) }
     }
 
     /// Asks, and once more where an answer takes far longer than others do.
@@ -73,6 +97,23 @@ impl Objects {
             range,
             version: version.map(|version| version.0.clone()),
         }
+    }
+
+    /// Reads a part of an object by one request, and hands the bytes over in their order as they
+    /// come. Not all need come before an error.
+    ///
+    /// # Errors
+    /// As [`Objects::get`], and what `take` says. `StaleNetworkFileHandle`: the object is in
+    /// another state.
+    pub fn stream(
+        &self,
+        name: &str,
+        range: Range<u64>,
+        version: Option<&Version>,
+        take: &mut dyn FnMut(Bytes) -> Result<(), Failed>,
+    ) -> Result<(), Failed> {
+        let part = self.part(&self.at(name)?, range, version);
+        self.runtime.block_on(part.hand_over(take))
     }
 
     /// Reads a long part of an object by several requests at a time, and hands the bytes over in

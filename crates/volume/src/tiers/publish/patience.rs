@@ -63,7 +63,7 @@ impl Patience {
 pub(crate) fn patiently<T>(
     gone: &AtomicBool,
     patience: &Patience,
-    ask: impl Fn() -> Result<T, Failed>,
+    mut ask: impl FnMut() -> Result<T, Failed>,
 ) -> Result<T, Failed> {
     let began = patience.now();
     let mut attempts = 0;

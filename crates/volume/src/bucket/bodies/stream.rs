@@ -1,0 +1,138 @@
+//! Long parts of a file: written down as they come, and given to readers block by block, each of
+//! which has been looked at.
+
+use std::io;
+use std::ops::Range;
+
+use bytes::Bytes;
+use rustix::io::Errno;
+
+use super::super::body::{BLOCK, Body};
+use super::super::record::Place;
+use super::super::sums::sum_of;
+use super::Bodies;
+use crate::store::Failed;
+
+/// How often wrong bytes are asked for again at once.
+const AGAIN: u32 = 3;
+
+/// A part of a file on its way.
+struct Arriving<'a> {
+    bodies: &'a Bodies,
+    body: &'a Body,
+    sums: Option<Bytes>,
+    /// Where the next byte belongs.
+    at: u64,
+    /// The end of the part.
+    end: u64,
+    /// Up to here readers have it.
+    settled: u64,
+    /// The block that is coming.
+    block: crc32fast::Hasher,
+    /// What this machine's file system says.
+    local: Option<Errno>,
+}
+
+impl Bodies {
+    /// Brings these bytes; of `left` what has not come is left.
+    ///
+    /// # Errors
+    /// Those of the bucket, and of this machine's file system.
+    pub(super) fn stream(&self, body: &Body, left: &mut Range<u64>) -> Result<(), Failed> {
+        self.patiently(|| {
+            let mut asked = self.stream_once(body, left);
+            for _ in 0..AGAIN {
+                match &asked {
+                    Err(failed) if failed.kind == io::ErrorKind::InvalidData => {}
+                    _ => break,
+                }
+                asked = self.stream_once(body, left);
+            }
+            asked
+        })?
+        .map_err(|local| io::Error::from(local).into())
+    }
+
+    fn stream_once(&self, body: &Body, left: &mut Range<u64>) -> Result<Result<(), Errno>, Failed> {
+        self.where_it_is(body, |away| {
+            let mut arriving = Arriving {
+                bodies: self,
+                body,
+                sums: self.sums_of(body, away)?,
+                at: left.start,
+                end: left.end,
+                settled: left.start,
+                block: crc32fast::Hasher::new(),
+                local: None,
+            };
+            let asked = match &away.place {
+                Place::Own { key, version, .. } => {
+                    let mut take = |bytes: Bytes| arriving.take(&bytes);
+                    self.bucket.stream_of(key, version.as_deref(), left.clone(), &mut take)
+                }
+                // It had an object when its first parts were asked for.
+                _ => self.of_segment(away, left).and_then(|bytes| arriving.take(&bytes)),
+            };
+            left.start = arriving.settled;
+            match arriving.local {
+                Some(local) => Ok(Err(local)),
+                None => asked.map(Ok),
+            }
+        })
+    }
+}
+
+impl Arriving<'_> {
+    fn take(&mut self, bytes: &[u8]) -> Result<(), Failed> {
+        let stopped = |this: &mut Self, errno: Errno| {
+            this.local = Some(errno);
+            Failed::from(io::Error::from(errno))
+        };
+        self.body.put(bytes, self.at).map_err(|errno| stopped(self, errno))?;
+        let mut rest = bytes;
+        let mut right = self.settled;
+        while !rest.is_empty() {
+            let block_end = (self.at / BLOCK * BLOCK + BLOCK).min(self.end);
+            let (now, later) = rest.split_at(((block_end - self.at) as usize).min(rest.len()));
+            if self.sums.is_some() {
+                self.block.update(now);
+            }
+            self.at += now.len() as u64;
+            if self.at == block_end {
+                if let Err(failed) = self.look((block_end - 1) / BLOCK) {
+                    self.settle(right).map_err(|errno| stopped(self, errno))?;
+                    return Err(failed);
+                }
+                right = block_end;
+            }
+            rest = later;
+        }
+        self.settle(right).map_err(|errno| stopped(self, errno))
+    }
+
+    /// Whether all of a block came as it was written.
+    fn look(&mut self, number: u64) -> Result<(), Failed> {
+        let came = std::mem::take(&mut self.block).finalize();
+        match &self.sums {
+            Some(sums) if sum_of(sums, number) != Some(came) => {
+                let why =
+                    format!("block {number} of file {} is not what was written", self.body.ino);
+                Err(Failed { kind: io::ErrorKind::InvalidData, why })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Readers may have all up to here.
+    fn settle(&mut self, right: u64) -> Result<(), Errno> {
+        if right > self.settled {
+            let came = self.settled..right;
+            self.settled = right;
+            self.body.settle(&came, true, || self.bodies.is_here(self.body))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
