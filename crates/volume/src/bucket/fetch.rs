@@ -94,6 +94,14 @@ impl Fetch {
         Ok(bytes.slice(inner))
     }
 
+    /// Bytes of files in a segment, also of those that are no more.
+    ///
+    /// # Errors
+    /// As `packed`.
+    pub(crate) fn data_of(&self, number: u64) -> Result<u64, Failed> {
+        Ok(self.head(number)?.data)
+    }
+
     fn head(&self, number: u64) -> Result<Head, Failed> {
         if let Some(head) = self.heads.lock().get(&number) {
             return Ok(*head);

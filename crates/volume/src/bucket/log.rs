@@ -4,6 +4,7 @@
 
 mod history;
 mod reader;
+mod sweep;
 
 use std::io;
 use std::sync::Arc;
@@ -26,12 +27,20 @@ const CHECKPOINTS: &str = ".forebay/checkpoint";
 #[derive(Debug)]
 pub(crate) struct Log {
     bucket: Arc<dyn Bucket>,
-    /// The number of the next segment.
-    next: u64,
+    at: Position,
     /// Tells our writes from everybody else's.
     me: String,
     /// Who began to write last, and with which segment.
     begun: Option<(u64, String)>,
+}
+
+/// How far a log is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Position {
+    /// The number of the next segment.
+    pub(crate) next: u64,
+    /// That of the newest checkpoint; 0: there is none.
+    checkpoint: u64,
 }
 
 /// The name of a segment.
@@ -39,7 +48,7 @@ pub(crate) fn segment(number: u64) -> String {
     format!("{LOG}/{number:016x}")
 }
 
-fn checkpoint(number: u64) -> String {
+fn name_of_checkpoint(number: u64) -> String {
     format!("{CHECKPOINTS}/{number:016x}")
 }
 
@@ -51,10 +60,10 @@ impl Log {
     /// Those of the bucket. `InvalidData`: a part of the log is damaged.
     pub(crate) fn open(bucket: Arc<dyn Bucket>, me: String) -> Result<(Log, Tree), Failed> {
         let mut reader = Reader::default();
-        let mut from = 0;
+        let (mut from, mut checkpoint) = (0, 0);
         if let Some((number, size)) = numbers(&*bucket, CHECKPOINTS)?.pop() {
-            reader.take(read(&*bucket, &checkpoint(number), size)?)?;
-            from = number;
+            reader.take(read(&*bucket, &name_of_checkpoint(number), size)?)?;
+            (from, checkpoint) = (number, number);
         }
         for (number, size) in numbers(&*bucket, LOG)? {
             match number {
@@ -70,12 +79,18 @@ impl Log {
         }
         // By now they may be somebody else's.
         reader.tree.unused.clear();
-        Ok((Log { bucket, next: from, me, begun: reader.begun }, reader.tree))
+        let at = Position { next: from, checkpoint };
+        Ok((Log { bucket, at, me, begun: reader.begun }, reader.tree))
     }
 
     /// The same log, which was read to its end, through another client.
-    pub(crate) fn resume(bucket: Arc<dyn Bucket>, next: u64, me: String) -> Log {
-        Log { bucket, next, me, begun: None }
+    pub(crate) fn resume(bucket: Arc<dyn Bucket>, at: Position, me: String) -> Log {
+        Log { bucket, at, me, begun: None }
+    }
+
+    /// How far it is.
+    pub(crate) fn at(&self) -> Position {
+        self.at
     }
 
     /// Who began to write last, in their words, and with which segment: as far as it was read.
@@ -85,7 +100,7 @@ impl Log {
 
     /// The number that the next segment has: what is drafted may speak of it.
     pub(crate) fn next(&self) -> u64 {
-        self.next
+        self.at.next
     }
 
     /// Writes a segment.
@@ -94,9 +109,9 @@ impl Log {
     /// Those of the bucket, and the segment may be tried again. `AlreadyExists`: somebody else
     /// writes this log now.
     pub(crate) fn write(&mut self, bytes: Bytes) -> Result<(), Failed> {
-        let tag = format!("{} {}", self.me, self.next);
-        self.bucket.create(&segment(self.next), bytes, &tag)?;
-        self.next += 1;
+        let tag = format!("{} {}", self.me, self.at.next);
+        self.bucket.create(&segment(self.at.next), bytes, &tag)?;
+        self.at.next += 1;
         Ok(())
     }
 
@@ -107,7 +122,7 @@ impl Log {
     pub(crate) fn begin(&mut self, who: &str) -> Result<(), Failed> {
         let mut draft = Draft::default();
         draft.add(&Record::Begin { who });
-        let bytes = draft.finish(self.next);
+        let bytes = draft.finish(self.at.next);
         self.write(bytes.into())
     }
 
@@ -115,17 +130,20 @@ impl Log {
     ///
     /// # Errors
     /// Those of the bucket.
-    pub(crate) fn checkpoint(&self, tree: &Tree) -> Result<(), Failed> {
+    pub(crate) fn checkpoint(&mut self, tree: &Tree) -> Result<(), Failed> {
+        let next = self.at.next;
         let mut draft = Draft::default();
         // Who comes later wants to know whether it was somebody else.
         draft.add(&Record::Begin { who: &self.me });
         tree.records(|record| draft.add(record));
-        let tag = format!("{} checkpoint {}", self.me, self.next);
-        let bytes = Bytes::from(draft.finish(self.next));
-        match self.bucket.create(&checkpoint(self.next), bytes, &tag) {
-            Err(failed) if failed.kind == io::ErrorKind::AlreadyExists => Ok(()),
-            done => done,
+        let tag = format!("{} checkpoint {next}", self.me);
+        let bytes = Bytes::from(draft.finish(next));
+        match self.bucket.create(&name_of_checkpoint(next), bytes, &tag) {
+            Err(failed) if failed.kind == io::ErrorKind::AlreadyExists => {}
+            done => done?,
         }
+        self.at.checkpoint = next;
+        Ok(())
     }
 }
 

@@ -79,7 +79,7 @@ impl Mirror {
         opened: Opened,
         native: impl FnOnce(Arc<Mirror>) -> Native,
     ) -> std::io::Result<Arc<Native>> {
-        let Opened { wanted, state, journal, next, tree, mut scan, away } = opened;
+        let Opened { wanted, state, journal, at, tree, mut scan, away } = opened;
         scan.obey(Arc::clone(&wanted.rules));
         let lost = |failed: Failed| std::io::Error::new(failed.kind, failed.why);
         let bucket = Objects::open(&wanted.url, wanted.settings.clone()).map_err(lost)?;
@@ -104,7 +104,7 @@ impl Mirror {
             state,
         });
         let native = Arc::new(native(Arc::clone(&mirror)));
-        let log = Log::resume(requests(), next, mirror.state.volume.me.clone());
+        let log = Log::resume(requests(), at, mirror.state.volume.me.clone());
         let volume = mirror.state.volume.me.clone();
         let ship = Ship::of(requests(), (log, tree), scan, volume);
         let mut worker = Worker {

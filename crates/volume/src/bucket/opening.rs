@@ -14,7 +14,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use super::adopt;
 use super::bodies::Away;
 use super::local;
-use super::log::Log;
+use super::log::{Log, Position};
 use super::record::Place;
 use super::request::Bucket;
 use super::scan::Scan;
@@ -59,7 +59,7 @@ pub(crate) struct Opened {
     pub(super) wanted: Wanted,
     pub(super) state: State,
     pub(super) journal: Journal,
-    pub(super) next: u64,
+    pub(super) at: Position,
     pub(super) tree: Tree,
     pub(super) scan: Scan,
     pub(super) away: Vec<(Identity, u64, Away)>,
@@ -119,8 +119,7 @@ pub(crate) fn open(wanted: Wanted) -> Result<Opened, Trouble> {
         log.write(draft.finish(log.next()).into())?;
     }
     let journal = state.begin(log.next(), known.learnt, &tree).map_err(at)?;
-    let next = log.next();
-    Ok(Opened { wanted, state, journal, next, tree, scan, away })
+    Ok(Opened { wanted, state, journal, at: log.at(), tree, scan, away })
 }
 
 fn root_of(path: &Path) -> io::Result<OwnedFd> {

@@ -6,6 +6,7 @@ mod asked;
 mod lay;
 mod moves;
 mod put_off;
+mod short;
 mod store;
 mod unread;
 
@@ -25,12 +26,11 @@ use super::scan::{Found, Scan};
 use super::tree::Tree;
 use crate::native::Identity;
 use crate::store::Failed;
+pub(crate) use moves::Moved;
 use moves::Moves;
+use short::Short;
 use unread::AllUnread;
 pub(crate) use unread::Unread;
-
-/// Segments after which a checkpoint is worth its object: a reopening reads no more than these.
-const BETWEEN_CHECKPOINTS: u64 = 64;
 
 /// Names that may have changed: the folder's path, and the name in it.
 pub(crate) type Dirty = BTreeSet<(Vec<u8>, CString)>;
@@ -53,7 +53,7 @@ pub(crate) struct Ship {
     moves: Moves,
     again: Dirty,
     unread: AllUnread,
-    since_checkpoint: u64,
+    short: Short,
 }
 
 /// A cut on its way.
@@ -89,22 +89,10 @@ impl Ship {
         volume: String,
     ) -> Ship {
         let (moves, again) = (Moves::of(&tree), Dirty::new());
-        let (pending, since_checkpoint) = (None, 0);
+        let (pending, short) = (None, Short::default());
         let fetch = Fetch::new(Arc::clone(&bucket));
         let unread = AllUnread::default();
-        Ship {
-            unread,
-            fetch,
-            bucket,
-            log,
-            tree,
-            scan,
-            volume,
-            pending,
-            moves,
-            again,
-            since_checkpoint,
-        }
+        Ship { unread, fetch, bucket, log, tree, scan, volume, pending, moves, again, short }
     }
 
     /// Makes a cut of what changed among these names; `None`: of everything. Nobody may change a
@@ -166,10 +154,6 @@ impl Ship {
         self.tree.apply(&Record::Cut);
         self.moves.laid(&self.tree, &segment.laid);
         self.clean_up();
-        self.since_checkpoint += 1;
-        if self.since_checkpoint >= BETWEEN_CHECKPOINTS && self.log.checkpoint(&self.tree).is_ok() {
-            self.since_checkpoint = 0;
-        }
         Ok(Some(Shipped { bytes: segment.bytes.len() as u64, objects: segment.objects }))
     }
 

@@ -13,7 +13,7 @@ use super::{Away, Bodies};
 use crate::store::Failed;
 use crate::tiers::patiently;
 
-/// Until an object that has got another name is looked for again.
+/// Until bytes that have got another place are looked for again.
 const SHORTLY: Duration = Duration::from_millis(50);
 
 /// How often wrong bytes come before they are taken for what the bucket has.
@@ -62,15 +62,12 @@ impl Bodies {
         body: &Body,
         mut ask: impl FnMut(&Away) -> Result<T, Failed>,
     ) -> Result<T, Failed> {
-        // Its object may have got another name meanwhile.
+        // Its object may have got another name meanwhile, or its bytes another segment.
         for _ in 0..3 {
             let away = self.known.lock().away.get(&body.ino).cloned();
             let Some(away) = away else { break };
             match ask(&away) {
-                Err(failed)
-                    if failed.kind == ErrorKind::NotFound
-                        && matches!(away.place, Place::Own { .. }) =>
-                {
+                Err(failed) if failed.kind == ErrorKind::NotFound => {
                     std::thread::sleep(SHORTLY);
                 }
                 asked => return asked,

@@ -10,8 +10,8 @@ use rustix::io::Errno;
 
 use super::super::body::Body;
 use super::super::local::while_writable;
-use super::super::record::Place;
 use super::super::scan::Stamp;
+use super::super::ship::Moved;
 use super::super::tree::File;
 use super::{Away, Bodies, MUCH, Result};
 use crate::native::{Identity, reopen};
@@ -34,12 +34,12 @@ impl Away {
 }
 
 impl Bodies {
-    /// Objects that have other names now.
-    pub(crate) fn moved(&self, places: impl IntoIterator<Item = (u64, Place)>) {
+    /// Files whose bytes lie elsewhere now.
+    pub(crate) fn moved(&self, moved: impl IntoIterator<Item = Moved>) {
         let mut known = self.known.lock();
-        for (ino, place) in places {
+        for Moved { ino, place, sums } in moved {
             if let Some(away) = known.away.get_mut(&ino) {
-                away.place = place;
+                (away.place, away.sums) = (place, sums);
             }
         }
     }

@@ -49,7 +49,9 @@ impl Bodies {
         let failed = match self.bucket.head(&key) {
             Ok(Some(found)) if found.size == size => {
                 let version = found.version.map(|version| version.0);
-                self.moved([(ino, Place::Own { key, version, size })]);
+                if let Some(away) = self.known.lock().away.get_mut(&ino) {
+                    away.place = Place::Own { key, version, size };
+                }
                 return Ok(());
             }
             Ok(Some(_)) => {

@@ -6,19 +6,16 @@ use std::io::ErrorKind;
 
 use bytes::Bytes;
 
-use super::super::check::each;
-use super::super::record::Record;
 use super::super::request::Bucket;
 use super::super::segment::Head;
 use super::super::tree::Tree;
 use super::reader::{Reader, read};
-use super::{checkpoint, segment};
+use super::sweep::unneeded;
+use super::{name_of_checkpoint as checkpoint, segment};
 use crate::store::{Failed, Found};
 
 /// Checkpoints that are kept: where the last one is damaged, the one before leads to the same tree.
-const KEPT: usize = 2;
-/// A segment that says who begins has nothing else, and is shorter than this.
-const SHORT: u64 = 4096;
+pub(super) const KEPT: usize = 2;
 
 /// What can be read of a log.
 #[derive(Debug, Default)]
@@ -133,9 +130,7 @@ impl History {
         Ok(is_right.then_some((head, records)))
     }
 
-    /// What nothing needs: segments of which no file has bytes, below all checkpoints that are kept,
-    /// and older checkpoints. Nothing, unless all of the log reads well. Who was replaced as the
-    /// writer tries the number with which the next one began, so those stay.
+    /// What nothing needs. Nothing, unless all of the log reads well.
     ///
     /// # Errors
     /// Those of the bucket.
@@ -144,35 +139,9 @@ impl History {
         bucket: &dyn Bucket,
         is_live: impl Fn(u64) -> bool,
     ) -> Result<Vec<(String, u64)>, Failed> {
-        let Some(floor) = self.floor.filter(|_| self.is_whole && self.damage.is_empty()) else {
-            return Ok(Vec::new());
-        };
-        let mut found = Vec::new();
-        let dead = self.segments.range(..floor).filter(|(number, _)| !is_live(**number));
-        let dead: Vec<_> = dead.map(|(number, size)| (segment(*number), *size)).collect();
-        let kept = each(&dead, |(name, size)| match *size <= SHORT {
-            true => begins(bucket, name, *size),
-            false => Ok(false),
-        });
-        for (dead, is_kept) in dead.into_iter().zip(kept) {
-            if !is_kept? {
-                found.push(dead);
-            }
-        }
-        found.extend(self.checkpoints.range(..floor).map(|(at, size)| (checkpoint(*at), *size)));
-        Ok(found)
-    }
-}
-
-/// Whether a writer began with this segment, as far as one can tell.
-fn begins(bucket: &dyn Bucket, name: &str, size: u64) -> Result<bool, Failed> {
-    let mut begins = false;
-    match read(bucket, name, size) {
-        Err(failed) if failed.kind == ErrorKind::InvalidData => Ok(true),
-        part => {
-            let (head, records) = part?;
-            let look = |record: &Record<'_>| begins |= matches!(record, Record::Begin { .. });
-            Ok(head.each(&records, look).is_err() || begins)
+        match self.floor.filter(|_| self.is_whole && self.damage.is_empty()) {
+            Some(floor) => unneeded(bucket, (&self.segments, &self.checkpoints), floor, is_live),
+            None => Ok(Vec::new()),
         }
     }
 }

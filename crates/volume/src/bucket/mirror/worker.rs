@@ -75,6 +75,11 @@ impl Worker {
             }
             let mirror = Arc::clone(&self.mirror);
             mirror.bodies.rescue();
+            let is_awaited = {
+                let noted = mirror.marks.noted();
+                noted.over || noted.done < noted.asked
+            };
+            self.ship.is_awaited(is_awaited);
             let shipped = self.ship.ship(&|path| mirror.open(path));
             self.mirror.bodies.moved(self.ship.moved());
             if let Some(shipped) = shipped? {
@@ -100,6 +105,9 @@ impl Worker {
                 break;
             }
             dirty = Some(std::mem::take(&mut noted.dirty));
+        }
+        if !self.ship.is_pending() {
+            self.ship.keep_short();
         }
         Ok(())
     }

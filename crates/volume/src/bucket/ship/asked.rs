@@ -1,13 +1,12 @@
 //! What others ask who ships: how far it is, and what it has learnt.
 
-use super::super::record::Place;
 use super::super::scan::Scan;
 use super::super::tree::Tree;
-use super::{Dirty, Pending, Ship};
+use super::{Dirty, Moved, Pending, Ship};
 
 impl Ship {
-    /// Objects that got other names since this was asked last.
-    pub(crate) fn moved(&mut self) -> Vec<(u64, Place)> {
+    /// Files whose bytes lie elsewhere since this was asked last.
+    pub(crate) fn moved(&mut self) -> Vec<Moved> {
         std::mem::take(&mut self.moves.copied)
     }
 

@@ -24,11 +24,17 @@ pub(super) struct Moves {
     /// Files whose objects have no name of theirs any more.
     wanted: BTreeSet<u64>,
     /// What was copied, and is not in the log yet.
-    told: Vec<(u64, Place)>,
-    /// Its checksums, which are where they were.
-    summed: Vec<Record<'static>>,
-    /// What was copied, for those who read these files.
-    pub(super) copied: Vec<(u64, Place)>,
+    told: Vec<Moved>,
+    /// What lies elsewhere now, for those who read these files.
+    pub(super) copied: Vec<Moved>,
+}
+
+/// A file whose bytes are elsewhere now, or the checksums of its object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Moved {
+    pub(crate) ino: u64,
+    pub(crate) place: Place,
+    pub(crate) sums: Option<Place>,
 }
 
 /// The name for the object of a file.
@@ -55,8 +61,12 @@ impl Moves {
 
     /// Files that lie elsewhere now, for those who read them.
     pub(super) fn laid(&mut self, tree: &Tree, files: &[u64]) {
-        let place = |ino: &u64| Some((*ino, tree.file(*ino)?.place.clone()));
-        self.copied.extend(files.iter().filter_map(place));
+        let moved = |ino: &u64| {
+            let file = tree.file(*ino)?;
+            let (place, sums) = (file.place.clone(), file.sums.as_deref().cloned());
+            Some(Moved { ino: *ino, place, sums })
+        };
+        self.copied.extend(files.iter().filter_map(moved));
     }
 
     fn note_below(&mut self, tree: &Tree, ino: u64) {
@@ -149,12 +159,10 @@ impl Moves {
         }
         let place = Place::Own { key: to.to_owned(), version: None, size };
         tree.apply(&Record::Bytes { ino, place: place.clone() });
-        self.told.push((ino, place));
-        if let Some(place) = sums {
-            let record = Record::Sums { ino, place };
-            tree.apply(&record);
-            self.summed.push(record);
+        if let Some(place) = sums.clone() {
+            tree.apply(&Record::Sums { ino, place });
         }
+        self.told.push(Moved { ino, place, sums });
         Ok(true)
     }
 
@@ -164,14 +172,15 @@ impl Moves {
             return Ok(0);
         }
         let mut draft = Draft::default();
-        for (ino, place) in &self.told {
-            draft.add(&Record::Bytes { ino: *ino, place: place.clone() });
+        for Moved { ino, place, sums } in self.told.iter().cloned() {
+            draft.add(&Record::Bytes { ino, place });
+            if let Some(place) = sums {
+                draft.add(&Record::Sums { ino, place });
+            }
         }
-        self.summed.iter().for_each(|record| draft.add(record));
         draft.add(&Record::Cut);
         log.write(draft.finish(log.next()).into())?;
         let copied = self.told.len() as u64;
-        self.summed.clear();
         self.copied.append(&mut self.told);
         Ok(copied)
     }

@@ -49,6 +49,7 @@ impl Ship {
             }
             objects += self.store_some(found, open)?;
         }
+        self.compact(found);
         Ok(objects)
     }
 

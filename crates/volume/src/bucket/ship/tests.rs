@@ -2,6 +2,7 @@
 
 mod layout;
 mod lives;
+mod short;
 mod unpack;
 
 use std::collections::BTreeMap;
@@ -202,7 +203,10 @@ fn ship(bucket: &Arc<Memory>, root: &Path) -> Ship {
     let opened = Log::open(Arc::clone(&bucket), "writer".to_owned()).expect("the log is whole");
     let mut scan = Scan::new(fd).expect("a root");
     scan.obey(rules());
-    Ship::of(bucket, opened, scan, "volume".to_owned())
+    let mut ship = Ship::of(bucket, opened, scan, "volume".to_owned());
+    // Often, so that it is seen.
+    ship.short.between = 3;
+    ship
 }
 
 /// What a machine did with a volume.
@@ -226,6 +230,7 @@ impl Story {
                 Ok(_) => self.acknowledged = self.states.len() - 1,
                 Err(_) => return,
             }
+            ship.keep_short();
         }
     }
 

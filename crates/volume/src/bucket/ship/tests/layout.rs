@@ -91,8 +91,8 @@ fn small_results_are_objects_and_follow_the_rule_of_their_names() {
     assert_eq!(lies(&bucket, files), ["c/empty", "c/sub/deep", "c/x"]);
     let copied = two.ship.moved();
     assert!(
-        copied.iter().any(|(_, place)| matches!(place, Place::Packed { segment, .. }
-        if *segment != super::super::super::record::HERE)),
+        copied.iter().any(|moved| matches!(moved.place, Place::Packed { segment, .. }
+        if segment != super::super::super::record::HERE)),
         "who reads it is told: {copied:?}"
     );
     let mut three = Machine::new(&bucket);

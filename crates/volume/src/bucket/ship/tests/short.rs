@@ -1,0 +1,103 @@
+//! A log of files that come and go does not grow without end.
+
+use super::*;
+
+/// Files that stay, of this length, each with nine that go.
+const STAY: usize = 60;
+const LENGTH: usize = 5000;
+/// The most that a segment has.
+const SEGMENT: u64 = 10 * (LENGTH as u64 + 500);
+
+fn log_of(bucket: &Memory) -> (usize, u64) {
+    let objects = bucket.objects.lock();
+    let log = objects.iter().filter(|(name, _)| name.starts_with(".forebay/log/"));
+    log.fold((0, 0), |(count, sum), (_, (bytes, _))| (count + 1, sum + bytes.len() as u64))
+}
+
+/// Bytes that are different in each file.
+fn bytes(name: &str) -> Bytes {
+    name.bytes().cycle().take(LENGTH).collect()
+}
+
+fn cut(ship: &mut Ship, root: &Path) -> u64 {
+    ship.cut(None, &|_| false).expect("looked at");
+    let shipped = ship.ship(&open_in(root)).expect("shipped");
+    ship.keep_short();
+    shipped.map_or(0, |shipped| shipped.bytes)
+}
+
+/// In each cut a file that stays, and nine that go with the next.
+fn grow(ship: &mut Ship, root: &Path) {
+    for turn in 0..STAY {
+        let write = |name: String| std::fs::write(root.join(&name), bytes(&name)).expect("written");
+        write(format!("stays{turn}"));
+        for number in 0..9 {
+            let _ =
+                std::fs::remove_file(root.join(format!("goes{}-{number}", turn.wrapping_sub(1))));
+            write(format!("goes{turn}-{number}"));
+        }
+        cut(ship, root);
+    }
+}
+
+#[test]
+fn what_stays_of_sparse_segments_is_written_once_more_and_the_rest_goes() {
+    let (bucket, folder) = (Memory::new(), tempfile::tempdir().expect("a folder"));
+    let root = folder.path();
+    let mut ship = ship(&bucket, root);
+    grow(&mut ship, root);
+    let lives = (STAY + 9) as u64 * LENGTH as u64;
+    let (count, sum) = log_of(&bucket);
+    // Two checkpoints are kept with all that follows, three segments each, and what is moved next.
+    assert!(
+        count < 24 && sum < lives * 2 + 10 * SEGMENT,
+        "{count} segments, {sum} bytes, {lives} live"
+    );
+    let state = local(root, &Away::new());
+    assert!(seen(&bucket) == state, "another machine sees the same");
+
+    // There is an end to it.
+    let mut wrote = Vec::new();
+    for turn in 0..30 {
+        std::fs::write(root.join("one"), vec![b'.'; turn + 1]).expect("written");
+        wrote.push(cut(&mut ship, root));
+    }
+    assert!(wrote[20..].iter().all(|bytes| *bytes < 500), "{wrote:?}");
+    std::fs::remove_file(root.join("one")).expect("removed");
+    cut(&mut ship, root);
+    assert!(seen(&bucket) == state, "and still");
+}
+
+#[test]
+fn who_waits_for_a_cut_does_not_wait_for_that() {
+    let (bucket, folder) = (Memory::new(), tempfile::tempdir().expect("a folder"));
+    let root = folder.path();
+    let mut ship = ship(&bucket, root);
+    ship.is_awaited(true);
+    grow(&mut ship, root);
+    let (count, _) = log_of(&bucket);
+    assert!(count >= STAY, "each has a file that stays");
+    ship.is_awaited(false);
+    for turn in 0..10 {
+        std::fs::write(root.join("one"), vec![b'.'; turn + 1]).expect("written");
+        cut(&mut ship, root);
+    }
+    assert!(log_of(&bucket).0 < 24, "it is made up for");
+}
+
+#[test]
+fn who_reads_files_that_are_away_is_told_where_they_are_now() {
+    let (bucket, folder) = (Memory::new(), tempfile::tempdir().expect("a folder"));
+    let root = folder.path();
+    let mut ship = ship(&bucket, root);
+    grow(&mut ship, root);
+    let mut told = BTreeMap::new();
+    for moved in ship.moved() {
+        told.insert(moved.ino, moved.place);
+    }
+    assert!(told.len() >= STAY / 2, "{}", told.len());
+    for (ino, place) in told {
+        let now = ship.tree.file(ino).map(|file| file.place.clone());
+        assert!(now.is_none_or(|now| now == place), "file {ino}");
+    }
+}
