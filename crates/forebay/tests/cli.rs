@@ -57,6 +57,8 @@ mod faults;
 mod help;
 #[path = "cli/import.rs"]
 mod import;
+#[path = "cli/outside.rs"]
+mod outside;
 #[path = "cli/packed.rs"]
 mod packed;
 #[path = "cli/plan.rs"]
