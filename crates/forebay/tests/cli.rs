@@ -89,3 +89,5 @@ mod trees;
 mod trust;
 #[path = "cli/underway.rs"]
 mod underway;
+#[path = "cli/unmount_copies.rs"]
+mod unmount_copies;
