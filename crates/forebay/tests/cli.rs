@@ -57,6 +57,8 @@ mod faults;
 mod help;
 #[path = "cli/import.rs"]
 mod import;
+#[path = "cli/outside.rs"]
+mod outside;
 #[path = "cli/packed.rs"]
 mod packed;
 #[path = "cli/plan.rs"]
@@ -87,3 +89,5 @@ mod trees;
 mod trust;
 #[path = "cli/underway.rs"]
 mod underway;
+#[path = "cli/unmount_copies.rs"]
+mod unmount_copies;

@@ -3,6 +3,7 @@
 
 mod house;
 mod lasting;
+mod leaving;
 mod record;
 
 use std::io;
@@ -78,6 +79,8 @@ enum Event {
     MountGone,
     /// Somebody waits for the end of a lasting mount.
     Waits(Channel),
+    /// Somebody wants it to end, and does not wait.
+    Asked,
 }
 
 /// Serves until nobody is left, then ends this process.
@@ -248,7 +251,7 @@ impl Run {
                         deadline = Some(GRACE);
                     }
                 }
-                Ok(Event::FrontGone | Event::Waits(_)) => deadline = None,
+                Ok(Event::FrontGone | Event::Waits(_) | Event::Asked) => deadline = None,
                 Ok(Event::MountGone) => mounts -= 1,
                 Err(RecvTimeoutError::Timeout) => {
                     deadline = None;
@@ -260,7 +263,7 @@ impl Run {
         while self.ended.is_none() && !self.not_run {
             match inbox.recv_timeout(LAST_WORD) {
                 Ok(Event::Said(said)) => drop(self.heard(said)),
-                Ok(Event::MountGone | Event::Waits(_)) => {}
+                Ok(Event::MountGone | Event::Waits(_) | Event::Asked) => {}
                 Ok(Event::FrontGone) | Err(_) => break,
             }
         }

@@ -13,6 +13,7 @@ mod patience;
 mod shared;
 mod talk;
 mod unmount;
+mod users;
 
 use std::ffi::{CString, OsString};
 use std::io;
@@ -31,7 +32,9 @@ pub use shared::Failure;
 use shared::{fork, open_tiers, pair, system};
 pub use talk::{CacheTold, HomecomingTold};
 pub(crate) use talk::{Channel, ToDaemon, ToFront, doors_of};
-pub use unmount::{InTheWay, Unmounted, lasting_mounts, place_of, unmount};
+pub use unmount::{Unmounted, lasting_mounts, place_of, unmount};
+pub use users::InTheWay;
+pub(crate) use users::users_of;
 
 /// What to run, and how to record it.
 #[derive(Debug)]

@@ -30,8 +30,8 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let shown = point.display();
     let waiting = || {
         say::note(
-            "waiting for the daemon, or for containers and other sessions that still have the \
-             mount; Ctrl-C stops the waiting alone",
+            "waiting for the daemon, or for programs in containers and other sessions that still \
+             use the mount; Ctrl-C stops the waiting alone",
         );
     };
     bucket::tell_ailing(&point);

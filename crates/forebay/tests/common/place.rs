@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::processes;
 
 pub(crate) const FOREBAY: &str = env!("CARGO_BIN_EXE_forebay");
-/// A mount lives as long as a namespace of another test has a copy of it.
+/// Other tests, and other work, may keep the machine busy.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// The ordinary user of these tests: a number that nobody has.
 pub(crate) const USER: u32 = 1500;

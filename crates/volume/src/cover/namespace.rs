@@ -54,9 +54,11 @@ pub fn enter(plan: &Plan, cwd: &Path, daemon: BorrowedFd<'_>) -> Result<(), Door
         write("/proc/self/uid_map", format!("{uid} {uid} 1"))?;
         write("/proc/self/gid_map", format!("{gid} {gid} 1"))?;
     }
-    // Nothing that we mount may travel back to where we came from.
-    let private = MountPropagationFlags::REC | MountPropagationFlags::PRIVATE;
-    mount_change("/", private).map_err(at("making mounts private"))?;
+    // Nothing that we mount may travel back to where we came from. What is mounted and unmounted
+    // there from now on is so here, or our copies would keep file systems that others gave up. What
+    // comes to lie at a point of ours goes below ours: the kernel tucks it in.
+    let one_way = MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM;
+    mount_change("/", one_way).map_err(at("keeping our mounts to ourselves"))?;
     for (number, target) in plan.targets.iter().enumerate() {
         let device = open_device().map_err(at("opening /dev/fuse"))?;
         let others = if root { ",allow_other,default_permissions" } else { "" };

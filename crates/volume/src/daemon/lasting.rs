@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 
 use forebay_model::{Ended, Exit};
@@ -16,6 +16,7 @@ use rustix::net::{
     socket_with,
 };
 
+use super::leaving::Leaving;
 use super::{Event, Run};
 use crate::cover::take_away;
 use crate::launch::{Channel, ToDaemon, ToFront, doors_of};
@@ -31,12 +32,17 @@ impl Run {
     ) {
         let mut mounts = self.sessions.len();
         let mut events = Some(events);
-        let mut door = None;
+        let (mut door, mut leaving) = (None, Leaving::default());
         let volume = self.volumes[0].0.clone();
         while mounts > 0 {
-            match inbox.recv() {
+            let event = match leaving.pause() {
+                Some(pause) => inbox.recv_timeout(pause),
+                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match event {
                 Ok(Event::Said(ToDaemon::Mounted { major, minor })) => {
                     let Some(events) = events.take() else { continue };
+                    leaving = Leaving::from(&volume, &points);
                     match Door::open((major, minor), &volume, events, &points) {
                         Ok(opened) => {
                             door = Some(opened);
@@ -50,8 +56,13 @@ impl Run {
                 }
                 Ok(Event::Said(said)) => drop(self.heard(said)),
                 Ok(Event::MountGone) => mounts -= 1,
-                Ok(Event::Waits(channel)) => self.waiting.push(channel),
+                Ok(Event::Waits(channel)) => {
+                    self.waiting.push(channel);
+                    leaving.ask();
+                }
+                Ok(Event::Asked) => leaving.ask(),
                 Ok(Event::FrontGone) => {}
+                Err(RecvTimeoutError::Timeout) if !leaving.is_over(&self.sessions) => {}
                 Err(_) => break,
             }
         }
@@ -94,7 +105,7 @@ impl Door {
         listen(&socket, 16)?;
         let (socket, me) = (Arc::new(socket), rustix::process::geteuid());
         let thread = std::thread::Builder::new().name("forebay-door".into()).spawn({
-            let socket = Arc::clone(&socket);
+            let (socket, events) = (Arc::clone(&socket), events.clone());
             move || {
                 while let Ok(guest) = accept_with(&socket, flags) {
                     // What it is told names directories; that is nobody else's business.
@@ -117,6 +128,7 @@ impl Door {
             }
             if !is_over.load(Relaxed) {
                 take_away(&points);
+                let _ = events.send(Event::Asked);
             }
         })?;
         Ok(Door { socket, thread, over })

@@ -10,6 +10,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::abi::{self, InHeader, init, op};
 use super::device::Device;
+use super::gate::Gate;
 use super::later;
 use super::lock::Waiters;
 use crate::creds::Caller;
@@ -48,6 +49,7 @@ pub struct Session {
     pub(super) recorder: Arc<Recorder>,
     pub(super) processes: Arc<Processes>,
     pub(super) waiters: Waiters,
+    pub(super) gate: Gate,
 }
 
 /// One request, as far as all kinds have it in common.
@@ -175,8 +177,8 @@ impl Session {
         }
         tree.native.start_moving();
         crate::native::start_early(&tree.native);
-        let waiters = Waiters::default();
-        Ok(Arc::new(Session { tree, device, recorder, processes, waiters }))
+        let (waiters, gate) = Default::default();
+        Ok(Arc::new(Session { tree, device, recorder, processes, waiters, gate }))
     }
 
     /// Hands a request to the room that serves its kind.
@@ -191,6 +193,10 @@ impl Session {
             op::FORGET | op::BATCH_FORGET => return self.forget(header, body),
             op::INTERRUPT => return self.waiters.interrupt(body),
             _ => {}
+        }
+        let is_over = self.gate.read_recursive();
+        if *is_over {
+            return device.refuse(header.unique, Errno::NOTCONN);
         }
         if self.tree.only_for.is_some_and(|owner| !is_welcome(header, owner)) {
             return device.refuse(header.unique, Errno::ACCESS);

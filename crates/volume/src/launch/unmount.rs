@@ -1,22 +1,15 @@
 //! The end of a lasting mount: who is in the way, and waiting until all files are home.
 
-use std::ffi::OsStr;
-use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 
 use super::lasting::{Unmounting, unmounted};
-use super::{Channel, doors_of};
+use super::{Channel, InTheWay, doors_of, users_of};
 use crate::cover::{KIND, Mount, mounts, unmount_at};
 use crate::tiers::Underway;
-
-/// Users of a mount that are named.
-const MOST_NAMED: usize = 8;
 
 /// A wait longer than this is explained.
 const PATIENCE_MS: u16 = 2000;
@@ -34,15 +27,6 @@ pub enum Unmounted {
     Orphan(PathBuf),
     /// Nobody new can use it; these still do, and then it ends.
     Lingering(Vec<InTheWay>),
-}
-
-/// A process that uses a mount.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InTheWay {
-    /// Its number.
-    pub pid: u32,
-    /// Its name.
-    pub name: String,
 }
 
 /// Where volumes are mounted for everybody, by place.
@@ -79,7 +63,7 @@ pub fn unmount(
     let found = all.iter().rfind(|mount| mount.point == point);
     let mount = found.ok_or_else(|| plain(io::ErrorKind::NotFound.into()))?;
     let daemon = knock(mount);
-    let mut users = users_of(&all, mount);
+    let mut users = users_among(&all, mount);
     let mut patience = LEAVING;
     while !users.is_empty() && !lazy {
         if patience.is_zero() {
@@ -87,7 +71,7 @@ pub fn unmount(
         }
         std::thread::sleep(STEP);
         patience = patience.saturating_sub(STEP);
-        users = users_of(&all, mount);
+        users = users_among(&all, mount);
     }
     let inner = all.iter().filter(|one| one.source == mount.source && one.point.starts_with(point));
     let inner: Vec<&Mount> = inner.collect();
@@ -101,11 +85,11 @@ pub fn unmount(
                 lazily = true;
                 unmount_at(&one.point, true).map_err(plain)?;
             }
-            Err(error) => return Err((error, users_of(&all, mount))),
+            Err(error) => return Err((error, users_among(&all, mount))),
         }
     }
     if lazily && !lazy {
-        users = users_of(&all, mount);
+        users = users_among(&all, mount);
     }
     let orphan = || Unmounted::Orphan(PathBuf::from(&mount.source));
     match daemon {
@@ -134,51 +118,11 @@ fn knock(mount: &Mount) -> Option<Channel> {
     doors_of(mount.device, Path::new(&mount.source)).find_map(door)
 }
 
-/// Processes with an open file, a mapping, or their working or root directory in a mount or those
-/// below it, as far as this user may see.
-fn users_of(all: &[Mount], mount: &Mount) -> Vec<InTheWay> {
+/// Who uses a mount, or one of those below it.
+fn users_among(all: &[Mount], mount: &Mount) -> Vec<InTheWay> {
     let ours = all.iter().filter(|one| one.source == mount.source);
-    let devices: Vec<u64> = ours.map(|one| libc::makedev(one.device.0, one.device.1)).collect();
-    let names: Vec<&[u8]> = vec![mount.point.as_os_str().as_bytes()];
-    let mut found = Vec::new();
-    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
-            continue;
-        };
-        if found.len() < MOST_NAMED && uses(&entry.path(), &devices, &names) {
-            let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
-            found.push(InTheWay { pid, name: name.trim_end().to_owned() });
-        }
-    }
-    found
-}
-
-fn uses(process: &Path, devices: &[u64], names: &[&[u8]]) -> bool {
-    // The link first: it needs no answer of the mount, whose daemon may be gone.
-    let leads = |link: PathBuf| {
-        let target = fs::read_link(&link).unwrap_or_default();
-        names.iter().any(|name| is_below(target.as_os_str(), name))
-            && fs::metadata(&link).map_or(true, |meta| devices.contains(&meta.dev()))
-    };
-    let open = fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
-    let mapped = fs::read(process.join("maps")).unwrap_or_default();
-    ["cwd", "root", "exe"].iter().any(|link| leads(process.join(link)))
-        || open.into_iter().any(|fd| leads(fd.path()))
-        || mapped.split(|byte| *byte == b'\n').any(|line| {
-            // Address, permissions, offset, device in hexadecimal (proc_pid_maps(5)).
-            let device = line.split(|byte| *byte == b' ').nth(3);
-            let device =
-                device.and_then(|device| std::str::from_utf8(device).ok()?.split_once(':'));
-            device.is_some_and(|(major, minor)| {
-                let number = |digits| u32::from_str_radix(digits, 16).unwrap_or_default();
-                devices.contains(&libc::makedev(number(major), number(minor)))
-            })
-        })
-}
-
-fn is_below(path: &OsStr, name: &[u8]) -> bool {
-    let rest = path.as_bytes().strip_prefix(name);
-    rest.is_some_and(|rest| rest.first().is_none_or(|next| *next == b'/'))
+    let devices: Vec<(u32, u32)> = ours.map(|one| one.device).collect();
+    users_of(&devices, Some(&mount.point))
 }
 
 /// The absolute form of a path whose last part may be a dead mount, which can't be asked.

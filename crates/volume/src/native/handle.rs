@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use parking_lot::Mutex;
 
+use super::Native;
 use super::iostate::IoState;
 use super::node::Node;
 use crate::bucket::Body;
@@ -51,4 +52,11 @@ pub(crate) struct DirHandle {
     pub(crate) node: Arc<Node>,
     pub(crate) reader: Mutex<super::dir::Reader>,
     pub(crate) packed: Mutex<super::packed::Listing>,
+}
+
+impl Native {
+    /// Whether any program has a file or directory open.
+    pub(crate) fn is_used(&self) -> bool {
+        !self.handles.lock().is_empty() || !self.dirs.lock().is_empty()
+    }
 }
