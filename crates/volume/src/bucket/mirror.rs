@@ -1,6 +1,7 @@
 //! A directory that stands for a volume in a bucket: what changes in it goes there in the
 //! background, one cut after the other, and what is only there comes when it is read.
 
+mod asking;
 mod room;
 mod worker;
 
@@ -23,7 +24,7 @@ use super::opening::Opened;
 use super::request::Bucket;
 use super::ship::Ship;
 use super::state::State;
-use crate::native::{Identity, Native};
+use crate::native::Native;
 use crate::store::{Failed, Objects};
 use crate::tiers::Underway;
 use worker::{Crowd, Tries, Worker};
@@ -42,14 +43,6 @@ pub struct Told {
     pub left: Option<String>,
     /// Where that is.
     pub kept: std::path::PathBuf,
-}
-
-/// Something that somebody wants to be in the bucket.
-#[derive(Debug)]
-#[must_use]
-pub(crate) struct Asked {
-    number: u64,
-    identity: Identity,
 }
 
 /// A local tree and its bucket.
@@ -128,39 +121,6 @@ impl Mirror {
     /// Held by who changes a name.
     pub(crate) fn enter(&self) -> Inside<'_> {
         self.marks.enter()
-    }
-
-    /// Asks for the bytes of a file and all that was done before to be brought to the bucket, if
-    /// its rule says so, or it was mounted so. Of a directory it counts what a rule says of all in
-    /// it.
-    pub(crate) fn ask(&self, path: &[u8], identity: Identity) -> Option<Asked> {
-        if self.rules.sync_to(path).unwrap_or(self.durable) == SyncTo::Local {
-            return None;
-        }
-        let mut noted = self.marks.noted();
-        noted.synced.insert(identity);
-        noted.asked += 1;
-        self.marks.call.notify_all();
-        Some(Asked { number: noted.asked, identity })
-    }
-
-    /// Waits until the bucket has what was asked for.
-    ///
-    /// # Errors
-    /// EIO: it will not have it.
-    pub(crate) fn wait(&self, asked: Asked) -> Result<(), Errno> {
-        let Asked { number, identity } = asked;
-        let mut noted = self.marks.noted();
-        while noted.done < number {
-            if noted.lost.is_some() || noted.over {
-                return Err(Errno::IO);
-            }
-            self.marks.call.wait(&mut noted);
-        }
-        if noted.unread.contains(&identity) {
-            return Err(Errno::IO);
-        }
-        Ok(())
     }
 
     /// Nobody uses the volume any more: waits until the bucket has all of it. Tells how far it is

@@ -4,6 +4,7 @@
 
 mod asked;
 mod lay;
+mod moved;
 mod moves;
 mod put_off;
 mod short;
@@ -26,7 +27,7 @@ use super::scan::{Found, Scan};
 use super::tree::Tree;
 use crate::native::Identity;
 use crate::store::Failed;
-pub(crate) use moves::Moved;
+pub(crate) use moved::Moved;
 use moves::Moves;
 use short::Short;
 use unread::AllUnread;
@@ -160,7 +161,7 @@ impl Ship {
     /// Removes objects that no file has any more; one that stays is found by a check.
     fn clean_up(&mut self) {
         let unused = std::mem::take(&mut self.tree.unused);
-        for key in moves::unused(&self.tree, unused) {
+        for key in moved::unused(&self.tree, unused) {
             let _ = self.bucket.delete(&key);
         }
     }

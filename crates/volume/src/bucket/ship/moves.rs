@@ -11,6 +11,7 @@ use super::super::record::{Place, Record};
 use super::super::request::Bucket;
 use super::super::segment::Draft;
 use super::super::tree::{ROOT, Tree};
+use super::moved::Moved;
 use crate::store::{Failed, key_of};
 
 /// Where an object is whose file's path can't be its name, or is another's for a moment more.
@@ -27,14 +28,6 @@ pub(super) struct Moves {
     told: Vec<Moved>,
     /// What lies elsewhere now, for those who read these files.
     pub(super) copied: Vec<Moved>,
-}
-
-/// A file whose bytes are elsewhere now, or the checksums of its object.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Moved {
-    pub(crate) ino: u64,
-    pub(crate) place: Place,
-    pub(crate) sums: Option<Place>,
 }
 
 /// The name for the object of a file.
@@ -57,16 +50,6 @@ impl Moves {
     /// others.
     pub(super) fn note(&mut self, tree: &Tree) {
         tree.loose().for_each(|ino| self.note_below(tree, ino));
-    }
-
-    /// Files that lie elsewhere now, for those who read them.
-    pub(super) fn laid(&mut self, tree: &Tree, files: &[u64]) {
-        let moved = |ino: &u64| {
-            let file = tree.file(*ino)?;
-            let (place, sums) = (file.place.clone(), file.sums.as_deref().cloned());
-            Some(Moved { ino: *ino, place, sums })
-        };
-        self.copied.extend(files.iter().filter_map(moved));
     }
 
     fn note_below(&mut self, tree: &Tree, ino: u64) {
@@ -184,17 +167,4 @@ impl Moves {
         self.copied.append(&mut self.told);
         Ok(copied)
     }
-}
-
-/// Those of the objects that no file has.
-pub(super) fn unused(tree: &Tree, objects: Vec<String>) -> BTreeSet<String> {
-    let mut unused: BTreeSet<_> = objects.into_iter().collect();
-    if !unused.is_empty() {
-        for (_, file) in tree.files() {
-            if let Place::Own { key, .. } = &file.place {
-                unused.remove(key);
-            }
-        }
-    }
-    unused
 }

@@ -1,0 +1,50 @@
+//! Asking for files to be in the bucket, and waiting for that.
+
+use forebay_model::SyncTo;
+use rustix::io::Errno;
+
+use super::Mirror;
+use crate::native::Identity;
+
+/// Something that somebody wants to be in the bucket.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Asked {
+    number: u64,
+    identity: Identity,
+}
+
+impl Mirror {
+    /// Asks for the bytes of a file and all that was done before to be brought to the bucket, if
+    /// its rule says so, or it was mounted so. Of a directory it counts what a rule says of all in
+    /// it.
+    pub(crate) fn ask(&self, path: &[u8], identity: Identity) -> Option<Asked> {
+        if self.rules.sync_to(path).unwrap_or(self.durable) == SyncTo::Local {
+            return None;
+        }
+        let mut noted = self.marks.noted();
+        noted.synced.insert(identity);
+        noted.asked += 1;
+        self.marks.call.notify_all();
+        Some(Asked { number: noted.asked, identity })
+    }
+
+    /// Waits until the bucket has what was asked for.
+    ///
+    /// # Errors
+    /// EIO: it will not have it.
+    pub(crate) fn wait(&self, asked: Asked) -> Result<(), Errno> {
+        let Asked { number, identity } = asked;
+        let mut noted = self.marks.noted();
+        while noted.done < number {
+            if noted.lost.is_some() || noted.over {
+                return Err(Errno::IO);
+            }
+            self.marks.call.wait(&mut noted);
+        }
+        if noted.unread.contains(&identity) {
+            return Err(Errno::IO);
+        }
+        Ok(())
+    }
+}
