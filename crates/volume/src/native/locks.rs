@@ -220,11 +220,7 @@ impl Native {
             Arc::new(rustix::io::fcntl_dupfd_cloexec(&handle.file, 0)?)
         } else {
             handle.node.locked.store(true, Relaxed);
-            let mut lockers = handle.lockers.lock();
-            if !lockers.contains(&lock.owner) {
-                lockers.push(lock.owner);
-            }
-            drop(lockers);
+            handle.is_locked_by(lock.owner);
             self.posix_locks.file(&handle, &lock)?
         };
         let waiting = LockWaiting { file, handle, lock, sleep, pages: Arc::clone(&self.pages) };
@@ -240,6 +236,44 @@ impl Native {
                 Ok(LockWait::Later(waiting))
             }
             Err(error) => Err(error),
+        }
+    }
+}
+
+impl Handle {
+    /// Whoever lets go of another handle of the file sees this from now on.
+    fn is_locked_by(&self, owner: u64) {
+        let _handles = self.node.open.lock();
+        let mut lockers = self.lockers.lock();
+        if !lockers.contains(&owner) {
+            lockers.push(owner);
+        }
+    }
+}
+
+impl Native {
+    /// A process has closed a descriptor of the file, so its byte-range locks end (POSIX). What it
+    /// locks from now on is not ended by the last close of this handle, which the kernel tells in
+    /// its own time.
+    pub(super) fn end_locks_of(&self, handle: &Handle, owner: u64) {
+        if !handle.node.locked.load(Relaxed) {
+            return;
+        }
+        let open = handle.node.open.lock();
+        for other in &open.handles {
+            other.lockers.lock().retain(|one| *one != owner);
+        }
+        self.posix_locks.drop_owner(handle.node.id, owner);
+    }
+
+    /// A handle is no more, and locks of its that no close has ended are given up; but not those of
+    /// an owner who has locked through another one of `handles`: of a lock that belongs to an open
+    /// file description the kernel says its address, which a later one may have.
+    pub(super) fn end_locks_left(&self, handle: &Handle, handles: &[Arc<Handle>]) {
+        for owner in handle.lockers.lock().drain(..) {
+            if !handles.iter().any(|other| other.lockers.lock().contains(&owner)) {
+                self.posix_locks.drop_owner(handle.node.id, owner);
+            }
         }
     }
 }

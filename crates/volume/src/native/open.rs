@@ -347,9 +347,7 @@ impl Native {
         if handle.flocked.load(Relaxed) {
             handle.closing.store(true, Relaxed);
         }
-        if handle.node.locked.load(Relaxed) {
-            self.posix_locks.drop_owner(handle.node.id, owner);
-        }
+        self.end_locks_of(handle, owner);
         if !handle.writes {
             return Ok(());
         }
@@ -362,12 +360,10 @@ impl Native {
     pub(crate) fn release(&self, fh: u64) -> Option<Arc<Handle>> {
         let handle = self.handles.lock().remove(&fh)?;
         let node = Arc::clone(&handle.node);
-        for owner in handle.lockers.lock().drain(..) {
-            self.posix_locks.drop_owner(node.id, owner);
-        }
         self.charge(&handle);
         let mut open = node.open.lock();
         open.handles.retain(|other| !Arc::ptr_eq(other, &handle));
+        self.end_locks_left(&handle, &open.handles);
         let last = open.shared.leave();
         if last {
             open.backing = None;

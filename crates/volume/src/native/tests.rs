@@ -260,6 +260,43 @@ fn locks_hold_against_the_world_outside() {
 }
 
 #[test]
+fn a_close_that_is_told_late_ends_no_lock_that_was_taken_since() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let native = cover(dir.path());
+    fs::write(dir.path().join("f"), "x").expect("written");
+    let open = || {
+        let node = walk(&native, "f").expect("found");
+        native.open(node, libc::O_RDWR as u32).expect("opens").0.fh
+    };
+    let set = |fh, owner, kind| {
+        let lock = Lock { start: 0, end: u64::MAX, kind, pid: 7, owner, flock: false };
+        match native.setlk(fh, lock, false)? {
+            LockWait::Done => Ok(()),
+            LockWait::Later(waiting) => waiting.wait(None),
+        }
+    };
+    // A process that closes the file, and one whose description had the address of the next; the
+    // kernel tells of the last close of a handle when it has time.
+    for is_told in [true, false] {
+        let first = open();
+        assert_eq!(set(first, 1, libc::F_WRLCK), Ok(()));
+        assert_eq!(set(first, 1, libc::F_UNLCK), Ok(()));
+        if is_told {
+            native.flush(&native.handle(first).expect("open"), 1).expect("closed");
+        }
+        let second = open();
+        assert_eq!(set(second, 1, libc::F_WRLCK), Ok(()));
+        native.release(first).expect("it was open");
+        let other = open();
+        assert_eq!(set(other, 2, libc::F_WRLCK), Err(Errno::AGAIN), "told: {is_told}");
+        // With its own last close it ends, also where nobody told of another.
+        native.release(second).expect("it was open");
+        assert_eq!(set(other, 2, libc::F_WRLCK), Ok(()), "told: {is_told}");
+        native.release(other).expect("it was open");
+    }
+}
+
+#[test]
 fn a_name_that_is_absent_is_an_error_until_it_is_watched() {
     let dir = tempfile::tempdir().expect("a directory");
     let native = cover(dir.path());
