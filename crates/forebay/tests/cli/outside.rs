@@ -3,17 +3,10 @@
 
 use std::process::Command;
 
-use crate::place::{FOREBAY, Place, USER, done};
+use crate::place::{AWAIT, FOREBAY, Place, USER, done};
 
 /// Mounts travel from here to copies of this namespace, as they do where systemd runs.
 const SHARED: &str = "mount --make-rshared /";
-
-/// Shell: waits for a file, but not for ever.
-const AWAIT: &str = r#"await() {
-    n=0
-    while [ ! -e "$1" ]; do n=$((n + 1)); [ $n -lt 600 ] || exit 99; sleep 0.1; done
-}
-"#;
 
 /// A shell script in a namespace of its own, whose mounts travel to copies of it.
 fn shared(place: &Place, prepare: &str, script: &str) -> Command {
@@ -69,13 +62,17 @@ const BEFORE: &str = "mkdir -p ../seen ../gone ../disk ../inner ../signs; chmod 
 const SAID: &str = "seen inside\ncat: ../gone/file: No such file or directory\nstill here\nkept\n\
     cat: ../seen/file: No such file or directory\n";
 
-#[test]
-fn what_others_mount_and_unmount_is_so_in_a_run() {
-    let Some(place) = Place::with_root() else { return };
-    let end = done(&mut shared(&place, BEFORE, &both_sides("$FOREBAY")));
+fn see(place: &Place, prepare: &str, run: &str) {
+    let end = done(&mut shared(place, prepare, &both_sides(run)));
     assert_eq!(end.code(0).text(), SAID, "{}", end.stderr);
     assert_eq!(place.read("covered"), "still here\n");
     place.nothing_left();
+}
+
+#[test]
+fn what_others_mount_and_unmount_is_so_in_a_run() {
+    let Some(place) = Place::with_root() else { return };
+    see(&place, BEFORE, "$FOREBAY");
 }
 
 #[test]
@@ -89,20 +86,16 @@ fn what_others_mount_and_unmount_is_so_in_a_users_run() {
         "{BEFORE}\nmknod -m 666 {node} c 10 229; chmod 666 {node}; mount --bind {node} /dev/fuse",
         node = node.display()
     );
-    let end = done(&mut shared(&place, &prepare, &both_sides(&run)));
-    assert_eq!(end.code(0).text(), SAID, "{}", end.stderr);
-    assert_eq!(place.read("covered"), "still here\n");
-    place.nothing_left();
+    see(&place, &prepare, &run);
 }
 
 #[test]
 fn a_volume_ends_though_a_run_goes_on_elsewhere() {
     let Some(place) = Place::with_root() else { return };
+    let inside = format!("{AWAIT}touch ../begun; await ../over; ls ../at");
     let script = r#"$FOREBAY mount ../volume ../at
         echo word > ../at/file
-        $FOREBAY run -q -o "$OUT" -- sh -c 'touch ../begun; n=0
-            while [ ! -e ../over ]; do n=$((n + 1)); [ $n -lt 600 ] || exit 99; sleep 0.1; done
-            ls ../at' &
+        $FOREBAY run -q -o "$OUT" -- sh -c 'INSIDE' &
         run=$!
         await ../begun
         timeout 30 $FOREBAY unmount ../at
@@ -111,7 +104,8 @@ fn a_volume_ends_though_a_run_goes_on_elsewhere() {
         wait $run
         cat ../volume/file
         "#;
-    let end = done(&mut shared(&place, "mkdir ../volume ../at", script));
+    let script = script.replace("INSIDE", &inside);
+    let end = done(&mut shared(&place, "mkdir ../volume ../at", &script));
     assert_eq!(end.code(0).text(), "word\n", "{}", end.stderr);
     place.nothing_left();
 }

@@ -3,14 +3,7 @@
 
 use std::process::Child;
 
-use crate::place::{Done, PATIENCE, Place, done, finish, wait_until};
-
-/// Shell: waits for a file, but not for ever.
-const AWAIT: &str = r#"await() {
-    n=0
-    while [ ! -e "$1" ]; do n=$((n + 1)); [ $n -lt 600 ] || exit 99; sleep 0.1; done
-}
-"#;
+use crate::place::{AWAIT, Done, PATIENCE, Place, done, finish, wait_until};
 
 /// Mounts the volume beside the project, with a tier to which all files go.
 fn mount(place: &Place) {

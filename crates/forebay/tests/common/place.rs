@@ -14,6 +14,13 @@ use tempfile::TempDir;
 use crate::processes;
 
 pub(crate) const FOREBAY: &str = env!("CARGO_BIN_EXE_forebay");
+/// Shell: waits for a file, but not for ever.
+pub(crate) const AWAIT: &str = r#"await() {
+    n=0
+    while [ ! -e "$1" ]; do n=$((n + 1)); [ $n -lt 600 ] || exit 99; sleep 0.1; done
+}
+"#;
+
 /// Other tests, and other work, may keep the machine busy.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// The ordinary user of these tests: a number that nobody has.

@@ -26,8 +26,19 @@ fn cut(ship: &mut Ship, root: &Path) -> u64 {
     shipped.map_or(0, |shipped| shipped.bytes)
 }
 
-/// In each cut a file that stays, and nine that go with the next.
+/// So many cuts in which little changes; tells their bytes.
+fn little(ship: &mut Ship, root: &Path, cuts: usize) -> Vec<u64> {
+    let change = |turn: usize| {
+        std::fs::write(root.join("one"), vec![b'.'; turn + 1]).expect("written");
+        cut(ship, root)
+    };
+    (0..cuts).map(change).collect()
+}
+
+/// In each cut a file that stays, and nine that go with the next; in the first one with an object,
+/// whose checksums stay.
 fn grow(ship: &mut Ship, root: &Path) {
+    std::fs::write(root.join("large"), vec![b'L'; LARGEST as usize + 1]).expect("written");
     for turn in 0..STAY {
         let write = |name: String| std::fs::write(root.join(&name), bytes(&name)).expect("written");
         write(format!("stays{turn}"));
@@ -57,11 +68,7 @@ fn what_stays_of_sparse_segments_is_written_once_more_and_the_rest_goes() {
     assert!(seen(&bucket) == state, "another machine sees the same");
 
     // There is an end to it.
-    let mut wrote = Vec::new();
-    for turn in 0..30 {
-        std::fs::write(root.join("one"), vec![b'.'; turn + 1]).expect("written");
-        wrote.push(cut(&mut ship, root));
-    }
+    let wrote = little(&mut ship, root, 30);
     assert!(wrote[20..].iter().all(|bytes| *bytes < 500), "{wrote:?}");
     std::fs::remove_file(root.join("one")).expect("removed");
     cut(&mut ship, root);
@@ -78,10 +85,7 @@ fn who_waits_for_a_cut_does_not_wait_for_that() {
     let (count, _) = log_of(&bucket);
     assert!(count >= STAY, "each has a file that stays");
     ship.is_awaited(false);
-    for turn in 0..10 {
-        std::fs::write(root.join("one"), vec![b'.'; turn + 1]).expect("written");
-        cut(&mut ship, root);
-    }
+    little(&mut ship, root, 10);
     assert!(log_of(&bucket).0 < 24, "it is made up for");
 }
 
@@ -93,11 +97,13 @@ fn who_reads_files_that_are_away_is_told_where_they_are_now() {
     grow(&mut ship, root);
     let mut told = BTreeMap::new();
     for moved in ship.moved() {
-        told.insert(moved.ino, moved.place);
+        told.insert(moved.ino, (moved.place, moved.sums));
     }
     assert!(told.len() >= STAY / 2, "{}", told.len());
-    for (ino, place) in told {
-        let now = ship.tree.file(ino).map(|file| file.place.clone());
-        assert!(now.is_none_or(|now| now == place), "file {ino}");
+    assert!(told.values().any(|(_, sums)| sums.is_some()), "the checksums of the large one");
+    for (ino, told) in told {
+        let now = ship.tree.file(ino);
+        let now = now.map(|file| (file.place.clone(), file.sums.as_deref().cloned()));
+        assert!(now.is_none_or(|now| now == told), "file {ino}");
     }
 }
