@@ -6,14 +6,15 @@
 # last part of `make bench`.
 #
 #   bench/bucket.sh [--repeats 3] [--latencies 0,20] [--only PARTS] [--without s3fs,rclone]
-#   --only small,make,fsync,long,flow   some parts alone
+#   --only small,make,fsync,long,flow,queue,stream   some parts alone
+#   --gib 100                      how much streams through, once, on 8 GiB of disk
 #   FOREBAY=path                   the binary under test (default target/release/forebay, built first)
 #   BUILT=yes                      builds nothing: the examples of forebay-volume are there
 #
 # As root. All of it runs in namespaces of its own: however it ends, its processes and mounts are gone.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-case ${1:-} in -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case ${1:-} in -h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 [ "$(id -u)" -eq 0 ] || { echo "bench/bucket.sh: it mounts an ext4 of its own: run it as root" >&2; exit 2; }
 
 # They are installed where they are missing and not left out.

@@ -15,7 +15,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 pairs=3 repeats=7 minutes=8 slow=1 check=()
 pipelines=(--every-read)
-bucket=(--repeats 1 --without s3fs,rclone)
+bucket=(--repeats 1 --gib 10 --without s3fs,rclone)
 for word in "$@"; do
     case $word in
         --full) pairs=15 repeats=8 minutes=180 slow=5 bucket=() ;;

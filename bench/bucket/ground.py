@@ -1,6 +1,8 @@
 """What is measured: an ext4 of its own, S3 servers, and what can be mounted over a bucket of one."""
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -50,6 +52,15 @@ class Server:
         words = [work / "s3_memory", "--latency", str(latency)]
         self.child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.settings = json.loads(self.child.stdout.readline())
+
+    @contextlib.contextmanager
+    def away(self):
+        """It answers nobody meanwhile."""
+        self.child.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.child.send_signal(signal.SIGCONT)
 
     def counted(self, word="count"):
         """Requests, bytes received and bytes sent so far."""
@@ -132,7 +143,7 @@ class Mount:
         looking.join()
         return seconds
 
-    def look(self):
+    def look(self, once=False):
         """The most memory that its daemon had so far, until it is gone."""
         ours = []
         for process in Path("/proc").glob("[0-9]*"):
@@ -152,6 +163,8 @@ class Mount:
                     self.peak = max(self.peak, int(peak[0].split()[1]) // 1024)
                 else:
                     ours.remove(status)
+            if once:
+                break
             time.sleep(0.02)
 
 

@@ -5,6 +5,7 @@
     load.py reread DIR FILES WRITERS    the same read by one reader, and compared
     load.py fsync DIR FILES CALLERS     so many files by each caller, each fsynced before it is closed
     load.py write FILE MIB              one after the other, in pieces of 1 MiB
+    load.py pour FILE MIB               the same, all of its pieces alike
     load.py read FILE MIB               the same read, and its length compared
     load.py random FILE READS SEED      4 KiB each, at random
 """
@@ -89,8 +90,12 @@ def fsync(folder, files, callers):
     return {"s": seconds, "median": statistics.median(took), "most": max(took), "count": len(took)}
 
 
-def write(path, mib):
-    pieces = [os.urandom(PIECE) for _ in range(16)]
+def pour(path, mib):
+    return write(path, mib, [b"forebay." * (PIECE // 8)] * 16)
+
+
+def write(path, mib, pieces=None):
+    pieces = pieces or [os.urandom(PIECE) for _ in range(16)]
     began = time.perf_counter()
     file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
     for number in range(mib):
@@ -125,7 +130,7 @@ def at_random(path, reads, seed):
     return {"s": sum(took), "median": statistics.median(took)}
 
 
-WORK = {"make": make, "reread": reread, "fsync": fsync, "write": write, "read": read, "random": at_random}
+WORK = {"make": make, "reread": reread, "fsync": fsync, "write": write, "pour": pour, "read": read, "random": at_random}
 
 if __name__ == "__main__":
     name, place, *numbers = sys.argv[1:]

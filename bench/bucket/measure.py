@@ -11,18 +11,19 @@ from pathlib import Path
 
 from flow import flow
 from ground import Mount, Server, ground, load, run
+from memory import MEMORY
 from parts import MIB, STORES
 from table import table
 
-PARTS = ("small", "make", "fsync", "long", "flow")
-STORES = {**STORES, flow: ("ext4", "forebay")}
+PARTS = ("small", "make", "fsync", "long", "flow", "queue", "stream")
+STORES = {**STORES, flow: ("ext4", "forebay"), **MEMORY}
 
 
 class Scene:
     """Where it happens, and what was seen."""
 
     def __init__(self, work, arguments):
-        self.work, self.seen, self.number = work, [], 0
+        self.work, self.seen, self.number, self.gib = work, [], 0, arguments.gib
         self.results = open(work.parent / "bucket.jsonl", "a", encoding="utf-8")
         self.local = ground(work)
         self.servers = {late: Server(work, late) for late in arguments.latencies}
@@ -67,6 +68,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--latencies", type=lambda text: [int(one) for one in text.split(",")],
                         default=[0, 20])
+    parser.add_argument("--gib", type=int, default=100)
     parser.add_argument("--only", type=lambda text: text.split(","), default=PARTS)
     parser.add_argument("--without", type=lambda text: text.split(","), default=())
     arguments = parser.parse_args()

@@ -101,6 +101,13 @@ def rows(facts, late):
                facts.ratio(part, late, "ext4", "s"), plain("", 2))
         yield (f"Nextflow {what}, until stored: of ext4", None, None,
                facts.ratio(part, late, "ext4", "stored_s"), plain("", 2))
+    for part, name, what in (("queue", "queued_mib", "100,000 files queued"),
+                             ("queue", "mib", "and while they are sent"),
+                             ("stream", "written_mib", "{} GiB written through"),
+                             ("stream", "read_mib", "{} GiB read through")):
+        gib = facts.of("stream", "gib", late)
+        yield (f"{what.format(gib)}: memory", "at most 300 MiB", most(300),
+               facts.of(part, name, late), plain("MiB"))
     peaks = [one["mib"] for one in facts.seen
              if one.get("mib") and (one["store"], one["late"]) == ("forebay", late)]
     yield "the most memory of any daemon", None, None, max(peaks, default=None), plain("MiB")

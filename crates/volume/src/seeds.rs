@@ -15,16 +15,22 @@ pub(crate) fn seeds(few: Range<u64>) -> Range<u64> {
     from..to
 }
 
+/// Histories between two words of how far it is.
+const STEP: u64 = 50;
+
 /// How a failure is told.
 pub(crate) fn replay(seed: u64) -> String {
     format!("seed {seed} (FOREBAY_SEEDS={seed}..{})", seed + 1)
 }
 
-/// Says which history it was, whatever fails in it.
+/// Says which history it was, whatever fails in it; and how far it is, where many were asked for.
 #[allow(clippy::disallowed_macros)] // A test has a terminal.
 pub(crate) fn told(seed: u64, what: impl FnOnce()) {
     if let Err(cause) = catch_unwind(AssertUnwindSafe(what)) {
         eprintln!("failed: {}", replay(seed));
         resume_unwind(cause);
+    }
+    if seed % STEP == 0 {
+        eprintln!("no failure up to seed {seed}");
     }
 }

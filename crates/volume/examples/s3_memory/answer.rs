@@ -176,7 +176,7 @@ fn put(
     if let (Some(id), Some(Ok(part))) =
         (query.get("uploadId"), query.get("partNumber").map(|number| number.parse()))
     {
-        let etag = held.state();
+        let (etag, body) = (held.state(), held.once(body));
         let Some(upload) = held.uploads.get_mut(id) else { return missing() };
         upload.parts.insert(part, body);
         return written(&etag);
@@ -186,6 +186,7 @@ fn put(
     if is_taken || says(head, "if-match").is_some_and(|wanted| now != Some(wanted)) {
         return refused(StatusCode::PRECONDITION_FAILED, "PreconditionFailed");
     }
+    let body = held.once(body);
     written(&held.put(path, body, meta(head)))
 }
 

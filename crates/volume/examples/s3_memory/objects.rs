@@ -10,6 +10,9 @@ use hyper::header::{HeaderName, HeaderValue};
 /// Headers of a request that its object's answers have: `x-amz-meta-*` and its type.
 pub(crate) type Meta = Vec<(HeaderName, HeaderValue)>;
 
+/// Bytes of a long body.
+const LONG: u64 = 1 << 20;
+
 /// An object, in the pieces in which it came.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Object {
@@ -25,6 +28,8 @@ pub(crate) struct Held {
     pub(crate) objects: BTreeMap<String, Object>,
     pub(crate) uploads: BTreeMap<String, Upload>,
     states: u64,
+    /// The last long body that was unlike the one before it.
+    last: Vec<Bytes>,
 }
 
 #[derive(Debug, Default)]
@@ -70,11 +75,48 @@ impl Held {
         format!("\"{:032x}-1\"", self.states)
     }
 
+    /// Long bodies that follow each other and are alike are kept once: so more can be stored here
+    /// than there is memory. Others differ early, and cost nothing.
+    pub(crate) fn once(&mut self, body: Vec<Bytes>) -> Vec<Bytes> {
+        if length(&body) < LONG {
+            return body;
+        }
+        if !is_alike(&body, &self.last) {
+            self.last = body;
+        }
+        self.last.clone()
+    }
+
     pub(crate) fn put(&mut self, key: &str, pieces: Vec<Bytes>, meta: Meta) -> String {
         let (size, etag) = (length(&pieces), self.state());
         let object = Object { pieces, size, etag: etag.clone(), meta };
         self.objects.insert(key.to_owned(), object);
         etag
+    }
+}
+
+/// Whether they have the same bytes, however they are cut.
+fn is_alike(one: &[Bytes], other: &[Bytes]) -> bool {
+    let (mut left, mut right) = (one.iter(), other.iter());
+    let (mut mine, mut theirs): (&[u8], &[u8]) = (&[], &[]);
+    loop {
+        while mine.is_empty() {
+            match left.next() {
+                Some(next) => mine = next,
+                None => return theirs.is_empty() && right.all(|rest| rest.is_empty()),
+            }
+        }
+        while theirs.is_empty() {
+            match right.next() {
+                Some(next) => theirs = next,
+                None => return false,
+            }
+        }
+        let both = mine.len().min(theirs.len());
+        if mine[..both] != theirs[..both] {
+            return false;
+        }
+        (mine, theirs) = (&mine[both..], &theirs[both..]);
     }
 }
 
