@@ -43,14 +43,15 @@ fn on_a_full_disk_reads_and_writes_fail_and_no_byte_is_wrong() {
     let end = script(
         &volume,
         "mount_it; cd $AT; cmp large1 $HERE/right1
-        fill filler
+        # What somebody has open makes no room.
+        exec 3>> filler 4< large1; fill filler
         ! cat large2 > $HERE/got 2> $HERE/why; full; cmp -n $(stat -c %s $HERE/got) $HERE/got $HERE/right2
         ! cat small > $HERE/got 2> $HERE/why; full; cmp -n $(stat -c %s $HERE/got) $HERE/got $HERE/right
         ! dd if=large3 of=$HERE/got bs=4k skip=900 count=1 2> $HERE/why; full
         ! echo more 2> $HERE/why >> large3; test $(stat -c %s large3) = 4000000
         ! (head -c 9000 /dev/zero > new) 2> $HERE/why; full
         cmp large1 $HERE/right1
-        rm filler; cmp large2 $HERE/right2; cmp small $HERE/right; rm large2; cmp large3 $HERE/right3
+        exec 3>&- 4<&-; rm filler; cmp large2 $HERE/right2; cmp small $HERE/right; rm large2; cmp large3 $HERE/right3
         cd /; $FOREBAY unmount $AT; cd $HERE
         mount_it; cmp $AT/large1 right1; cmp $AT/large3 right3; $FOREBAY unmount $AT; echo well",
     );
@@ -94,6 +95,40 @@ fn what_was_acknowledged_before_a_disk_was_full_is_there_after_a_kill() {
     known.arg("-c").arg(LAST).arg(volume.place.all.join("kept/known"));
     assert_eq!(crate::place::done(&mut known).code(0).text(), "whole, clean 1\n");
     volume.place.nobody_left();
+}
+
+/// More files than the disk holds, written one after the other as fast as they can be.
+fn more_than_fits(space: &str, files: usize, bytes: usize) {
+    let Some(volume) = Volume::with_root() else { return };
+    let end = script(
+        &volume,
+        &format!(
+            "mount -o remount,size=64m $STATE
+            $FOREBAY mount --state $STATE/s {space} s3://ours/lab/v $AT; cd $AT
+            head -c {bytes} /dev/urandom > $HERE/right
+            for n in $(seq {files}); do (echo $n; cat $HERE/right) > f$n; done
+            mkdir d; mv f1 d; cd /; $FOREBAY unmount $AT; echo well"
+        ),
+    );
+    end.code(0);
+    assert_eq!(end.text(), "well\n");
+    volume.mount("two", &volume.there());
+    let same = format!(
+        "mv d/f1 .; for n in $(seq {files}); do (echo $n; cat ../right) | cmp - f$n; done; ls | wc -l"
+    );
+    assert_eq!(volume.sh(&volume.there(), &same), format!("{}\n", files + 1));
+    volume.unmount(&volume.there()).code(0);
+    volume.place.nobody_left();
+}
+
+#[test]
+fn who_writes_more_than_the_disk_holds_waits_for_the_bucket() {
+    more_than_fits("", 120, 1_000_000);
+}
+
+#[test]
+fn who_writes_more_than_the_space_waits_for_the_bucket() {
+    more_than_fits("--space 24MiB", 20, 6_000_000);
 }
 
 /// The last frame of a journal (FORMATS.md), and whether anything follows.

@@ -53,6 +53,11 @@ impl Health {
         }
     }
 
+    /// Whether it is known not to.
+    pub(crate) fn is_ailing(&self) -> bool {
+        self.why.lock().is_some()
+    }
+
     /// It does.
     pub(crate) fn answered(&self) {
         if self.why.lock().take().is_some()

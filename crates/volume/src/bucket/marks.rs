@@ -36,6 +36,11 @@ pub(super) struct Noted {
     /// How often somebody asked for a cut; how many of these are in the bucket.
     pub(super) asked: u64,
     pub(super) done: u64,
+    /// Somebody waits for room on this machine; how often there may have been more since it was
+    /// mounted; and whether that helped nobody lately.
+    pub(super) crowded: bool,
+    pub(super) rounds: u64,
+    pub(super) is_vain: bool,
     /// Nobody uses the volume any more.
     pub(super) over: bool,
     /// Nothing comes into the bucket any more, and why.

@@ -2,6 +2,7 @@
 //! background, one cut after the other, and what is only there comes when it is read.
 
 mod asking;
+mod fill;
 mod room;
 mod worker;
 
@@ -27,6 +28,7 @@ use super::state::State;
 use crate::native::Native;
 use crate::store::{Failed, Objects};
 use crate::tiers::Underway;
+use fill::Fill;
 use worker::{Crowd, Tries, Worker};
 
 /// Names after which it is not waited for.
@@ -57,6 +59,7 @@ pub(crate) struct Mirror {
     told: Mutex<Told>,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
     progress: Mutex<Underway>,
+    fill: Fill,
     /// Held to read while a file is opened.
     pub(crate) opening: RwLock<()>,
     /// Nobody else uses the directory as long as this is mounted.
@@ -93,6 +96,7 @@ impl Mirror {
             told: Mutex::new(told),
             thread: Mutex::new(None),
             progress: Mutex::default(),
+            fill: Fill::new(wanted.space),
             opening: RwLock::new(()),
             state,
         });

@@ -45,6 +45,7 @@ impl Native {
         permissions: Permissions,
     ) -> Result<(Created, Arc<Node>)> {
         let dir = self.node(parent)?;
+        self.begins_to_write();
         if let Some(made) = self.create_placed(&dir, name, flags, permissions)? {
             return Ok(made);
         }

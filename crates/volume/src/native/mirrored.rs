@@ -124,6 +124,13 @@ impl Native {
         node.is_some_and(|node| node.open.lock().shared.is_open())
     }
 
+    /// Somebody begins to write a file: there may have to be room first.
+    pub(super) fn begins_to_write(&self) {
+        if let Some(mirror) = &self.mirror {
+            mirror.wait_for_room();
+        }
+    }
+
     /// Held while a file is opened: its bytes stay.
     pub(super) fn opening(&self) -> Option<RwLockReadGuard<'_, ()>> {
         self.mirror.as_ref().map(|mirror| mirror.opening.read())

@@ -59,6 +59,9 @@ impl Native {
             return Ok((opened, node));
         }
         self.disturb(&node);
+        if writes(flags) {
+            self.begins_to_write();
+        }
         let _opening = self.opening();
         let file = self.open_backing(&node, backing_flags(flags))?;
         let stat = stat_of(file.as_fd(), c"")?;

@@ -20,7 +20,8 @@ use crate::native::{Identity, Native, reopen, stat_of};
 const NEARLY_FULL: u64 = 16;
 /// With a bound, it is looked again when files may have grown by one part in so many of it.
 const GROWN: u64 = 16;
-/// Bytes by which files have grown after which it is looked again on a disk that is nearly full.
+/// Bytes by which files have grown after which it is looked again on a disk that is nearly full;
+/// on a small one half of what is missing.
 const WORTH: u64 = 16 << 20;
 /// Who opens a file waits for this at most, and this not for long for who opens one.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -34,23 +35,30 @@ struct Candidate {
 }
 
 impl Worker {
-    /// Makes room where there is little.
-    pub(super) fn make_room(&mut self) {
+    /// Makes room where there is little; how many files were given back.
+    pub(super) fn make_room(&mut self) -> usize {
         // What waits for the bucket is not there yet.
         if self.ship.is_pending() {
-            return;
+            return 0;
         }
-        let mut wanted = self.missing();
-        let Some(native) = self.native.upgrade().filter(|_| wanted > 0) else { return };
+        let missing = self.missing();
+        if missing.is_none() && self.grown == u64::MAX {
+            // There was room when it began.
+            self.grown = 0;
+        }
+        let Some(native) = self.native.upgrade().filter(|_| missing.is_some()) else { return 0 };
         // A hole of which a machine that went down does not know whose it is would be the file.
         if self.journal.sync().is_err() {
-            return;
+            return 0;
         }
         let mut all = self.candidates();
         self.grown = 0;
-        if let Some(space) = self.wanted.space {
-            let taken: u64 = all.iter().map(|one| one.bytes).sum();
-            wanted = wanted.max(taken.saturating_sub(space));
+        let (mut wanted, mut given_back) = (missing.unwrap_or_default(), 0);
+        let mut taken: u64 = all.iter().map(|one| one.bytes).sum();
+        let too_much = self.wanted.space.filter(|space| taken > *space);
+        if let Some(space) = too_much {
+            // More than that, so that who writes need not wait for each file.
+            wanted = wanted.max(taken - space / 4 * 3);
         }
         all.sort_unstable_by_key(|one| one.used);
         for one in all {
@@ -63,22 +71,32 @@ impl Worker {
             let Some(_no_opens) = mirror.opening.try_write_for(PATIENCE) else { break };
             if self.give_back(&native, &one).is_some() {
                 wanted = wanted.saturating_sub(one.bytes);
+                taken -= one.bytes;
+                given_back += 1;
             }
         }
+        // Files that came since the last cut were not among them.
+        if self.mirror.marks.noted().dirty.is_empty()
+            && let Ok(disk) = fstatvfs(&self.mirror.root)
+        {
+            self.mirror.fill.is(taken, disk.f_bavail * disk.f_frsize);
+        }
+        given_back
     }
 
-    /// Bytes that should be free and are not; with a bound of its own that is asked of all files.
-    fn missing(&self) -> u64 {
-        let Ok(disk) = fstatvfs(&self.mirror.root) else { return 0 };
+    /// Bytes that should be free and are not; `None`: there is room, as far as is known without
+    /// looking at all files.
+    fn missing(&self) -> Option<u64> {
+        let disk = fstatvfs(&self.mirror.root).ok()?;
         let is_little = disk.f_bavail < disk.f_blocks / NEARLY_FULL;
         let most = disk.f_blocks / (NEARLY_FULL / 2);
         let missing = most.saturating_sub(disk.f_bavail) * disk.f_frsize;
         // Looking at all files is worth it when they may have become more: the disk may be full of
         // what is not ours.
         let has_grown = |space: u64| self.grown > space / GROWN;
-        match is_little && self.grown > WORTH {
-            true => missing,
-            false => u64::from(self.wanted.space.is_some_and(has_grown)),
+        match is_little && self.grown > WORTH.min(missing / 2) {
+            true => Some(missing),
+            false => self.wanted.space.is_some_and(has_grown).then_some(0),
         }
     }
 

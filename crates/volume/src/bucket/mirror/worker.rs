@@ -46,7 +46,8 @@ impl Worker {
         loop {
             let is_over = self.mirror.marks.noted().over;
             let done = self.turn(dirty.take());
-            self.make_room();
+            let given_back = self.make_room();
+            self.mirror.ends_round(given_back);
             match done {
                 Ok(()) => self.went_well(),
                 Err(failed) if self.goes_on(&failed, is_over) => continue,

@@ -33,7 +33,7 @@ impl Worker {
     pub(super) fn wait(&mut self) -> Dirty {
         let marks = &self.mirror.marks;
         let mut noted = marks.noted();
-        let is_called = |noted: &Noted| noted.over || noted.asked > noted.done;
+        let is_called = |noted: &Noted| noted.over || noted.crowded || noted.asked > noted.done;
         while noted.dirty.is_empty() && !is_called(&noted) {
             marks.call.wait_for(&mut noted, IDLE);
             if let Some(bytes) = self.mirror.bodies.has_brought_much() {
