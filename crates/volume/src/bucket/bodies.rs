@@ -12,7 +12,7 @@ mod stream;
 
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use parking_lot::Mutex;
@@ -27,6 +27,7 @@ use super::request::Bucket;
 use crate::native::Identity;
 use crate::tiers::Patience;
 use known::{Known, writable};
+pub(super) use learn::Behind;
 pub(super) use losses::Losses;
 
 pub(super) type Result<T> = std::result::Result<T, Errno>;
@@ -66,6 +67,8 @@ pub(crate) struct Bodies {
     pub(super) lost: Losses,
     /// Bytes of files of which not all have come are believed.
     keeps_parts: AtomicBool,
+    /// Who knows where bytes are by now, if that is somebody else's to say.
+    behind: OnceLock<Weak<dyn Behind>>,
 }
 
 impl Bodies {
@@ -92,6 +95,7 @@ impl Bodies {
             gone: AtomicBool::new(false),
             lost: Losses::default(),
             keeps_parts: AtomicBool::new(false),
+            behind: OnceLock::new(),
         }
     }
 

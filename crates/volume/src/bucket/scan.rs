@@ -27,6 +27,7 @@ pub(crate) use found::LARGEST;
 use found::stamp_of;
 pub(crate) use found::{Found, Large, Learnt, Stamp};
 pub(crate) use lend::{Lent, into};
+pub(super) use extended::of as extended_of;
 use stat::{attr_of, look};
 use turn::Turn;
 
