@@ -5,15 +5,15 @@
 mod ask;
 mod bring;
 mod known;
-mod learn;
+pub(super) mod learn;
 mod losing;
 mod losses;
 mod stream;
 
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
-use std::sync::{Arc, OnceLock, Weak};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::Mutex;
 use rustix::io::Errno;
@@ -27,7 +27,6 @@ use super::request::Bucket;
 use crate::native::Identity;
 use crate::tiers::Patience;
 use known::{Known, writable};
-pub(super) use learn::Behind;
 pub(super) use losses::Losses;
 
 pub(super) type Result<T> = std::result::Result<T, Errno>;
@@ -68,7 +67,7 @@ pub(crate) struct Bodies {
     /// Bytes of files of which not all have come are believed.
     keeps_parts: AtomicBool,
     /// Who knows where bytes are by now, if that is somebody else's to say.
-    behind: OnceLock<Weak<dyn Behind>>,
+    behind: OnceLock<Weak<dyn learn::Behind>>,
 }
 
 impl Bodies {

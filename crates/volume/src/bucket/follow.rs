@@ -21,16 +21,17 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use rustix::io::Errno;
 
-use super::bodies::{self, Behind, Bodies};
+use super::bodies::learn::Behind;
+use super::bodies::{self, Bodies};
 use super::health::Health;
 use super::local::is_away;
 use super::request::Bucket;
 use super::state::State;
-use super::{Body, Opened, Trouble, Wanted};
+use super::{Body, Trouble};
 use crate::native::{Identity, Native};
 use crate::store::{Failed, Objects, Settings};
 use crate::tiers::Patience;
-use opening::open;
+pub(super) use opening::open;
 use shown::Shown;
 use tail::Tail;
 use worker::Worker;
@@ -180,62 +181,6 @@ impl Behind for Follow {
 
     fn name_of(&self, number: u64) -> Option<String> {
         self.shown.lock().name_of(number)
-    }
-}
-
-/// How a volume in a bucket is to be mounted.
-#[derive(Debug)]
-pub enum Role {
-    /// As its one writer.
-    Writer(Box<Wanted>),
-    /// As one of its readers.
-    Reader(Box<Following>),
-}
-
-/// One that can be served in its role.
-#[derive(Debug)]
-pub(crate) enum Ready {
-    Writer(Box<Opened>),
-    Reader(Box<Followed>),
-}
-
-impl Role {
-    /// Opens the volume.
-    ///
-    /// # Errors
-    /// Why it can't be: nothing is changed then, here or there.
-    pub(crate) fn open(self) -> Result<Ready, Trouble> {
-        match self {
-            Role::Writer(wanted) => super::open(*wanted).map(Box::new).map(Ready::Writer),
-            Role::Reader(wanted) => open(*wanted).map(Box::new).map(Ready::Reader),
-        }
-    }
-}
-
-impl Ready {
-    /// The directory that stands for it here.
-    pub(crate) fn directory(&self) -> PathBuf {
-        match self {
-            Ready::Writer(opened) => opened.directory(),
-            Ready::Reader(followed) => followed.directory(),
-        }
-    }
-
-    pub(crate) fn is_read_only(&self) -> bool {
-        matches!(self, Ready::Reader(_))
-    }
-
-    /// Begins to serve it; `native` serves the local tree.
-    ///
-    /// # Errors
-    /// When the bucket's client can't be made, or the directory is gone.
-    pub(crate) fn start(self, native: Native) -> io::Result<Arc<Native>> {
-        match self {
-            Ready::Writer(opened) => {
-                super::Mirror::start(*opened, |mirror| native.with_mirror(Some(mirror)))
-            }
-            Ready::Reader(followed) => Follow::start(*followed, native),
-        }
     }
 }
 

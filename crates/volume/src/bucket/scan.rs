@@ -22,12 +22,12 @@ use rustix::io::Errno;
 use super::record::Kind;
 use super::tree::{ROOT, Tree};
 use crate::native::Identity;
+pub(super) use extended::of as extended_of;
 #[cfg(test)]
 pub(crate) use found::LARGEST;
 use found::stamp_of;
 pub(crate) use found::{Found, Large, Learnt, Stamp};
 pub(crate) use lend::{Lent, into};
-pub(super) use extended::of as extended_of;
 use stat::{attr_of, look};
 use turn::Turn;
 

@@ -15,8 +15,8 @@ use super::super::run::{salt, state_file};
 use crate::exit::{NOTHING_RUN, Stop};
 use crate::{placement, say};
 pub(super) use next::explain;
-pub(super) use reading::{explain as explain_reading, refuse as refuse_reading};
 pub(in crate::commands) use next::{next_of, next_of_bucket, said};
+pub(super) use reading::{explain as explain_reading, refuse as refuse_reading};
 
 /// What names a bucket begins so.
 const SCHEME: &str = "s3://";

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::record::Kind;
 use super::super::ship::Moved;
 use super::super::tree::Tree;
-use super::shown::{Changes, Learn, Result, Shown};
+use super::shown::{ASIDE, Changes, Learn, Result, Shown};
 use super::touched::{Differs, Touched};
 use crate::short::ShortName;
 
@@ -28,6 +28,8 @@ struct Turn<'a> {
     changes: &'a mut Changes,
     /// Names that are to lead to files.
     placing: BTreeMap<Name, u64>,
+    /// Those of them that are to be other files than they are.
+    renewed: BTreeSet<u64>,
     /// Folders that are to get another name, or a first one.
     wanted: BTreeMap<u64, Name>,
     /// Folders whose attributes are to be set at the end.
@@ -46,9 +48,10 @@ impl Shown {
         learn: Learn<'_>,
         changes: &mut Changes,
     ) -> Result<()> {
-        let (placing, wanted, dressing) = Default::default();
+        let (placing, renewed, wanted, dressing) = Default::default();
+        let shown = self;
         let mut turn =
-            Turn { shown: self, tree, touched, learn, changes, placing, wanted, dressing };
+            Turn { shown, tree, touched, learn, changes, placing, renewed, wanted, dressing };
         turn.survey()?;
         turn.stage()?;
         turn.leave()?;
@@ -84,6 +87,7 @@ impl Turn<'_> {
             }
             let (Some(was), Some(spot)) = (was, self.shown.spots.get(ino)) else { continue };
             let (number, at) = (spot.number, (spot.parent, spot.name.clone()));
+            let is_beside = spot.parent == ASIDE;
             let is_other = match was.differs(file) {
                 Differs::Bytes => true,
                 Differs::Rest { moved, dressed } => {
@@ -96,8 +100,8 @@ impl Turn<'_> {
                 }
             };
             if is_other {
-                self.retire(*ino);
-                several.extend((file.links > 1).then_some(*ino));
+                self.renewed.insert(*ino);
+                several.extend((file.links > 1 || is_beside).then_some(*ino));
                 if self.tree.find(at.0, &at.1) == Some(*ino) {
                     self.placing.insert(at, *ino);
                 }

@@ -17,7 +17,7 @@ const MOST: u32 = 256;
 ///
 /// # Errors
 /// Why it can't be.
-pub(super) fn open(wanted: Following) -> Result<Followed, Trouble> {
+pub(in crate::bucket) fn open(wanted: Following) -> Result<Followed, Trouble> {
     let objects = Objects::open(&wanted.url, wanted.settings.clone())?;
     let tail = Tail::open(&objects)?;
     made(wanted, tail)

@@ -13,6 +13,8 @@ use crate::store::Failed;
 /// Looks of which one asks for checkpoints, too: a writer removes segments that it needs no more, and
 /// who was away so long would wait for the next one for ever.
 const SURE: u32 = 12;
+/// Segments of one look after which others may be gone already: those that files need stay longer.
+const MANY: u32 = 16;
 /// How often a log is read from its newest checkpoint on when parts of it go meanwhile.
 const AGAIN: u32 = 5;
 
@@ -54,14 +56,17 @@ impl Tail {
     /// damaged.
     pub(super) fn look(&mut self, bucket: &dyn Bucket, is_missing: bool) -> Result<(), Failed> {
         self.looks += 1;
-        let is_unsure = self.is_unsure;
-        let looked = self.go_on(bucket).and_then(|came| {
-            let ask = is_unsure || is_missing || self.looks.is_multiple_of(SURE);
-            match !came && ask && newest_checkpoint(bucket)? > Some(self.next) {
-                true => self.begin_anew(bucket),
-                false => Ok(()),
+        let ask = self.is_unsure || is_missing || self.looks.is_multiple_of(SURE);
+        let looked = match self.go_on(bucket) {
+            Ok(came) if ask || came >= MANY => self.catch_up(bucket),
+            Ok(_) => Ok(()),
+            // A checkpoint may say what it said.
+            Err(failed) if failed.kind == ErrorKind::InvalidData => {
+                let next = self.next;
+                self.catch_up(bucket).and(if self.next > next { Ok(()) } else { Err(failed) })
             }
-        });
+            Err(failed) => Err(failed),
+        };
         // Nobody else removes objects of files.
         self.reader.tree.unused.clear();
         self.touched.ended.extend(self.reader.tree.ended.replace(Vec::new()).unwrap_or_default());
@@ -69,31 +74,25 @@ impl Tail {
         looked
     }
 
-    /// Takes in the segments that follow; tells whether there were any.
-    fn go_on(&mut self, bucket: &dyn Bucket) -> Result<bool, Failed> {
-        let mut came = false;
+    /// Takes in the segments that follow; tells how many there were.
+    fn go_on(&mut self, bucket: &dyn Bucket) -> Result<u32, Failed> {
+        let mut came = 0;
         loop {
             let name = segment(self.next);
             let Some(found) = bucket.head(&name)? else { return Ok(came) };
-            let part = match read(bucket, &name, found.size) {
-                // A checkpoint may say what it said.
-                Err(failed) if failed.kind == ErrorKind::InvalidData => {
-                    return match newest_checkpoint(bucket)? > Some(self.next) {
-                        true => Ok(false),
-                        false => Err(failed),
-                    };
-                }
-                part => part?,
-            };
+            let part = read(bucket, &name, found.size)?;
             let touched = &mut self.touched;
             self.reader.take_telling(part, &mut |tree, record| touched.note(tree, record))?;
             self.next += 1;
-            came = true;
+            came += 1;
         }
     }
 
-    /// It fell behind: what it has is compared with what the newest checkpoint leads to.
-    fn begin_anew(&mut self, bucket: &dyn Bucket) -> Result<(), Failed> {
+    /// If it fell behind, what it has is compared with what the newest checkpoint leads to.
+    fn catch_up(&mut self, bucket: &dyn Bucket) -> Result<(), Failed> {
+        if newest_checkpoint(bucket)? <= Some(self.next) {
+            return Ok(());
+        }
         log::info!("segment {:x} of the log is gone: it is read anew", self.next);
         let (reader, next) = newest(bucket)?;
         self.touched.compare(&self.reader.tree, &reader.tree);

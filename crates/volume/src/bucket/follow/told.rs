@@ -18,8 +18,7 @@ impl Follow {
             lost.into_iter().partition(|(_, (kind, _))| changed(kind));
         let mut told = Vec::new();
         if !changed.is_empty() {
-            let first: Vec<_> =
-                changed.iter().take(NAMED).map(|(name, _)| name.as_str()).collect();
+            let first: Vec<_> = changed.iter().take(NAMED).map(|(name, _)| name.as_str()).collect();
             let rest = match changed.len().saturating_sub(NAMED) {
                 0 => String::new(),
                 rest => format!(" and {rest} more"),

@@ -37,7 +37,9 @@ impl fmt::Display for Trouble {
                 path.display()
             ),
             Trouble::NoVolume(None) => write!(f, "it has no volume"),
-            Trouble::Foreign(name) | Trouble::NoVolume(Some(name)) => write!(f, "it has {name}, and is no volume"),
+            Trouble::Foreign(name) | Trouble::NoVolume(Some(name)) => {
+                write!(f, "it has {name}, and is no volume")
+            }
         }
     }
 }

@@ -31,7 +31,7 @@ impl Turn<'_> {
                 Err(error) if error != Errno::NOENT => return Err(error),
                 _ => {}
             }
-            if self.link(ino).is_err() {
+            if self.renewed.contains(&ino) || self.link(ino).is_err() {
                 self.make(ino)?;
             }
         }
@@ -51,7 +51,6 @@ impl Turn<'_> {
 
     fn make(&mut self, ino: u64) -> Result<()> {
         let Some(file) = self.tree.file(ino) else { return Ok(()) };
-        self.retire(ino);
         let name = aside(ino, false);
         let made = c_name(&name)?;
         local::one(&self.shown.aside, &made, file)?;
@@ -61,6 +60,7 @@ impl Turn<'_> {
         if file.kind == Kind::Plain && file.place.size() > 0 {
             (self.learn)((identity, number, Away::of(file)));
         }
+        self.retire(ino);
         let spot = Spot { parent: ASIDE, name, identity, number, is_folder: false };
         self.shown.spots.insert(ino, spot);
         Ok(())
