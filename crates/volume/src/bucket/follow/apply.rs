@@ -89,6 +89,7 @@ impl Turn<'_> {
             let (number, at) = (spot.number, (spot.parent, spot.name.clone()));
             let is_beside = spot.parent == ASIDE;
             let is_other = match was.differs(file) {
+                _ if touched.is_torn => true,
                 Differs::Bytes => true,
                 Differs::Rest { moved, dressed } => {
                     if moved {

@@ -14,6 +14,8 @@ pub(super) struct Touched {
     pub(super) files: BTreeMap<u64, Option<Was>>,
     /// Files that are no more.
     pub(super) ended: Vec<u64>,
+    /// Some of it is shown already: of no file is it known which state of it is here.
+    pub(super) is_torn: bool,
 }
 
 /// A file as it was, but for the names in it.

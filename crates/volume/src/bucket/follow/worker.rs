@@ -104,6 +104,7 @@ impl Worker {
             Ok(()) => {}
             // With room it goes on where it was.
             Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::MFILE | Errno::NFILE)) => {
+                self.tail.touched.is_torn = true;
                 return Err(error);
             }
             Err(error) => {
