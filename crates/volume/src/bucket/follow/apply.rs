@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::record::Kind;
 use super::super::ship::Moved;
 use super::super::tree::Tree;
-use super::shown::{ASIDE, Changes, Learn, Result, Shown};
+use super::shown::{Changes, Learn, Result, Shown};
 use super::touched::{Differs, Touched};
 use crate::short::ShortName;
 
@@ -87,7 +87,6 @@ impl Turn<'_> {
             }
             let (Some(was), Some(spot)) = (was, self.shown.spots.get(ino)) else { continue };
             let (number, at) = (spot.number, (spot.parent, spot.name.clone()));
-            let is_beside = spot.parent == ASIDE;
             let is_other = match was.differs(file) {
                 _ if touched.is_torn => true,
                 Differs::Bytes => true,
@@ -102,8 +101,10 @@ impl Turn<'_> {
             };
             if is_other {
                 self.renewed.insert(*ino);
-                several.extend((file.links > 1 || is_beside).then_some(*ino));
-                if self.tree.find(at.0, &at.1) == Some(*ino) {
+                // The name by which it is known here may be one that it has lost.
+                let has_name = self.tree.find(at.0, &at.1) == Some(*ino);
+                several.extend((file.links > 1 || !has_name).then_some(*ino));
+                if has_name {
                     self.placing.insert(at, *ino);
                 }
             }
