@@ -31,6 +31,8 @@ mod bucket;
 mod bucket_away;
 #[path = "cli/bucket_check.rs"]
 mod bucket_check;
+#[path = "cli/bucket_follow.rs"]
+mod bucket_follow;
 #[path = "cli/bucket_full.rs"]
 mod bucket_full;
 #[path = "cli/bucket_kills.rs"]

@@ -17,7 +17,7 @@ use forebay_model::{Ended, Exit, Header, Micros};
 use parking_lot::Mutex;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::bucket::{Opened, Prefix, Told};
+use crate::bucket::{Follow, Prefix, Ready, Told};
 use crate::clock::{Clock, SystemClock};
 use crate::cover::{Access, Plan};
 use crate::fuse::{Emulated, Session};
@@ -47,7 +47,7 @@ pub(crate) struct Parts {
     /// The storage to emulate.
     pub(crate) emulated: Option<Emulated>,
     /// The volume in a bucket that the first target stands for.
-    pub(crate) bucket: Option<Opened>,
+    pub(crate) bucket: Option<Ready>,
     pub(crate) mounts: OwnedFd,
     pub(crate) control: Channel,
     pub(crate) foreign: Vec<(u64, u64)>,
@@ -290,6 +290,7 @@ impl Run {
         let kept = self.keeper.as_mut().map(|keeper| keeper.finish(ended));
         let (run, mut warnings) = kept.unwrap_or_default();
         warnings.extend(self.prefixes().flat_map(Prefix::finish));
+        warnings.extend(self.followed().flat_map(Follow::finish));
         self.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.let_go());
         Some(over(run, None, warnings, homecomings, shipped))
     }
@@ -366,6 +367,11 @@ impl Run {
     /// Prefixes of buckets that were attached.
     fn prefixes(&self) -> impl Iterator<Item = &Prefix> {
         self.sessions.iter().filter_map(|session| session.native().prefix().map(|it| &**it))
+    }
+
+    /// Volumes that others write.
+    fn followed(&self) -> impl Iterator<Item = &Follow> {
+        self.sessions.iter().filter_map(|session| session.native().follow().map(|it| &**it))
     }
 
     /// Somebody still works in the covered directories: the front goes, with what is known so far.

@@ -68,7 +68,7 @@ pub(crate) use placed::Seen;
 use placed::boot_nanos;
 pub(crate) use still::Stays;
 
-use crate::bucket::{Mirror, Prefix};
+use crate::bucket::{Follow, Mirror, Prefix};
 use crate::creds::{Caller, Groups, Wardrobe};
 use crate::fuse::Device;
 use crate::recorder::{Known, Older};
@@ -160,6 +160,8 @@ pub struct Native {
     mirror: Option<Arc<Mirror>>,
     /// The prefix of a bucket that it shows.
     prefix: Option<Arc<Prefix>>,
+    /// The volume of others that it follows.
+    follow: Option<Arc<Follow>>,
     /// Files that wait to be moved there, and the way that they take.
     moves: Arc<moves::Moves>,
     passage: OnceLock<Passage>,
@@ -223,6 +225,7 @@ impl Native {
             tiers: None,
             mirror: None,
             prefix: None,
+            follow: None,
             moves: Arc::default(),
             passage: OnceLock::new(),
             first_passage: Mutex::new(()),

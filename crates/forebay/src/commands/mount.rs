@@ -8,7 +8,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use forebay_model::{Privacy, Profile};
-use forebay_volume::bucket::Wanted;
 use forebay_volume::cover::Access;
 use forebay_volume::fuse::Emulated;
 use forebay_volume::launch::{self, Failure, Mount, Record, Unmounting, place_of};
@@ -25,10 +24,12 @@ use refused::{explain_mount, refuse_taken};
     forebay mount --allow-other /data/project /mnt/project     as root: for slurmd and logins\n  \
     forebay mount s3://lab/volume ~/work                       a volume that a bucket keeps\n  \
     forebay mount --rules examples/rules/bucket.toml s3://lab/volume ~/work\n  \
+    forebay mount --read-only s3://lab/volume ~/theirs         what another machine writes there\n  \
     forebay unmount /mnt/project\n\n\
     VOLUME is an ordinary directory and stays the truth; DIR may be the same. Or it is \
     s3://BUCKET/PREFIX: files are written here and go to the bucket in the background; unmounting \
-    waits for the rest, and any machine that mounts it later has them. Settings are those of AWS's \
+    waits for the rest, and any machine that mounts it later has them. One machine writes; with \
+    --read-only any number show it, and follow what comes into the bucket. Settings are those of AWS's \
     own tools (AWS_PROFILE, AWS_ENDPOINT_URL, ...). Without --allow-root \
     and --allow-other nobody but you can look into DIR, not even root. An ordinary user needs \
     fusermount3 (package fuse3), and `user_allow_other` in /etc/fuse.conf for the two.")]
@@ -76,11 +77,13 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
     let shown = args.volume.canonicalize().unwrap_or_else(|_| args.volume.clone());
     refuse_taken(&point)?;
     let url = bucket::url_of(&args.volume).map(str::to_owned);
+    let follows = args.bucket.is_read_only();
     let in_bucket = match &url {
-        Some(url) => Some(Wanted {
-            rules: bucket::rules(args.site.as_deref(), args.rules.as_deref())?,
-            ..bucket::wanted(url, args.bucket)?
-        }),
+        Some(url) => {
+            let rules = (args.site.as_deref(), args.rules.as_deref());
+            Some(bucket::role(url, args.bucket, rules)?)
+        }
+        None if follows => return Err(bucket::refuse_reading()),
         None => None,
     };
     let record = args.output.as_deref().map(|output| keep(output, args.trace)).transpose()?;
@@ -115,6 +118,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         ways: super::attach::bucket::ways()?,
     };
     let mounted = launch::mount(mount).map_err(|failure| match (failure, &url) {
+        (Failure::Bucket(trouble), Some(url)) if follows => bucket::explain_reading(url, &trouble),
         (Failure::Bucket(trouble), Some(url)) => bucket::explain(url, &trouble),
         (failure, _) => explain_mount(failure),
     })?;

@@ -132,7 +132,7 @@ impl Volume {
 
 /// Two listings are the same; else their differences are told.
 #[track_caller]
-fn same(now: &str, before: &str, why: &str) {
+pub(crate) fn same(now: &str, before: &str, why: &str) {
     let only = |one: &str, other: &str| {
         let other: Vec<_> = other.lines().collect();
         one.lines().filter(|line| !other.contains(line)).map(str::to_owned).collect::<Vec<_>>()
@@ -140,13 +140,13 @@ fn same(now: &str, before: &str, why: &str) {
     assert!(now == before, "{why}: now {:#?}\nbefore {:#?}", only(now, before), only(before, now));
 }
 
-const MAKE: &str = "mkdir -p a/b c; echo one > a/x; echo two > a/b/y; : > empty
+pub(crate) const MAKE: &str = "mkdir -p a/b c; echo one > a/x; echo two > a/b/y; : > empty
     head -c 300000 /dev/urandom > c/large; ln -s ../a/x c/link; ln a/x hard; chmod 750 a/b
     chmod 444 a/b/y; touch -d '2020-01-02 03:04:05.123456789' a/x; mkfifo pipe
     for n in $(seq 50); do echo small $n > c/$n; done
     label() { python3 -c 'import os, sys; a = sys.argv; os.setxattr(a[1], a[2], a[3].encode())' $*; }
     label c/3 user.sample tumour; label c/large user.x y; label a user.of folder";
-const LIST: &str = "find . -mindepth 1 -printf '%P %y %m %s %T@ %n %l\\n' | sort;
+pub(crate) const LIST: &str = "find . -mindepth 1 -printf '%P %y %m %s %T@ %n %l\\n' | sort;
     find . -type f | sort | xargs md5sum
     find . -type f -o -type d | sort | python3 -c 'import os, sys
 for name in sys.stdin.read().split():

@@ -5,15 +5,15 @@
 mod ask;
 mod bring;
 mod known;
-mod learn;
+pub(super) mod learn;
 mod losing;
 mod losses;
 mod stream;
 
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::Mutex;
 use rustix::io::Errno;
@@ -66,6 +66,8 @@ pub(crate) struct Bodies {
     pub(super) lost: Losses,
     /// Bytes of files of which not all have come are believed.
     keeps_parts: AtomicBool,
+    /// Who knows where bytes are by now, if that is somebody else's to say.
+    behind: OnceLock<Weak<dyn learn::Behind>>,
 }
 
 impl Bodies {
@@ -92,6 +94,7 @@ impl Bodies {
             gone: AtomicBool::new(false),
             lost: Losses::default(),
             keeps_parts: AtomicBool::new(false),
+            behind: OnceLock::new(),
         }
     }
 

@@ -5,7 +5,7 @@
 mod mark;
 mod marked;
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{
@@ -87,29 +87,44 @@ impl Maker<'_> {
                 extend(&inner, file)?;
                 dress(&inner, file.attr)
             }
-            Kind::Plain => {
-                let made = openat(fd, name, NEW, Mode::from_raw_mode(0o600))?;
-                if file.place.size() > 0 {
-                    ftruncate(&made, file.place.size())?;
-                    fsetxattr(&made, AWAY, b"1", XattrFlags::CREATE)?;
-                }
-                extend(&made, file)?;
-                dress(&made, file.attr)
-            }
-            Kind::Link(target) => {
-                symlinkat(target.as_slice(), fd, name)?;
-                dress_by_name(fd, name, file.attr)
-            }
-            Kind::Special { mode, device } => {
-                let kind = FileType::from_raw_mode(*mode);
-                mknodat(fd, name, kind, Mode::from_raw_mode(file.attr.mode), *device)?;
-                dress_by_name(fd, name, file.attr)
-            }
+            _ => one(fd, name, file),
         }
     }
 }
 
-fn extend(made: &OwnedFd, file: &File) -> Result<()> {
+/// Makes a file that is no folder, without its bytes.
+///
+/// # Errors
+/// Those of the file system.
+pub(crate) fn one(fd: &OwnedFd, name: &CStr, file: &File) -> Result<()> {
+    match &file.kind {
+        Kind::Folder => Err(Errno::ISDIR),
+        Kind::Plain => {
+            let made = openat(fd, name, NEW, Mode::from_raw_mode(0o600))?;
+            if file.place.size() > 0 {
+                ftruncate(&made, file.place.size())?;
+                fsetxattr(&made, AWAY, b"1", XattrFlags::CREATE)?;
+            }
+            extend(&made, file)?;
+            dress(&made, file.attr)
+        }
+        Kind::Link(target) => {
+            symlinkat(target.as_slice(), fd, name)?;
+            dress_by_name(fd, name, file.attr)
+        }
+        Kind::Special { mode, device } => {
+            let kind = FileType::from_raw_mode(*mode);
+            mknodat(fd, name, kind, Mode::from_raw_mode(file.attr.mode), *device)?;
+            dress_by_name(fd, name, file.attr)
+        }
+    }
+}
+
+/// Gives a file its extended attributes.
+///
+/// # Errors
+/// Those of the file system.
+pub(crate) fn extend(made: &OwnedFd, file: &File) -> Result<()> {
     let set = |(name, value): (&Vec<u8>, &Vec<u8>)| {
         fsetxattr(made, name.as_slice(), value, XattrFlags::empty())
     };
@@ -126,14 +141,20 @@ fn times(attr: Attr) -> Timestamps {
 }
 
 /// Owner, as far as this user may give it, and time of what can't be opened.
-fn dress_by_name(folder: &OwnedFd, name: &CString, attr: Attr) -> Result<()> {
+///
+/// # Errors
+/// Those of the file system.
+pub(crate) fn dress_by_name(folder: &OwnedFd, name: &CStr, attr: Attr) -> Result<()> {
     let (uid, gid) = owner(attr);
     let _ = chownat(folder, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW);
     utimensat(folder, name, &times(attr), AtFlags::SYMLINK_NOFOLLOW)
 }
 
 /// Owner, as far as this user may give it, mode and time.
-fn dress(file: &OwnedFd, attr: Attr) -> Result<()> {
+///
+/// # Errors
+/// Those of the file system.
+pub(crate) fn dress(file: &OwnedFd, attr: Attr) -> Result<()> {
     let (uid, gid) = owner(attr);
     let _ = fchown(file.as_fd(), uid, gid);
     fchmod(file, Mode::from_raw_mode(attr.mode))?;

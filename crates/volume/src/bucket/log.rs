@@ -17,7 +17,7 @@ use super::segment::Draft;
 use super::tree::Tree;
 use crate::store::{Failed, Found};
 pub(crate) use history::History;
-use reader::{Reader, read};
+pub(in crate::bucket) use reader::{Reader, read};
 
 /// Where segments are, and checkpoints.
 const LOG: &str = ".forebay/log";
@@ -60,26 +60,9 @@ impl Log {
     /// Those of the bucket. `InvalidData`: a part of the log is damaged.
     pub(crate) fn open(bucket: Arc<dyn Bucket>, me: String) -> Result<(Log, Tree), Failed> {
         let mut reader = Reader::default();
-        let (mut from, mut checkpoint) = (0, 0);
-        if let Some((number, size)) = numbers(&*bucket, CHECKPOINTS)?.pop() {
-            reader.take(read(&*bucket, &name_of_checkpoint(number), size)?)?;
-            (from, checkpoint) = (number, number);
-        }
-        for (number, size) in numbers(&*bucket, LOG)? {
-            match number {
-                // Covered by the checkpoint; there for its data.
-                number if number < from => {}
-                number if number == from => {
-                    reader.take(read(&*bucket, &segment(number), size)?)?;
-                    from += 1;
-                }
-                // What follows a gap was never told to be written.
-                _ => break,
-            }
-        }
+        let (at, _) = reader.catch_up(&*bucket)?;
         // By now they may be somebody else's.
         reader.tree.unused.clear();
-        let at = Position { next: from, checkpoint };
         Ok((Log { bucket, at, me, begun: reader.begun }, reader.tree))
     }
 
@@ -145,6 +128,14 @@ impl Log {
         self.at.checkpoint = next;
         Ok(())
     }
+}
+
+/// The number of the newest checkpoint.
+///
+/// # Errors
+/// Those of the bucket.
+pub(crate) fn newest_checkpoint(bucket: &dyn Bucket) -> Result<Option<u64>, Failed> {
+    Ok(numbers(bucket, CHECKPOINTS)?.pop().map(|(number, _)| number))
 }
 
 /// Numbers and sizes of the objects in a folder, in order.

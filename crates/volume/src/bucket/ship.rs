@@ -168,4 +168,4 @@ impl Ship {
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::bucket) mod tests;

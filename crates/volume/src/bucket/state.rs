@@ -23,6 +23,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 const VOLUME: &str = "volume.json";
 const TREE: &str = "tree";
 const JOURNAL: &str = "known";
+const ASIDE: &str = "aside";
 
 /// A directory that nobody else uses meanwhile.
 #[derive(Debug)]
@@ -36,8 +37,11 @@ pub(crate) struct State {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Volume {
     pub(crate) url: String,
-    /// A text that no other machine has.
+    /// A text that no other machine has; of a reader none.
     pub(crate) me: String,
+    /// It reads what others write.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_reader: bool,
 }
 
 impl Volume {
@@ -45,6 +49,12 @@ impl Volume {
     pub(crate) fn of(folder: &Path) -> Option<Volume> {
         serde_json::from_slice(&std::fs::read(folder.join(VOLUME)).ok()?).ok()
     }
+}
+
+/// Whether a local tree is that of a volume in a bucket which others write.
+#[must_use]
+pub fn is_followed(tree: &Path) -> bool {
+    tree.parent().and_then(Volume::of).is_some_and(|volume| volume.is_reader)
 }
 
 /// What the journal comes to.
@@ -62,11 +72,31 @@ impl State {
     /// Those of the file system. `ResourceBusy`: somebody uses it. `InvalidInput`: it belongs to
     /// another volume.
     pub(crate) fn take(folder: &Path, url: &str, me: &str) -> io::Result<State> {
+        let volume = Volume { url: url.to_owned(), me: me.to_owned(), is_reader: false };
+        State::take_as(folder, volume)
+    }
+
+    /// The same in any role.
+    ///
+    /// # Errors
+    /// As `take`. `InvalidInput`: it was used in another role.
+    pub(crate) fn take_as(folder: &Path, volume: Volume) -> io::Result<State> {
+        State::take_within(folder, volume, LOOKS)
+    }
+
+    /// The same, at once or not at all.
+    ///
+    /// # Errors
+    /// As `take_as`.
+    pub(crate) fn try_take(folder: &Path, volume: Volume) -> io::Result<State> {
+        State::take_within(folder, volume, 0)
+    }
+
+    fn take_within(folder: &Path, wanted: Volume, mut looks: u32) -> io::Result<State> {
         use std::os::unix::fs::DirBuilderExt;
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let mut how = OpenOptions::new();
         let lock = how.create(true).truncate(false).write(true).open(folder.join(LOCK))?;
-        let mut looks = LOOKS;
         while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             if looks == 0 {
                 return Err(io::ErrorKind::ResourceBusy.into());
@@ -78,15 +108,17 @@ impl State {
         let volume = match std::fs::read(&file) {
             Ok(text) => serde_json::from_slice(&text)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let volume = Volume { url: url.to_owned(), me: me.to_owned() };
-                write_whole(&file, &serde_json::to_vec(&volume)?)?;
-                volume
+                write_whole(&file, &serde_json::to_vec(&wanted)?)?;
+                wanted.clone()
             }
             Err(error) => return Err(error),
         };
-        if volume.url != url {
-            let why = format!("it belongs to {}", volume.url);
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        let other = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        match (volume.url != wanted.url, volume.is_reader) {
+            (true, _) => return other(format!("it belongs to {}", volume.url)),
+            (_, true) if !wanted.is_reader => return other("it belongs to a reader".to_owned()),
+            (_, false) if wanted.is_reader => return other("it belongs to a writer".to_owned()),
+            _ => {}
         }
         Ok(State { folder: folder.to_owned(), volume, _lock: lock })
     }
@@ -94,6 +126,11 @@ impl State {
     /// Where the local tree is.
     pub(crate) fn tree(&self) -> PathBuf {
         self.folder.join(TREE)
+    }
+
+    /// Where a reader has what is on its way into the tree.
+    pub(crate) fn aside(&self) -> PathBuf {
+        self.folder.join(ASIDE)
     }
 
     /// Reads the journal; what is not whole at its end never was.

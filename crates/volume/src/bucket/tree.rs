@@ -48,6 +48,8 @@ pub(crate) struct Tree {
     loose: BTreeSet<u64>,
     /// Objects of files that a cut has ended, or that have got others.
     pub(crate) unused: Vec<String>,
+    /// Files that cuts have ended, where somebody wants to know.
+    pub(crate) ended: Option<Vec<u64>>,
     pub(crate) next: u64,
 }
 
@@ -56,7 +58,7 @@ impl Default for Tree {
         let mut files = FxHashMap::default();
         let attr = Attr { mode: 0o755, ..Attr::default() };
         files.insert(ROOT, File { links: 1, ..File::new(Kind::Folder, attr) });
-        Tree { files, loose: BTreeSet::new(), unused: Vec::new(), next: ROOT + 1 }
+        Tree { files, loose: BTreeSet::new(), unused: Vec::new(), ended: None, next: ROOT + 1 }
     }
 }
 

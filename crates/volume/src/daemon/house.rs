@@ -11,7 +11,7 @@ use forebay_model::{Fact, Tree, TreeId};
 use parking_lot::Mutex;
 
 use super::{Event, Volume};
-use crate::bucket::{Mirror, Opened, Prefix};
+use crate::bucket::{Prefix, Ready};
 use crate::cover::{Handover, Plan, Target, receive_mount};
 use crate::fuse::{self, Device, Emulated, Session};
 use crate::native::{Native, Settings};
@@ -23,7 +23,7 @@ pub(super) struct House {
     pub(super) settings: Settings,
     pub(super) only_for: Option<u32>,
     pub(super) emulated: Option<Emulated>,
-    pub(super) bucket: Mutex<Option<Opened>>,
+    pub(super) bucket: Mutex<Option<Ready>>,
     /// In the order of the targets.
     pub(super) volumes: Vec<Volume>,
     pub(super) recorder: Arc<Recorder>,
@@ -83,7 +83,7 @@ impl House {
         let prefix = target.lent.map(Prefix::start).transpose()?;
         let native = native.with_prefix(prefix);
         let native = match bucket {
-            Some(opened) => Mirror::start(opened, |mirror| native.with_mirror(Some(mirror)))?,
+            Some(ready) => ready.start(native)?,
             None => Arc::new(native),
         };
         let tree = fuse::Tree {

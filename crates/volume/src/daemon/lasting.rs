@@ -18,6 +18,7 @@ use rustix::net::{
 
 use super::leaving::Leaving;
 use super::{Event, Run};
+use crate::bucket::Follow;
 use crate::cover::take_away;
 use crate::launch::{Channel, ToDaemon, ToFront, doors_of};
 
@@ -78,6 +79,7 @@ impl Run {
         let Some(over) = self.close(stop_sampling) else { return };
         self.control.say(&over);
         self.waiting.iter().for_each(|channel| channel.say(&over));
+        self.followed().for_each(Follow::let_go);
     }
 }
 

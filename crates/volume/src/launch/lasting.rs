@@ -6,6 +6,7 @@ mod show;
 use std::io;
 use std::path::PathBuf;
 
+use rustix::mount::MountFlags;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::front::{self, reap};
@@ -36,7 +37,7 @@ pub struct Mount {
     /// The record, if one is wanted.
     pub record: Option<Record>,
     /// The bucket that the volume is in; `volume` is its name then.
-    pub bucket: Option<bucket::Wanted>,
+    pub bucket: Option<bucket::Role>,
     /// How buckets are reached that are attached to it.
     pub ways: bucket::Ways,
 }
@@ -75,12 +76,15 @@ pub struct Unmounting {
 pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
     // SAFETY: nothing here owns one of these yet.
     unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
-    let opened = wanted.bucket.map(bucket::open).transpose().map_err(Failure::Bucket)?;
-    let local = opened.as_ref().map(bucket::Opened::directory);
+    let opened = wanted.bucket.map(bucket::Role::open).transpose().map_err(Failure::Bucket)?;
+    let local = opened.as_ref().map(bucket::Ready::directory);
     let volumes = [local.unwrap_or(wanted.volume)];
     let volumes = volumes.as_slice();
     let mut plan = cover::plan(volumes, &wanted.ways).map_err(Failure::Refused)?;
     let volume = plan.targets[0].path.clone();
+    if opened.as_ref().is_some_and(bucket::Ready::is_read_only) {
+        plan.targets.iter_mut().for_each(|target| target.flags |= MountFlags::RDONLY);
+    }
     let refuse = |error| cover::Refusal { path: wanted.point.clone(), attached: false, error };
     let point = wanted.point.canonicalize().map_err(refuse).map_err(Failure::Refused)?;
     if point != volume && point.starts_with(&volume) {

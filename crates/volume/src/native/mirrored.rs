@@ -10,7 +10,7 @@ use parking_lot::RwLockReadGuard;
 use rustix::fs::{Mode, OFlags, openat};
 
 use super::{Handle, Identity, Native, Node, Result};
-use crate::bucket::{Bodies, Inside, Mirror, Prefix, joined};
+use crate::bucket::{Bodies, Follow, Inside, Mirror, Prefix, joined};
 
 /// Names of extended attributes that are ours begin so; programs don't see them.
 pub(super) const OURS: &[u8] = b"user.forebay.";
@@ -38,10 +38,22 @@ impl Native {
         self.prefix.as_ref()
     }
 
+    /// Says that the directory follows a volume that others write.
+    #[must_use]
+    pub(crate) fn with_follow(mut self, follow: Option<Arc<Follow>>) -> Native {
+        self.follow = follow;
+        self
+    }
+
+    pub(crate) fn follow(&self) -> Option<&Arc<Follow>> {
+        self.follow.as_ref()
+    }
+
     /// What brings bytes that are not here.
     pub(crate) fn bodies(&self) -> Option<&Arc<Bodies>> {
         let mirrored = self.mirror.as_ref().map(|mirror| &mirror.bodies);
-        mirrored.or(self.prefix.as_ref().map(|prefix| &prefix.bodies))
+        let shown = mirrored.or(self.prefix.as_ref().map(|prefix| &prefix.bodies));
+        shown.or(self.follow.as_ref().map(|follow| &follow.bodies))
     }
 
     /// Somebody is about to look into a directory, which may not have been listed.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use forebay_volume::bucket::{Ailing, ailing};
+use forebay_volume::bucket::{Ailing, ailing, is_followed};
 use forebay_volume::launch::lasting_mounts;
 
 use super::super::mount::bucket::{is_in_bucket, since};
@@ -11,7 +11,8 @@ use super::here::Here;
 
 pub(super) fn look(_: &Here) -> Finding {
     let mounts = lasting_mounts().unwrap_or_default();
-    let mounted = mounts.iter().filter(|mount| is_in_bucket(Path::new(&mount.source)));
+    let is_ours = |tree: &Path| is_in_bucket(tree) || is_followed(tree);
+    let mounted = mounts.iter().filter(|mount| is_ours(Path::new(&mount.source)));
     let all: Vec<_> =
         mounted.map(|mount| (mount.point.clone(), ailing(Path::new(&mount.source)))).collect();
     judge(&all)
@@ -29,7 +30,7 @@ fn judge(mounted: &[(PathBuf, Option<Ailing>)]) -> Finding {
         (count, true) => Finding::ok(format!("{count} mounted, and in reach when last asked")),
         (_, false) => Finding::limited(told.join("; ")).you(
             "let programs go on: what they write is on this machine, and goes to the bucket when \
-             it answers",
+             it answers; what is mounted --read-only shows what it saw last",
         ),
     }
 }

@@ -1,12 +1,13 @@
 //! A volume that is in a bucket: where this machine keeps its files, and what can be in the way.
 
 mod next;
+mod reading;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forebay_model::{ByteCount, Kept, Micros, SyncTo};
-use forebay_volume::bucket::{Ailing, Told, Wanted, ailing, folder_of};
+use forebay_volume::bucket::{Ailing, Role, Told, Wanted, ailing, folder_of};
 use forebay_volume::launch::lasting_mounts;
 use forebay_volume::tiers::Patience;
 
@@ -15,6 +16,7 @@ use crate::exit::{NOTHING_RUN, Stop};
 use crate::{placement, say};
 pub(super) use next::explain;
 pub(in crate::commands) use next::{next_of, next_of_bucket, said};
+pub(super) use reading::{explain as explain_reading, refuse as refuse_reading};
 
 /// What names a bucket begins so.
 const SCHEME: &str = "s3://";
@@ -42,6 +44,13 @@ pub(in crate::commands) struct Options {
     /// before that is an I/O error, and by `forebay unmount`; default: 5 min
     #[arg(long, value_name = "TIME")]
     patience: Option<Micros>,
+    /// Show a volume in a bucket that another machine writes, or this one elsewhere, and follow what
+    /// comes into the bucket; nothing is written to it
+    #[arg(long, conflicts_with_all = ["take_over", "durable", "space", "rules", "site"])]
+    read_only: bool,
+    /// How often a volume that is followed is looked at; default: 5 s
+    #[arg(long, value_name = "TIME", requires = "read_only")]
+    every: Option<Micros>,
 }
 
 /// Where the bytes are when fsync(2) returns.
@@ -50,6 +59,13 @@ enum Durable {
     #[default]
     Local,
     Bucket,
+}
+
+impl Options {
+    /// The volume is to be read alone.
+    pub(super) fn is_read_only(&self) -> bool {
+        self.read_only
+    }
 }
 
 impl From<Durable> for SyncTo {
@@ -68,7 +84,7 @@ pub(in crate::commands) fn url_of(volume: &Path) -> Option<&str> {
 
 /// What is to be opened.
 pub(in crate::commands) fn wanted(url: &str, options: Options) -> Result<Wanted, Stop> {
-    let Options { state, space, take_over, durable, patience } = options;
+    let Options { state, space, take_over, durable, patience, .. } = options;
     let state = match state {
         Some(state) => std::path::absolute(&state).unwrap_or(state),
         None => state_file(&format!("volumes/{}", folder_of(url)))?,
@@ -87,14 +103,29 @@ pub(in crate::commands) fn wanted(url: &str, options: Options) -> Result<Wanted,
         space: space.map(ByteCount::get),
         durable: durable.into(),
         rules: Arc::new(Kept::none()),
-        patience: patience.map_or_else(Patience::default, |time| {
-            Patience::of(std::time::Duration::from_micros(time.0))
-        }),
+        patience: patient(patience),
     })
 }
 
+fn patient(patience: Option<Micros>) -> Patience {
+    patience.map_or_else(Patience::default, |time| Patience::of(time.into()))
+}
+
+/// What is to be opened, and in which role.
+pub(super) fn role(
+    url: &str,
+    options: Options,
+    (site, rules): (Option<&Path>, Option<&Path>),
+) -> Result<Role, Stop> {
+    if options.read_only {
+        return reading::following(url, options).map(Box::new).map(Role::Reader);
+    }
+    let rules = self::rules(site, rules)?;
+    Ok(Role::Writer(Box::new(Wanted { rules, ..wanted(url, options)? })))
+}
+
 /// The rules of its files, if there are any.
-pub(super) fn rules(site: Option<&Path>, rules: Option<&Path>) -> Result<Arc<Kept>, Stop> {
+fn rules(site: Option<&Path>, rules: Option<&Path>) -> Result<Arc<Kept>, Stop> {
     let next = "FORMATS.md (\"Rules file\") has all that such rules say; nothing was mounted";
     if site.is_some() {
         let what = "a volume in a bucket takes no site: its rules name no tiers";
@@ -108,7 +139,7 @@ pub(super) fn rules(site: Option<&Path>, rules: Option<&Path>) -> Result<Arc<Kep
 /// What lies beside the local tree of a volume in a bucket (FORMATS.md).
 const BESIDE: &str = "known";
 
-/// Whether the directory that is mounted stands for a volume in a bucket.
+/// Whether the directory that is mounted stands for a volume in a bucket that this machine writes.
 pub(in crate::commands) fn is_in_bucket(tree: &Path) -> bool {
     tree.with_file_name(BESIDE).exists()
 }
@@ -123,6 +154,8 @@ pub(in crate::commands) fn since(ailing: &Ailing) -> String {
 pub(in crate::commands) fn tell_ailing(point: &Path) {
     let mounts = lasting_mounts().unwrap_or_default();
     let mounted = mounts.iter().find(|mount| mount.point == point);
+    // Nobody waits for the end of one that is read alone.
+    let mounted = mounted.filter(|mount| is_in_bucket(Path::new(&mount.source)));
     if let Some(ailing) = mounted.and_then(|mount| ailing(Path::new(&mount.source))) {
         let Ailing { url, why, .. } = &ailing;
         say::note(&format!("{url} is out of reach since {}: {why}", since(&ailing)));

@@ -62,19 +62,40 @@ impl Bodies {
         body: &Body,
         mut ask: impl FnMut(&Away) -> Result<T, Failed>,
     ) -> Result<T, Failed> {
+        let behind = self.behind();
         // Its object may have got another name meanwhile, or its bytes another segment.
         for _ in 0..3 {
             let away = self.known.lock().away.get(&body.ino).cloned();
             let Some(away) = away else { break };
-            match ask(&away) {
-                Err(failed) if failed.kind == ErrorKind::NotFound => {
-                    std::thread::sleep(SHORTLY);
-                }
+            let failed = match ask(&away) {
+                Err(failed) if failed.kind == ErrorKind::NotFound => failed,
+                Err(failed) if behind.is_some() && is_about_one(failed.kind) => failed,
                 asked => return asked,
+            };
+            match &behind {
+                None => std::thread::sleep(SHORTLY),
+                Some(behind) => {
+                    behind.look();
+                    let now = self.known.lock().away.get(&body.ino).map(|now| now.place.clone());
+                    if now.as_ref() == Some(&away.place) {
+                        return Err(self.lost_behind(body.ino, failed));
+                    }
+                }
             }
         }
         let why = format!("the object of file {} is gone", body.ino);
         Err(Failed { kind: ErrorKind::NotFound, why })
+    }
+
+    /// Bytes are where the log says, and are others, or are not there.
+    fn lost_behind(&self, number: u64, failed: Failed) -> Failed {
+        match self.retired(number) {
+            Some(_) => {
+                let why = "it has been changed or removed since it was opened".to_owned();
+                Failed { kind: ErrorKind::StaleNetworkFileHandle, why }
+            }
+            None => failed,
+        }
     }
 
     pub(super) fn of_segment(&self, away: &Away, range: &Range<u64>) -> Asked {

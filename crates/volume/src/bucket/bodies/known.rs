@@ -23,6 +23,8 @@ pub(super) struct Known {
     pub(super) bodies: FxHashMap<Identity, Arc<Body>>,
     /// Files that have come: what the bucket has of them is what is here.
     pub(super) came: Vec<(u64, Stamp)>,
+    /// Files that others have taken the places of, and what they were called.
+    pub(super) retired: Vec<(Identity, u64, String)>,
 }
 
 impl Away {

@@ -1,16 +1,70 @@
-//! Files that become known while others are read, and which state of its object one has where no
-//! listing told it.
+//! Files that become known while others are read, or give way to others; and which state of its
+//! object one has where no listing told it.
 
 use std::io::ErrorKind;
-
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Weak};
 
 use super::super::body::Body;
+use super::super::ship::Moved;
 use super::{Away, Bodies, Place, Result};
 use crate::native::Identity;
 use crate::store::Failed;
 
+/// Tells where bytes are that somebody else moves.
+pub(in crate::bucket) trait Behind: Send + Sync {
+    /// Looks now; returns when that is done.
+    fn look(&self);
+    /// What a file is called, for people.
+    fn name_of(&self, number: u64) -> Option<String>;
+}
+
 impl Bodies {
+    /// Somebody else moves bytes, as this one tells.
+    pub(in crate::bucket) fn is_behind(&self, behind: Weak<dyn Behind>) {
+        let _ = self.behind.set(behind);
+    }
+
+    pub(super) fn behind(&self) -> Option<Arc<dyn Behind>> {
+        self.behind.get().and_then(Weak::upgrade)
+    }
+
+    /// Bytes lie elsewhere, and others have the places of some files: who has these open reads on
+    /// as long as their bytes can be had.
+    pub(in crate::bucket) fn go_on(
+        &self,
+        moved: Vec<Moved>,
+        retired: impl IntoIterator<Item = (Identity, u64, String)>,
+    ) {
+        self.moved(moved);
+        let mut known = self.known.lock();
+        known.came.clear();
+        let before = std::mem::take(&mut known.retired);
+        for (identity, number, name) in before {
+            let is_open =
+                known.bodies.get(&identity).is_some_and(|body| Arc::strong_count(body) > 1);
+            if is_open {
+                known.retired.push((identity, number, name));
+                continue;
+            }
+            // The inode may be another file's.
+            if known.numbers.get(&identity) == Some(&number) {
+                known.numbers.remove(&identity);
+                if known.bodies.remove(&identity).is_some() {
+                    self.count.fetch_sub(1, Relaxed);
+                }
+            }
+            known.away.remove(&number);
+        }
+        known.retired.extend(retired);
+    }
+
+    /// What a file was called that another has the place of.
+    pub(super) fn retired(&self, number: u64) -> Option<String> {
+        let known = self.known.lock();
+        known.retired.iter().find(|(_, ino, _)| *ino == number).map(|(_, _, name)| name.clone())
+    }
+
     /// More files whose bytes are away.
     pub(in crate::bucket) fn learn(&self, more: impl IntoIterator<Item = (Identity, u64, Away)>) {
         let mut known = self.known.lock();

@@ -16,7 +16,7 @@ use crate::native::proc_path;
 pub(crate) const AWAY: &str = "user.forebay.away";
 
 /// Whether a file's bytes are in the bucket alone.
-pub(crate) fn is_away(file: &OwnedFd) -> bool {
+pub(crate) fn is_away(file: impl AsFd) -> bool {
     fgetxattr(file, AWAY, &mut [0u8; 16][..]).is_ok()
 }
 

@@ -1,4 +1,4 @@
-//! Reading a volume's log: segments, one after the other, up to the last cut.
+//! Reading a volume's log: a checkpoint, then segments, one after the other, up to the last cut.
 
 use std::io;
 
@@ -8,6 +8,7 @@ use super::super::record::Record;
 use super::super::request::Bucket;
 use super::super::segment::{Damage, HEADER, Head};
 use super::super::tree::Tree;
+use super::{CHECKPOINTS, LOG, Position, name_of_checkpoint, numbers, segment};
 use crate::store::Failed;
 
 /// Bytes of a segment of which the start is asked for: the records of most are in it.
@@ -17,7 +18,11 @@ const START: u64 = 256 << 10;
 ///
 /// # Errors
 /// Those of the bucket. `InvalidData`: it is damaged.
-pub(super) fn read(bucket: &dyn Bucket, name: &str, size: u64) -> Result<(Head, Bytes), Failed> {
+pub(in crate::bucket) fn read(
+    bucket: &dyn Bucket,
+    name: &str,
+    size: u64,
+) -> Result<(Head, Bytes), Failed> {
     let broken =
         |why: &str| Failed { kind: io::ErrorKind::InvalidData, why: format!("{name}: {why}") };
     let start = bucket.read(name, 0..size.min(START), &|bytes| {
@@ -49,8 +54,8 @@ pub(super) fn read(bucket: &dyn Bucket, name: &str, size: u64) -> Result<(Head, 
 
 /// Takes segments in, up to the last cut.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
-    pub(super) tree: Tree,
+pub(in crate::bucket) struct Reader {
+    pub(in crate::bucket) tree: Tree,
     /// Segments with records that no cut has followed yet, and how many of the first were taken.
     held: Vec<(Head, Bytes)>,
     taken: u32,
@@ -58,7 +63,51 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) fn take(&mut self, (head, records): (Head, Bytes)) -> Result<(), Failed> {
+    /// Takes in all that the bucket has. False: segments are missing before the last ones.
+    ///
+    /// # Errors
+    /// Those of the bucket. `InvalidData`: a part of the log is damaged.
+    pub(in crate::bucket) fn catch_up(
+        &mut self,
+        bucket: &dyn Bucket,
+    ) -> Result<(Position, bool), Failed> {
+        let (mut next, mut checkpoint) = (0, 0);
+        if let Some((number, size)) = numbers(bucket, CHECKPOINTS)?.pop() {
+            self.take(read(bucket, &name_of_checkpoint(number), size)?)?;
+            (next, checkpoint) = (number, number);
+        }
+        let mut is_whole = true;
+        for (number, size) in numbers(bucket, LOG)? {
+            match number {
+                // Covered by the checkpoint; there for its data.
+                number if number < next => {}
+                number if number == next => {
+                    self.take(read(bucket, &segment(number), size)?)?;
+                    next += 1;
+                }
+                // What follows a gap was never told to be written.
+                _ => {
+                    is_whole = false;
+                    break;
+                }
+            }
+        }
+        Ok((Position { next, checkpoint }, is_whole))
+    }
+
+    pub(super) fn take(&mut self, part: (Head, Bytes)) -> Result<(), Failed> {
+        self.take_telling(part, &mut |_, _| {})
+    }
+
+    /// The same; `tell` is told of each record before the tree has it.
+    ///
+    /// # Errors
+    /// `InvalidData`: it is damaged.
+    pub(in crate::bucket) fn take_telling(
+        &mut self,
+        (head, records): (Head, Bytes),
+        tell: &mut dyn FnMut(&Tree, &Record<'_>),
+    ) -> Result<(), Failed> {
         let damaged = |_| Failed {
             kind: io::ErrorKind::InvalidData,
             why: format!("segment {:x} is damaged", head.number),
@@ -91,6 +140,7 @@ impl Reader {
             head.each(records, |record| {
                 at += 1;
                 if at > skip && at <= end {
+                    tell(&self.tree, record);
                     match record {
                         Record::Bytes { ino, place } => {
                             let place = place.clone().in_segment(head.number);
@@ -107,8 +157,9 @@ impl Reader {
             .map_err(damaged)?;
         }
         // What follows the cut waits for the next one.
-        self.held = held.into_iter().skip(last).collect();
-        self.taken = cut;
+        let rest = |(head, _): &(Head, Bytes)| head.count > cut;
+        self.held = held.into_iter().skip(last).filter(rest).collect();
+        self.taken = if self.held.is_empty() { 0 } else { cut };
         Ok(())
     }
 }

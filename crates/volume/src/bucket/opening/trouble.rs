@@ -20,6 +20,8 @@ pub enum Trouble {
     Outdated(PathBuf),
     /// There are objects that are no volume's.
     Foreign(String),
+    /// There is none to read: nothing is there, or objects that are no volume's, such as this.
+    NoVolume(Option<String>),
 }
 
 impl fmt::Display for Trouble {
@@ -34,7 +36,10 @@ impl fmt::Display for Trouble {
                  not in it",
                 path.display()
             ),
-            Trouble::Foreign(name) => write!(f, "it has {name}, and is no volume"),
+            Trouble::NoVolume(None) => write!(f, "it has no volume"),
+            Trouble::Foreign(name) | Trouble::NoVolume(Some(name)) => {
+                write!(f, "it has {name}, and is no volume")
+            }
         }
     }
 }

@@ -53,7 +53,7 @@ impl Turn<'_> {
 ///
 /// # Errors
 /// Those of the file system; one without attributes has none.
-fn of(folder: BorrowedFd<'_>, name: &CStr) -> Result<Extended> {
+pub(in crate::bucket) fn of(folder: BorrowedFd<'_>, name: &CStr) -> Result<Extended> {
     let folder = format!("/proc/self/fd/{}/", folder.as_raw_fd());
     let path = [folder.as_bytes(), name.to_bytes()].concat();
     let path = CString::new(path).map_err(|_| Errno::INVAL)?;

@@ -31,10 +31,10 @@ type State = BTreeMap<String, Bytes>;
 type Away = BTreeMap<u64, Bytes>;
 
 /// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-struct Lot(u64);
+pub(in crate::bucket) struct Lot(pub(in crate::bucket) u64);
 
 impl Lot {
-    fn draw(&mut self, below: u64) -> u64 {
+    pub(in crate::bucket) fn draw(&mut self, below: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -49,7 +49,7 @@ impl Lot {
 }
 
 /// One change of the tree; what can't be done is not.
-fn change(root: &Path, lot: &mut Lot, turn: u64) {
+pub(in crate::bucket) fn change(root: &Path, lot: &mut Lot, turn: u64) {
     let path = root.join(lot.path());
     let other = root.join(lot.path());
     let folder = |lot: &mut Lot| root.join(["a", "c", "a/b"][lot.draw(3) as usize]);
@@ -94,7 +94,7 @@ fn local(root: &Path, away: &Away) -> State {
                     let name = path.strip_prefix(root).expect("below").display().to_string();
                     let file = std::fs::File::open(&path).expect("opened");
                     let ino = file.metadata().expect("there").ino();
-                    let bytes = match is_away(&file.into()) {
+                    let bytes = match is_away(&file) {
                         true => away[&ino].clone(),
                         false => std::fs::read(path).expect("read"),
                     };
@@ -181,7 +181,7 @@ fn seen(bucket: &Arc<Memory>) -> State {
     places(&tree).into_iter().map(told).collect()
 }
 
-fn open_in(root: &Path) -> impl Fn(&[u8]) -> Result<OwnedFd, Errno> {
+pub(in crate::bucket) fn open_in(root: &Path) -> impl Fn(&[u8]) -> Result<OwnedFd, Errno> {
     let root = root.to_owned();
     move |path: &[u8]| {
         use std::os::unix::ffi::OsStrExt;
@@ -196,7 +196,7 @@ fn rules() -> Arc<Kept> {
     Arc::new(Kept::parse(text, "rules").expect("rules"))
 }
 
-fn ship(bucket: &Arc<Memory>, root: &Path) -> Ship {
+pub(in crate::bucket) fn ship(bucket: &Arc<Memory>, root: &Path) -> Ship {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
     let fd = openat(CWD, root, flags, Mode::empty()).expect("opened");
     let bucket = Arc::clone(bucket) as Arc<dyn Bucket>;

@@ -28,6 +28,9 @@ impl Tree {
             if self.files.get(&ino).is_some_and(|file| file.links == 0)
                 && let Some(gone) = self.files.remove(&ino)
             {
+                if let Some(ended) = &mut self.ended {
+                    ended.push(ino);
+                }
                 if let Place::Own { key, .. } = gone.place {
                     self.unused.push(key);
                 }

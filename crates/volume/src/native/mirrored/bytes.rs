@@ -16,10 +16,11 @@ impl Native {
         file: BorrowedFd<'_>,
     ) -> Result<Option<Arc<Body>>> {
         let identity = Identity::of(stat);
-        match (&self.mirror, &self.prefix) {
-            (Some(mirror), _) => self.wardrobe.undressed(|| mirror.bodies.open(&identity, file)),
-            (_, Some(prefix)) => self.wardrobe.undressed(|| prefix.body(&identity, file)),
-            (None, None) => Ok(None),
+        match (&self.mirror, &self.prefix, &self.follow) {
+            (Some(mirror), ..) => self.wardrobe.undressed(|| mirror.bodies.open(&identity, file)),
+            (_, Some(prefix), _) => self.wardrobe.undressed(|| prefix.body(&identity, file)),
+            (.., Some(follow)) => self.wardrobe.undressed(|| follow.body(&identity, file)),
+            (None, None, None) => Ok(None),
         }
     }
 

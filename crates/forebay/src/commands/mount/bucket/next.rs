@@ -31,6 +31,10 @@ pub(in crate::commands) fn next_of(trouble: &Trouble) -> String {
             format!("copy what you need out of {path}, then remove it, or name another --state")
         }
         Trouble::Foreign(_) => "name a prefix that has nothing yet".to_owned(),
+        Trouble::NoVolume(Some(_)) => "name the prefix of a volume".to_owned(),
+        Trouble::NoVolume(None) => {
+            "name the prefix of a volume; without --read-only, mounting makes one".to_owned()
+        }
     }
 }
 

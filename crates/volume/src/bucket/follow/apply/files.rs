@@ -1,0 +1,132 @@
+//! Files that are no folders: made or linked beside the tree, and put in their places.
+
+use std::collections::BTreeMap;
+use std::os::fd::AsFd;
+
+use rustix::fs::{AtFlags, linkat, renameat, unlinkat};
+use rustix::io::Errno;
+
+use super::super::super::bodies::Away;
+use super::super::super::local;
+use super::super::super::record::Kind;
+use super::super::shown::{ASIDE, Entered, Result, Spot, c_name, open_up};
+use super::Turn;
+use crate::native::{Identity, stat_of};
+use crate::short::ShortName;
+
+/// The name of a file beside the tree; with one more where it gets several.
+fn aside(ino: u64, more: bool) -> ShortName {
+    format!("{ino:x}{}", if more { "+" } else { "" }).as_bytes().into()
+}
+
+impl Turn<'_> {
+    /// Each file that gets a name lies beside the tree, too: wherever its folder goes, it is there.
+    pub(super) fn stage(&mut self) -> Result<()> {
+        let mut inos: Vec<u64> = self.placing.values().copied().collect();
+        inos.sort_unstable();
+        inos.dedup();
+        for ino in inos {
+            let name = c_name(&aside(ino, false))?;
+            match unlinkat(&self.shown.aside, &name, AtFlags::empty()) {
+                Err(error) if error != Errno::NOENT => return Err(error),
+                _ => {}
+            }
+            if self.renewed.contains(&ino) || self.link(ino).is_err() {
+                self.make(ino)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The file that is here gets a name beside the tree.
+    fn link(&self, ino: u64) -> Result<()> {
+        let spot = self.shown.spots.get(&ino).ok_or(Errno::NOENT)?;
+        let folder = self.shown.enter(spot.parent)?;
+        if self.shown.there(&folder, &spot.name)? != Some(spot.identity) {
+            return Err(Errno::STALE);
+        }
+        let (from, to) = (c_name(&spot.name)?, c_name(&aside(ino, false))?);
+        linkat(&folder.fd, from, &self.shown.aside, to, AtFlags::empty())
+    }
+
+    fn make(&mut self, ino: u64) -> Result<()> {
+        let Some(file) = self.tree.file(ino) else { return Ok(()) };
+        let name = aside(ino, false);
+        let made = c_name(&name)?;
+        local::one(&self.shown.aside, &made, file)?;
+        let identity = Identity::of(&stat_of(self.shown.aside.as_fd(), &made)?);
+        self.shown.made += 1;
+        let number = self.shown.made;
+        if file.kind == Kind::Plain && file.place.size() > 0 {
+            (self.learn)((identity, number, Away::of(file)));
+        }
+        self.retire(ino);
+        let spot = Spot { parent: ASIDE, name, identity, number, is_folder: false };
+        self.shown.spots.insert(ino, spot);
+        Ok(())
+    }
+
+    /// They take their names.
+    pub(super) fn place(&mut self) -> Result<()> {
+        let mut left = BTreeMap::<u64, u32>::new();
+        for ino in self.placing.values() {
+            *left.entry(*ino).or_default() += 1;
+        }
+        let mut entered: Option<(u64, Entered)> = None;
+        for ((parent, name), ino) in self.placing.clone() {
+            let folder = match entered {
+                Some((at, folder)) if at == parent => folder,
+                _ => {
+                    let folder = self.shown.enter(parent)?;
+                    open_up(&folder.fd)?;
+                    self.dressing.insert(parent);
+                    folder
+                }
+            };
+            let more = left.get_mut(&ino).is_some_and(|left| {
+                *left -= 1;
+                *left > 0
+            });
+            self.name(ino, more, (&folder, &name))?;
+            if let Some(spot) = self.shown.spots.get_mut(&ino) {
+                (spot.parent, spot.name) = (parent, name);
+            }
+            entered = Some((parent, folder));
+        }
+        Ok(())
+    }
+
+    fn name(&self, ino: u64, more: bool, to: (&Entered, &ShortName)) -> Result<()> {
+        let beside = &self.shown.aside;
+        let (first, from) = (c_name(&aside(ino, false))?, c_name(&aside(ino, more))?);
+        if more {
+            linkat(beside, &first, beside, &from, AtFlags::empty())?;
+        }
+        renameat(beside, &from, &to.0.fd, c_name(to.1)?)?;
+        // Of two names of one file rename(2) leaves both.
+        match unlinkat(beside, &from, AtFlags::empty()) {
+            Err(error) if error != Errno::NOENT => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Names that lead nowhere go.
+    pub(super) fn take_away(&mut self) -> Result<()> {
+        let touched = self.touched;
+        for (parent, name) in &touched.names {
+            let is_gone = self.tree.find(*parent, name).is_none();
+            if !is_gone || self.tree.file(*parent).is_none() {
+                continue;
+            }
+            let folder = self.shown.enter(*parent)?;
+            open_up(&folder.fd)?;
+            self.dressing.insert(*parent);
+            match unlinkat(&folder.fd, c_name(name)?, AtFlags::empty()) {
+                // It never came here.
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}

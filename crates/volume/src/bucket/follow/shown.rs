@@ -1,0 +1,163 @@
+//! The local tree of a reader: which of its files is which of the volume's, and where it lies. What
+//! is made comes from a directory beside it by one rename, so that nobody sees half of it.
+
+mod whole;
+
+use std::ffi::CString;
+use std::fs::Permissions;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use rustc_hash::FxHashMap;
+use rustix::fs::{CWD, FileType, Mode, OFlags, fchmod, fstat, openat};
+use rustix::io::Errno;
+
+use super::super::bodies::Away;
+use super::super::scan::{Lent, into};
+use super::super::ship::Moved;
+use super::super::state::State;
+use super::super::tree::{ROOT, joined};
+use crate::native::{Identity, stat_of};
+use crate::short::ShortName;
+
+pub(super) use whole::{remove_all, remove_in};
+
+pub(super) type Result<T> = std::result::Result<T, Errno>;
+
+/// Told of a file whose bytes are in the bucket, before it has a name.
+pub(super) type Learn<'a> = &'a mut dyn FnMut((Identity, u64, Away));
+
+/// The directory beside the tree; no file of a volume has this number.
+pub(super) const ASIDE: u64 = 0;
+
+#[derive(Debug)]
+pub(super) struct Shown {
+    tree: OwnedFd,
+    pub(super) aside: OwnedFd,
+    pub(super) spots: FxHashMap<u64, Spot>,
+    /// Counts the files that were made: each state of a file has a number of its own.
+    pub(super) made: u64,
+}
+
+/// Where a file of the volume's lies here, and which file it is.
+#[derive(Debug, Clone)]
+pub(super) struct Spot {
+    /// A folder, and the name in it: of several names one.
+    pub(super) parent: u64,
+    pub(super) name: ShortName,
+    pub(super) identity: Identity,
+    pub(super) number: u64,
+    pub(super) is_folder: bool,
+}
+
+/// What became of the local tree: for the kernel, and for who brings bytes.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    /// Names that lead elsewhere: the folder, and the name in it.
+    pub(super) names: Vec<(Identity, ShortName)>,
+    /// Files whose attributes are others.
+    pub(super) files: Vec<Identity>,
+    /// Files whose bytes are elsewhere in the bucket.
+    pub(super) moved: Vec<Moved>,
+    /// Files that have no name here any more, and what they were called.
+    pub(super) retired: Vec<(Identity, u64, String)>,
+}
+
+/// A folder that is open, with what was lent to get there.
+#[derive(Debug)]
+pub(super) struct Entered {
+    pub(super) fd: OwnedFd,
+    _lent: Vec<Lent>,
+}
+
+impl Shown {
+    /// Of a tree that is empty; what an earlier reader left is removed.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(super) fn new(state: &State) -> io::Result<Shown> {
+        let empty = |path: &Path| {
+            remove_all(path)?;
+            std::fs::create_dir(path)?;
+            std::fs::set_permissions(path, Permissions::from_mode(0o700))?;
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            Ok::<_, io::Error>(openat(CWD, path, flags, Mode::empty())?)
+        };
+        let (tree, aside) = (empty(&state.tree())?, empty(&state.aside())?);
+        let identity = Identity::of(&stat_of(tree.as_fd(), c"")?);
+        let name = ShortName::from(&b""[..]);
+        let root = Spot { parent: ROOT, name, identity, number: 0, is_folder: true };
+        Ok(Shown { tree, aside, spots: FxHashMap::from_iter([(ROOT, root)]), made: 0 })
+    }
+
+    /// Opens a folder.
+    ///
+    /// # Errors
+    /// Those of the file system. ESTALE: it is not here.
+    pub(super) fn enter(&self, ino: u64) -> Result<Entered> {
+        let mut names = Vec::new();
+        let mut at = ino;
+        while at != ROOT && at != ASIDE {
+            let spot = self.spots.get(&at).filter(|spot| spot.is_folder).ok_or(Errno::STALE)?;
+            names.push(&spot.name);
+            at = spot.parent;
+            if names.len() > self.spots.len() {
+                return Err(Errno::LOOP);
+            }
+        }
+        let start = if at == ROOT { &self.tree } else { &self.aside };
+        let here = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let mut entered = Entered { fd: openat(start, c".", here, Mode::empty())?, _lent: vec![] };
+        for name in names.into_iter().rev() {
+            let (fd, lent) = into(&entered.fd, c_name(name)?.as_c_str())?;
+            entered.fd = fd;
+            entered._lent.extend(lent);
+        }
+        Ok(entered)
+    }
+
+    /// Which file has this name here, if any has.
+    pub(super) fn there(&self, folder: &Entered, name: &ShortName) -> Result<Option<Identity>> {
+        match stat_of(folder.fd.as_fd(), &c_name(name)?) {
+            Ok(stat) => Ok(Some(Identity::of(&stat))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The path of what has a number, for people.
+    pub(super) fn name_of(&self, number: u64) -> Option<String> {
+        let (ino, _) = self.spots.iter().find(|(_, spot)| spot.number == number)?;
+        Some(self.path_of(*ino))
+    }
+
+    pub(super) fn path_of(&self, ino: u64) -> String {
+        let mut names = Vec::new();
+        let mut at = self.spots.get(&ino);
+        while let Some(spot) = at.filter(|spot| !spot.name.is_empty() && names.len() < 4096) {
+            names.push(&spot.name);
+            at = self.spots.get(&spot.parent);
+        }
+        let path = names.iter().rev().fold(Vec::new(), |path, name| joined(&path, name.as_bytes()));
+        String::from_utf8_lossy(&path).into_owned()
+    }
+}
+
+pub(super) fn c_name(name: &ShortName) -> Result<CString> {
+    CString::new(name.as_bytes()).map_err(|_| Errno::INVAL)
+}
+
+/// Its owner may change what is in a folder, whatever its mode was; root may anyway.
+pub(super) fn open_up(folder: &OwnedFd) -> Result<()> {
+    if rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let mode = Mode::from_raw_mode(fstat(folder)?.st_mode & 0o7777);
+    fchmod(folder, mode | Mode::RWXU)
+}
+
+pub(super) fn is_folder(kind: u32) -> bool {
+    FileType::from_raw_mode(kind) == FileType::Directory
+}

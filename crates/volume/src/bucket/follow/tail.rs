@@ -1,0 +1,122 @@
+//! The end of a log that somebody else writes: what has come is taken in, and what it touches is
+//! noted. One request tells that nothing has.
+
+use std::io::ErrorKind;
+
+use super::super::log::{Reader, newest_checkpoint, read, segment};
+use super::super::request::Bucket;
+use super::super::tree::Tree;
+use super::Trouble;
+use super::touched::Touched;
+use crate::store::Failed;
+
+/// Looks of which one asks for checkpoints, too: a writer removes segments that it needs no more, and
+/// who was away so long would wait for the next one for ever.
+const SURE: u32 = 12;
+/// Segments of one look after which others may be gone already: those that files need stay longer.
+const MANY: u32 = 16;
+/// How often a log is read from its newest checkpoint on when parts of it go meanwhile.
+const AGAIN: u32 = 5;
+
+#[derive(Debug)]
+pub(super) struct Tail {
+    reader: Reader,
+    next: u64,
+    looks: u32,
+    /// Segments may have gone unread.
+    is_unsure: bool,
+    pub(super) touched: Touched,
+}
+
+impl Tail {
+    /// Reads all that there is.
+    ///
+    /// # Errors
+    /// Those of the bucket; `NoVolume`: there is none in it.
+    pub(super) fn open(bucket: &dyn Bucket) -> Result<Tail, Trouble> {
+        let (reader, next) = newest(bucket)?;
+        if next == 0 {
+            let first = bucket.names("")?.into_iter().next();
+            return Err(Trouble::NoVolume(first.map(|found| found.name)));
+        }
+        let touched = Touched::default();
+        Ok(Tail { reader, next, looks: 0, is_unsure: false, touched })
+    }
+
+    /// The tree at its last cut.
+    pub(super) fn tree(&self) -> &Tree {
+        &self.reader.tree
+    }
+
+    /// Looks for what has come since; what it touches is noted, also before an error. With
+    /// `is_missing` somebody has missed something: it looks more closely.
+    ///
+    /// # Errors
+    /// Those of the bucket: the next look goes on where this one was. `InvalidData`: a segment is
+    /// damaged.
+    pub(super) fn look(&mut self, bucket: &dyn Bucket, is_missing: bool) -> Result<(), Failed> {
+        self.looks += 1;
+        let ask = self.is_unsure || is_missing || self.looks.is_multiple_of(SURE);
+        let looked = match self.go_on(bucket) {
+            Ok(came) if ask || came >= MANY => self.catch_up(bucket),
+            Ok(_) => Ok(()),
+            // A checkpoint may say what it said.
+            Err(failed) if failed.kind == ErrorKind::InvalidData => {
+                let next = self.next;
+                self.catch_up(bucket).and(if self.next > next { Ok(()) } else { Err(failed) })
+            }
+            Err(failed) => Err(failed),
+        };
+        // Nobody else removes objects of files.
+        self.reader.tree.unused.clear();
+        self.touched.ended.extend(self.reader.tree.ended.replace(Vec::new()).unwrap_or_default());
+        self.is_unsure = looked.is_err();
+        looked
+    }
+
+    /// Takes in the segments that follow; tells how many there were.
+    fn go_on(&mut self, bucket: &dyn Bucket) -> Result<u32, Failed> {
+        let mut came = 0;
+        loop {
+            let name = segment(self.next);
+            let Some(found) = bucket.head(&name)? else { return Ok(came) };
+            let part = read(bucket, &name, found.size)?;
+            let touched = &mut self.touched;
+            self.reader.take_telling(part, &mut |tree, record| touched.note(tree, record))?;
+            self.next += 1;
+            came += 1;
+        }
+    }
+
+    /// If it fell behind, what it has is compared with what the newest checkpoint leads to.
+    fn catch_up(&mut self, bucket: &dyn Bucket) -> Result<(), Failed> {
+        if newest_checkpoint(bucket)? <= Some(self.next) {
+            return Ok(());
+        }
+        log::info!("segment {:x} of the log is gone: it is read anew", self.next);
+        let (reader, next) = newest(bucket)?;
+        self.touched.compare(&self.reader.tree, &reader.tree);
+        // Segments that were waiting for a cut are in what was read.
+        (self.reader, self.next) = (reader, next);
+        Ok(())
+    }
+}
+
+/// All that there is, while its writer goes on and removes what it does not need.
+fn newest(bucket: &dyn Bucket) -> Result<(Reader, u64), Failed> {
+    let mut tries = 1;
+    loop {
+        let mut reader = Reader::default();
+        match reader.catch_up(bucket) {
+            Ok((_, false)) if tries < AGAIN => {}
+            Err(failed) if failed.kind == ErrorKind::NotFound && tries < AGAIN => {}
+            done => {
+                let (at, _) = done?;
+                reader.tree.ended = Some(Vec::new());
+                reader.tree.unused.clear();
+                return Ok((reader, at.next));
+            }
+        }
+        tries += 1;
+    }
+}

@@ -1,0 +1,134 @@
+//! Looks at the log every now and then, changes the local tree as it says, and tells the kernel what
+//! to forget.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::{Arc, Weak};
+
+use rustix::io::Errno;
+
+use super::super::request::Bucket;
+use super::shown::{Changes, Shown};
+use super::tail::Tail;
+use super::touched::Touched;
+use super::{Bodies, Follow};
+use crate::clock::{Clock, MachineClock};
+use crate::native::Native;
+use crate::store::Failed;
+
+/// Pauses that a look may be late before segments may have come and gone meanwhile: this machine
+/// slept, say.
+const LATE: u32 = 4;
+
+#[derive(Debug)]
+pub(super) struct Worker {
+    follow: Arc<Follow>,
+    bucket: Arc<dyn Bucket>,
+    tail: Tail,
+    /// Known once it serves.
+    pub(super) native: Weak<Native>,
+    /// When the last look was, in nanoseconds of the machine's clock.
+    looked: u64,
+}
+
+/// What a thread is woken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Wish {
+    /// Looks that were asked for until then.
+    asked: u64,
+    is_missing: bool,
+}
+
+impl Worker {
+    pub(super) fn of(follow: Arc<Follow>, bucket: Arc<dyn Bucket>, tail: Tail) -> Worker {
+        Worker { follow, bucket, tail, native: Weak::new(), looked: MachineClock.nanos() }
+    }
+
+    pub(super) fn work(&mut self) {
+        while let Some(Wish { asked, is_missing }) = self.wait() {
+            let late = u128::from(MachineClock.nanos() - self.looked);
+            let is_late = late > self.follow.every.as_nanos() * u128::from(LATE);
+            let mut changes = Changes::default();
+            let looked = self.look(is_missing || is_late, &mut changes);
+            self.looked = MachineClock.nanos();
+            match looked {
+                Ok(()) => self.follow.health.answered(),
+                Err(failed) => {
+                    log::warn!("following {}: {failed}", self.follow.url);
+                    self.follow.health.failed(&failed);
+                }
+            }
+            let mut call = self.follow.call.lock();
+            call.done = asked;
+            self.follow.called.notify_all();
+            drop(call);
+            // Nobody who waits is kept from answering the kernel by what the kernel is told.
+            self.tell(&changes);
+        }
+    }
+
+    /// Until it is time, or somebody asks; `None`: it is over.
+    fn wait(&self) -> Option<Wish> {
+        let mut call = self.follow.call.lock();
+        if call.asked == call.done && !call.is_over {
+            self.follow.called.wait_for(&mut call, self.follow.every);
+        }
+        let wish = Wish { asked: call.asked, is_missing: call.asked > call.done };
+        (!call.is_over).then_some(wish)
+    }
+
+    /// One look, and what came of it is shown.
+    pub(super) fn look(&mut self, is_missing: bool, changes: &mut Changes) -> Result<(), Failed> {
+        let looked = self.tail.look(&*self.bucket, is_missing);
+        if looked.is_ok() {
+            self.follow.bodies.is_back();
+        }
+        let follow = Arc::clone(&self.follow);
+        let mut local = follow.shown.lock();
+        if follow.call.lock().is_over {
+            return looked;
+        }
+        let shown = self.show(&mut local, changes);
+        follow.bodies.go_on(std::mem::take(&mut changes.moved), changes.retired.drain(..));
+        looked.and(shown.map_err(|error| Failed::from(std::io::Error::from(error))))
+    }
+
+    fn show(&mut self, shown: &mut Shown, changes: &mut Changes) -> Result<(), Errno> {
+        if self.tail.touched.is_empty() {
+            return Ok(());
+        }
+        let bodies: &Bodies = &self.follow.bodies;
+        let mut learn = |one| bodies.learn([one]);
+        let (tree, touched) = (self.tail.tree(), &self.tail.touched);
+        match shown.apply(tree, touched, &mut learn, changes) {
+            Ok(()) => {}
+            // With room it goes on where it was.
+            Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::MFILE | Errno::NFILE)) => {
+                self.tail.touched.is_torn = true;
+                return Err(error);
+            }
+            Err(error) => {
+                log::warn!("{}: the local tree is made anew: {error}", self.follow.url);
+                shown.forget(changes)?;
+                shown.fill(tree, &mut learn, changes)?;
+            }
+        }
+        self.tail.touched = Touched::default();
+        Ok(())
+    }
+
+    fn tell(&self, changes: &Changes) {
+        let Some(native) = self.native.upgrade() else { return };
+        let Some(device) = native.device() else { return };
+        for (folder, name) in &changes.names {
+            if let Some(folder) = native.table.find(*folder) {
+                device.invalidate_entry(folder.id, OsStr::from_bytes(name));
+            }
+        }
+        for file in &changes.files {
+            if let Some(node) = native.table.find(*file) {
+                device.invalidate_node(node.id, false);
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The two ways in which a volume in a bucket is mounted: by its one writer, and by its readers.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::follow::{self, Follow, Followed, Following};
+use super::mirror::Mirror;
+use super::opening::{Opened, Trouble, Wanted, open};
+use crate::native::Native;
+
+/// How a volume in a bucket is to be mounted.
+#[derive(Debug)]
+pub enum Role {
+    /// As its one writer.
+    Writer(Box<Wanted>),
+    /// As one of its readers.
+    Reader(Box<Following>),
+}
+
+/// One that can be served in its role.
+#[derive(Debug)]
+pub(crate) enum Ready {
+    Writer(Box<Opened>),
+    Reader(Box<Followed>),
+}
+
+impl Role {
+    /// Opens the volume.
+    ///
+    /// # Errors
+    /// Why it can't be: nothing is changed then, here or there.
+    pub(crate) fn open(self) -> Result<Ready, Trouble> {
+        match self {
+            Role::Writer(wanted) => open(*wanted).map(Box::new).map(Ready::Writer),
+            Role::Reader(wanted) => follow::open(*wanted).map(Box::new).map(Ready::Reader),
+        }
+    }
+}
+
+impl Ready {
+    /// The directory that stands for it here.
+    pub(crate) fn directory(&self) -> PathBuf {
+        match self {
+            Ready::Writer(opened) => opened.directory(),
+            Ready::Reader(followed) => followed.directory(),
+        }
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        matches!(self, Ready::Reader(_))
+    }
+
+    /// Begins to serve it; `native` serves the local tree.
+    ///
+    /// # Errors
+    /// When the bucket's client can't be made, or the directory is gone.
+    pub(crate) fn start(self, native: Native) -> io::Result<Arc<Native>> {
+        match self {
+            Ready::Writer(opened) => {
+                Mirror::start(*opened, |mirror| native.with_mirror(Some(mirror)))
+            }
+            Ready::Reader(followed) => Follow::start(*followed, native),
+        }
+    }
+}
