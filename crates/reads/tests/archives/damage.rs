@@ -1,13 +1,11 @@
 //! Bits that turn, and archives that were never finished. If these failed, damage would be
 //! taken for reads.
 
-mod common;
-
 use std::collections::BTreeMap;
 
 use forebay_reads::{Archive, Form, Kind, MANIFEST, Memory, View};
 
-use common::{cat, open, try_pack};
+use crate::common::{cat, open, try_pack};
 
 fn small() -> (Vec<u8>, Memory) {
     let mut first = String::new();

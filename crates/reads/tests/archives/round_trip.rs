@@ -1,11 +1,9 @@
 //! If these failed, somebody's reads would come back with other bytes than went in.
 
-mod common;
-
 use forebay_reads::{Form, View};
 use proptest::prelude::*;
 
-use common::{cat, try_pack};
+use crate::common::{cat, try_pack};
 
 /// How a file is written.
 #[derive(Clone, Copy, Debug)]

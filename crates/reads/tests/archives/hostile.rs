@@ -1,11 +1,9 @@
 //! Files that are no nice FASTQ. If these failed, somebody's odd file would be lost, or packed as
 //! something that it is not, or a pair would be put together wrongly without a word.
 
-mod common;
-
 use forebay_reads::{Form, Kind, View};
 
-use common::{cat, try_pack};
+use crate::common::{cat, try_pack};
 
 const GOOD: &[u8] = b"@a\nACGT\n+\nIIII\n@b\nAC\n+\nII\n";
 
