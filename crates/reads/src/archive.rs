@@ -70,8 +70,10 @@ impl Archive {
         let mut texts = Texts::default();
         let mut first = None;
         for (nth, at) in group.mates.iter().enumerate() {
-            let place = |error: Error| error.at(format!("group {}, mate {}", group.number, nth + 1));
-            let borrowed = group.mates.get(nth + 1).is_some_and(|next| next.rule != Rule::Own as u8);
+            let place =
+                |error: Error| error.at(format!("group {}, mate {}", group.number, nth + 1));
+            let borrowed =
+                group.mates.get(nth + 1).is_some_and(|next| next.rule != Rule::Own as u8);
             if wanted[nth] {
                 let mate = self.mate(group, nth, at, |_| true)?;
                 let decoded = group::decode(&mate, group.spots, first.as_deref()).map_err(place)?;

@@ -56,7 +56,8 @@ fn paired(windows: &mut [Window]) -> Result<Option<Cut>> {
             [Found::End, Found::End] => break,
             _ => {
                 let short = usize::from(found[0] != Found::End);
-                let words = format!("the file ends here, {} goes on", windows[1 - short].input.name);
+                let words =
+                    format!("the file ends here, {} goes on", windows[1 - short].input.name);
                 return Err(windows[short].refuse(at[short], 0, &words));
             }
         }

@@ -58,7 +58,12 @@ pub(crate) fn put_group(page: &mut Vec<u8>, spots: usize, mates: &[Mate]) {
 }
 
 /// Reads the page of a stripe, whose first group has number `first`.
-pub(crate) fn groups(page: &[u8], stripe: &Stripe, mates: usize, first: usize) -> Result<Vec<GroupAt>> {
+pub(crate) fn groups(
+    page: &[u8],
+    stripe: &Stripe,
+    mates: usize,
+    first: usize,
+) -> Result<Vec<GroupAt>> {
     let mut wire = Wire::new(page);
     let mut at: Vec<u64> = stripe.families.iter().map(|family| family.offset).collect();
     let mut groups = Vec::new();

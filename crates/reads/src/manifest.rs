@@ -147,7 +147,8 @@ impl Manifest {
 fn sealed(bytes: &[u8]) -> Result<&[u8]> {
     if bytes.starts_with(&MANIFEST_MAGIC[..4]) && bytes.get(4).is_some_and(|version| *version > 1) {
         let version = bytes[4];
-        let words = format!("version {version} of the format: a newer Forebay wrote it, or it is damaged");
+        let words =
+            format!("version {version} of the format: a newer Forebay wrote it, or it is damaged");
         return Err(Error::new(Kind::Unknown, words));
     }
     let body = bytes.strip_prefix(&MANIFEST_MAGIC[..]);
@@ -162,7 +163,11 @@ fn sealed(bytes: &[u8]) -> Result<&[u8]> {
 /// A name that stays in its directory.
 fn plain(name: String) -> Result<String> {
     let bad = name.is_empty() || name.starts_with('.') || name.contains(['/', '\0', '\n']);
-    if bad { Err(Error::damaged(format!("a name that no file may have: {name:?}"))) } else { Ok(name) }
+    if bad {
+        Err(Error::damaged(format!("a name that no file may have: {name:?}")))
+    } else {
+        Ok(name)
+    }
 }
 
 fn take(wire: &mut Wire<'_>) -> Result<Manifest> {
@@ -172,8 +177,7 @@ fn take(wire: &mut Wire<'_>) -> Result<Manifest> {
     let mut files = Vec::new();
     for _ in 0..shape.files() {
         let (name, source) = (plain(wire.text()?)?, wire.text()?);
-        let digests =
-            Digests { bytes: wire.number()?, md5: wire.array()?, sha256: wire.array()? };
+        let digests = Digests { bytes: wire.number()?, md5: wire.array()?, sha256: wire.array()? };
         files.push(Shown { name, source, digests });
     }
     let as_text_bytes = wire.number()?;

@@ -64,23 +64,27 @@ pub fn pack(packing: &Packing, dir: &Path, mut progress: impl FnMut(u64)) -> Res
         ended = !matches!(cut, Ok(Some(_)));
         cut.transpose()
     };
-    in_order(packing.threads, cuts, |cut| cut.map(encode), |encoded| {
-        let (spots, mates) = encoded?;
-        for mate in &mates {
-            done += mate.text_len as u64;
-            let as_text = mate.chunks.iter().any(|chunk| chunk.column == group::Column::Text);
-            as_text_bytes += if as_text { mate.text_len as u64 } else { 0 };
-        }
-        writer.group(spots, mates)?;
-        progress(done);
-        Ok::<(), Error>(())
-    })?;
+    in_order(
+        packing.threads,
+        cuts,
+        |cut| cut.map(encode),
+        |encoded| {
+            let (spots, mates) = encoded?;
+            for mate in &mates {
+                done += mate.text_len as u64;
+                let as_text = mate.chunks.iter().any(|chunk| chunk.column == group::Column::Text);
+                as_text_bytes += if as_text { mate.text_len as u64 } else { 0 };
+            }
+            writer.group(spots, mates)?;
+            progress(done);
+            Ok::<(), Error>(())
+        },
+    )?;
     let digests = windows.iter().map(|window| window.digests.ok_or_else(unread));
     let digests = digests.collect::<Result<Vec<Digests>>>()?;
     let sources = packing.inputs.iter().map(|path| path.display().to_string());
     let files = names.into_iter().zip(sources).zip(digests);
-    let files =
-        files.map(|((name, source), digests)| Shown { name, source, digests }).collect();
+    let files = files.map(|((name, source), digests)| Shown { name, source, digests }).collect();
     writer.end(Manifest {
         shape,
         writer: packing.writer.clone(),

@@ -15,9 +15,9 @@ mod encode;
 mod tables;
 
 pub(crate) use decode::decode;
-pub(crate) use encode::encode;
 #[cfg(test)]
 pub(crate) use decode::{Way, decode_by};
+pub(crate) use encode::encode;
 
 use crate::error::{Error, Result};
 use crate::wire::{Wire, put};

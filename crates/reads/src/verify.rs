@@ -50,7 +50,8 @@ impl Archive {
             }
         }
         let wanted = [true, manifest.shape.mates() == 2];
-        let mut sums: Vec<Digesting> = manifest.files.iter().map(|_| Digesting::default()).collect();
+        let mut sums: Vec<Digesting> =
+            manifest.files.iter().map(|_| Digesting::default()).collect();
         let work = |group| {
             let texts = self.texts(&group, wanted)?;
             match manifest.shape {

@@ -36,15 +36,25 @@ impl Archive {
     ///
     /// # Errors
     /// What was asked for is not in this archive, is damaged, or `out` refuses.
-    pub fn write(&self, view: View, form: Form, threads: usize, out: &mut impl Write) -> Result<()> {
+    pub fn write(
+        &self,
+        view: View,
+        form: Form,
+        threads: usize,
+        out: &mut impl Write,
+    ) -> Result<()> {
         self.check(view)?;
-        self.each(threads, |group| {
-            let text = self.view(&group, view)?;
-            match form {
-                Form::Fastq => Ok(text),
-                Form::Fasta => fasta(&text).ok_or_else(|| no_records(&group)),
-            }
-        }, |text| out.write_all(&text?).map_err(|error| Error::io("writing", error)))
+        self.each(
+            threads,
+            |group| {
+                let text = self.view(&group, view)?;
+                match form {
+                    Form::Fastq => Ok(text),
+                    Form::Fasta => fasta(&text).ok_or_else(|| no_records(&group)),
+                }
+            },
+            |text| out.write_all(&text?).map_err(|error| Error::io("writing", error)),
+        )
     }
 
     /// Does `work` for all groups in many threads, and `take` in order.

@@ -9,9 +9,7 @@ use crate::error::{Error, Kind, Result};
 use crate::group::Mate;
 use crate::hash::hash;
 use crate::index::put_group;
-use crate::manifest::{
-    DATA_MAGIC, Family, INDEX, INDEX_MAGIC, MANIFEST, Manifest, Shape, Stripe,
-};
+use crate::manifest::{DATA_MAGIC, Family, INDEX, INDEX_MAGIC, MANIFEST, Manifest, Shape, Stripe};
 
 /// Groups of a stripe: 64 MiB of text.
 const STRIPE_GROUPS: usize = 16;

@@ -56,7 +56,9 @@ fn open(archive: &Path) -> Result<Archive, Stop> {
 fn stop(archive: &Path, error: &Error) -> Stop {
     let message = format!("{}: {error}", archive.display());
     let next = match error.kind {
-        Kind::Damaged => "`forebay reads verify` tells all that is damaged; fetch those files again",
+        Kind::Damaged => {
+            "`forebay reads verify` tells all that is damaged; fetch those files again"
+        }
         Kind::Unknown => "use a newer Forebay, or `forebay reads verify` elsewhere",
         Kind::Request => "`forebay reads info` says what is in it",
         Kind::Input | Kind::Io => "see that the archive is there, and yours to read",

@@ -12,7 +12,12 @@ fn reads(count: u64, mate: char) -> String {
     let mut text = String::new();
     let mut state = u64::from(mate);
     for nth in 0..count {
-        text += &format!("@M01:7:FC:1:{}:{}:{} {mate}:N:0:ACGT\n", 1101 + nth / 500, nth * 37, nth * 7919 % 20_000);
+        text += &format!(
+            "@M01:7:FC:1:{}:{}:{} {mate}:N:0:ACGT\n",
+            1101 + nth / 500,
+            nth * 37,
+            nth * 7919 % 20_000
+        );
         let mut letters = |alphabet: &[u8]| -> String {
             let mut letter = || {
                 state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -41,7 +46,8 @@ fn a_pair_comes_back_in_every_form() {
     fs::write(place.project.join("a_R1.fastq"), &first).expect("written");
     fs::write(place.project.join("a_R2.fastq"), &second).expect("written");
     // gzip(1) in two members, as lanes that were put together.
-    let gzip = "(head -c 99999 a_R1.fastq | gzip; tail -c +100000 a_R1.fastq | gzip) > a_R1.fastq.gz";
+    let gzip =
+        "(head -c 99999 a_R1.fastq | gzip; tail -c +100000 a_R1.fastq | gzip) > a_R1.fastq.gz";
     done(place.program("sh").args(["-c", gzip])).code(0);
     pack(&place, &["a_R1.fastq.gz", "a_R2.fastq"]).code(0).says("3,000 pairs of reads");
     assert_eq!(cat(&place, &["--mate", "1"]), first.as_bytes());
@@ -94,7 +100,8 @@ fn info_tells_what_went_in() {
 #[test]
 fn what_cannot_be_packed_is_refused_with_its_line() {
     let place = Place::new();
-    let write = |name: &str, text: &[u8]| fs::write(place.project.join(name), text).expect("written");
+    let write =
+        |name: &str, text: &[u8]| fs::write(place.project.join(name), text).expect("written");
     write("a.fq", reads(100, '1').as_bytes());
     write("short.fq", reads(99, '2').as_bytes());
     write("bad.fq", reads(100, '2').replacen("\n+\n", "\n-\n", 1).as_bytes());
@@ -147,9 +154,18 @@ fn damage_is_named_and_never_written() {
     fs::write(&path, &whole).expect("written");
     done(&mut place.forebay(&["reads", "verify", "x"])).code(0);
     // A reader that has seen enough is no failure.
-    let head = place.program("sh").args(["-c", "\"$0\" reads cat x | head -n 1", crate::place::FOREBAY]).output();
+    let head = place
+        .program("sh")
+        .args(["-c", "\"$0\" reads cat x | head -n 1", crate::place::FOREBAY])
+        .output();
     let head = head.expect("started");
-    assert_eq!((head.stdout, head.stderr), (text.lines().next().map(|l| format!("{l}\n")).unwrap_or_default().into_bytes(), Vec::new()));
+    assert_eq!(
+        (head.stdout, head.stderr),
+        (
+            text.lines().next().map(|l| format!("{l}\n")).unwrap_or_default().into_bytes(),
+            Vec::new()
+        )
+    );
 }
 
 #[test]
@@ -182,7 +198,8 @@ fn a_pack_that_is_killed_leaves_no_archive() {
 #[test]
 fn the_python_decoder_agrees() {
     let place = Place::new();
-    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/unpack-reads.py");
+    let script =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/unpack-reads.py");
     let venv = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/bin/python");
     let python = if venv.exists() { venv.into_os_string() } else { "python3".into() };
     let there = done(place.program(&python).args(["-c", "import zstandard"]));
@@ -203,7 +220,8 @@ fn the_python_decoder_agrees() {
         let folder = place.project.join(what);
         fs::create_dir(&folder).expect("made");
         let names: Vec<String> = (1..=texts.len()).map(|nth| format!("{what}_R{nth}.fq")).collect();
-        let mut words = vec!["reads".to_owned(), "pack".to_owned(), "-o".to_owned(), format!("{what}.reads")];
+        let mut words =
+            vec!["reads".to_owned(), "pack".to_owned(), "-o".to_owned(), format!("{what}.reads")];
         for (name, text) in names.iter().zip(*texts) {
             fs::write(folder.join(name), text).expect("written");
             words.push(format!("{what}/{name}"));
@@ -211,7 +229,8 @@ fn the_python_decoder_agrees() {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         done(&mut place.forebay(&words)).code(0);
         let out = format!("{what}.out");
-        let unpack = done(place.program(&python).arg(&script).args([&format!("{what}.reads"), "-o", &out]));
+        let unpack =
+            done(place.program(&python).arg(&script).args([&format!("{what}.reads"), "-o", &out]));
         unpack.code(0);
         done(place.program("diff").args(["-r", what, &out])).code(0);
     }

@@ -46,9 +46,11 @@ fn encode(raw: &[u8], shape: &Shape<'_>) -> Option<Vec<u8>> {
     for len in shape.lengths {
         let (read, after) = rest.split_at_checked(*len as usize)?;
         let (whole, last) = read.as_chunks::<4>();
-        packed.extend(whole.iter().map(|[a, b, c, d]| {
-            bits(*a) | bits(*b) << 2 | bits(*c) << 4 | bits(*d) << 6
-        }));
+        packed.extend(
+            whole
+                .iter()
+                .map(|[a, b, c, d]| bits(*a) | bits(*b) << 2 | bits(*c) << 4 | bits(*d) << 6),
+        );
         if !last.is_empty() {
             let bytes = last.iter().enumerate();
             packed.push(bytes.fold(0, |sum, (at, byte)| sum | bits(*byte) << (2 * at)));

@@ -45,9 +45,8 @@ fn names() -> impl Strategy<Value = Vec<u8>> {
         "[ -~]{0,40}",
         "([0-9][a-z]){0,40}",
     ];
-    proptest::collection::vec(name, 0..80).prop_map(|names| {
-        names.into_iter().flat_map(|name| (name + "\n").into_bytes()).collect()
-    })
+    proptest::collection::vec(name, 0..80)
+        .prop_map(|names| names.into_iter().flat_map(|name| (name + "\n").into_bytes()).collect())
 }
 
 proptest! {

@@ -139,7 +139,12 @@ fn run(way: Way, model: &Model<'_>, lanes: &mut Lanes, steps: usize) -> Result<(
     Ok((units, word))
 }
 
-fn step(model: &Model<'_>, lanes: &mut Lanes, word: &mut usize, row: &mut [u8; LANES]) -> Result<()> {
+fn step(
+    model: &Model<'_>,
+    lanes: &mut Lanes,
+    word: &mut usize,
+    row: &mut [u8; LANES],
+) -> Result<()> {
     let Model { contexts, tables, spans, words } = model;
     for (lane, unit) in row.iter_mut().enumerate() {
         let mut state = lanes.state[lane];

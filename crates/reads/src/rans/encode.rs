@@ -5,7 +5,12 @@ use super::{BINS_MAX, BITS, Contexts, ENTRIES_MAX, LANES, LOW, SCALE};
 
 /// Encodes a sequence of units below `units`, which stands in reads of `spans` units each.
 /// `orders` are to be tried. None where it can't pay.
-pub(crate) fn encode(sequence: &[u8], spans: &[u32], units: usize, orders: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn encode(
+    sequence: &[u8],
+    spans: &[u32],
+    units: usize,
+    orders: &[u8],
+) -> Option<Vec<u8>> {
     let best = orders.iter().map(|order| plan(sequence, spans, units, *order));
     let (contexts, of_each, counts, _) = best.min_by(|a, b| a.3.total_cmp(&b.3))?;
     let tables: Vec<_> = counts.chunks(units).map(frequencies).collect();
@@ -113,7 +118,8 @@ fn code(
     for step in (0..steps).rev() {
         for (lane, state) in states.iter_mut().enumerate().rev() {
             let at = lane * steps + step;
-            let (share, first) = slots[usize::from(of_each[at]) * units + usize::from(sequence[at])];
+            let (share, first) =
+                slots[usize::from(of_each[at]) * units + usize::from(sequence[at])];
             if u64::from(*state) >= u64::from(share) << (32 - BITS) {
                 words.push(*state as u16);
                 *state >>= 16;

@@ -37,9 +37,8 @@ pub(super) fn cost(counts: &[u32], units: usize) -> f64 {
     let row = |counts: &[u32]| {
         let present = counts.iter().filter(|count| **count > 0);
         let total: f64 = present.clone().map(|count| f64::from(*count)).sum();
-        let bits: f64 = present
-            .map(|count| 7.0 + f64::from(*count) * (total / f64::from(*count)).log2())
-            .sum();
+        let bits: f64 =
+            present.map(|count| 7.0 + f64::from(*count) * (total / f64::from(*count)).log2()).sum();
         bits
     };
     counts.chunks(units).map(row).sum()

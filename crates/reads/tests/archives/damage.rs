@@ -10,7 +10,8 @@ use crate::common::{cat, open, try_pack};
 fn small() -> (Vec<u8>, Memory) {
     let mut first = String::new();
     for nth in 0..40 {
-        first += &format!("@M:7:{}:{} 1:N:0:ACGT\nACGTNACG\n+\nFFFF#:,F\n", nth / 9, nth * 7919 % 997);
+        first +=
+            &format!("@M:7:{}:{} 1:N:0:ACGT\nACGTNACG\n+\nFFFF#:,F\n", nth / 9, nth * 7919 % 997);
     }
     let second = first.replace(" 1:", " 2:");
     let packed = try_pack(&[first.as_bytes(), second.as_bytes()], false).expect("packed");

@@ -14,8 +14,11 @@ struct Style {
 }
 
 fn style() -> impl Strategy<Value = Style> {
-    (any::<bool>(), any::<bool>(), any::<bool>())
-        .prop_map(|(crlf, twice, open)| Style { crlf, twice, open })
+    (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(|(crlf, twice, open)| Style {
+        crlf,
+        twice,
+        open,
+    })
 }
 
 type Record = (String, String, u8);

@@ -57,7 +57,8 @@ fn as_json(archive: &Archive, totals: &[Total]) -> String {
             "raw_bytes": total.raw_bytes, "bytes": total.bytes,
         })
     });
-    let objects = manifest.objects.iter().map(|(name, bytes)| json!({"name": name, "bytes": bytes}));
+    let objects =
+        manifest.objects.iter().map(|(name, bytes)| json!({"name": name, "bytes": bytes}));
     let all = json!({
         "shape": shape(archive),
         "writer": manifest.writer,
@@ -78,11 +79,21 @@ fn words(archive: &Archive, totals: &[Total]) -> String {
     let _ = writeln!(text, "{spots} {reads}, {}, written by {writer}\n", shape(archive));
     for file in &manifest.files {
         let digests = &file.digests;
-        let _ = writeln!(text, "{}  {} bytes, packed from {}", file.name, grouped(digests.bytes), file.source);
+        let _ = writeln!(
+            text,
+            "{}  {} bytes, packed from {}",
+            file.name,
+            grouped(digests.bytes),
+            file.source
+        );
         let _ = writeln!(text, "  MD5     {}", hex(&digests.md5));
         let _ = writeln!(text, "  SHA-256 {}", hex(&digests.sha256));
     }
-    let _ = writeln!(text, "\n{:<20}{:<11}{:>7}{:>18}{:>16}{:>8}", "column", "codec", "chunks", "bytes before", "bytes", "bits");
+    let _ = writeln!(
+        text,
+        "\n{:<20}{:<11}{:>7}{:>18}{:>16}{:>8}",
+        "column", "codec", "chunks", "bytes before", "bytes", "bits"
+    );
     for total in totals {
         let bits = total.bytes as f64 * 8.0 / (total.raw_bytes.max(1)) as f64;
         let (raw, bytes) = (grouped(total.raw_bytes), grouped(total.bytes));
@@ -92,9 +103,18 @@ fn words(archive: &Archive, totals: &[Total]) -> String {
     let size: u64 = manifest.objects.iter().map(|(_, len)| *len).sum();
     let of_text: u64 = manifest.files.iter().map(|file| file.digests.bytes).sum();
     let part = size as f64 / of_text.max(1) as f64;
-    let _ = writeln!(text, "\n{} bytes in {} objects, {part:.3} of the text", grouped(size), manifest.objects.len());
+    let _ = writeln!(
+        text,
+        "\n{} bytes in {} objects, {part:.3} of the text",
+        grouped(size),
+        manifest.objects.len()
+    );
     if manifest.as_text_bytes > 0 {
-        let _ = writeln!(text, "{} bytes had no columns and are kept as text", grouped(manifest.as_text_bytes));
+        let _ = writeln!(
+            text,
+            "{} bytes had no columns and are kept as text",
+            grouped(manifest.as_text_bytes)
+        );
     }
     text
 }
