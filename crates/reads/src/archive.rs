@@ -104,7 +104,7 @@ impl Archive {
         let name = &self.manifest.objects[at.object].0;
         let bytes = self.objects.read(name, at.offset, at.len)?;
         if hash(&bytes) != at.hash {
-            let end = at.offset + at.len as u64;
+            let end = at.offset.saturating_add(at.len as u64);
             return Err(Error::damaged(format!(
                 "{name}, bytes {} to {end} ({} of mate {}, group {}): {CHECKSUM}",
                 at.offset,
@@ -118,3 +118,6 @@ impl Archive {
 }
 
 const CHECKSUM: &str = "not the bytes that were written (checksum)";
+
+#[cfg(test)]
+mod tests;

@@ -46,12 +46,15 @@ pub(crate) const CODECS: &[&Codec] = &[
 
 pub(crate) use bases::{LETTER, NOT_A_BASE};
 
-/// Candidates of a column, by number; the smallest result wins, the first of equals.
-pub(crate) const FOR_TEXT: &[u8] = &[zstandard::CODEC.id, plain::CODEC.id];
-pub(crate) const FOR_BASES: &[u8] = &[bases::CODEC.id];
-pub(crate) const FOR_QUALITIES: &[u8] =
-    &[same::CODEC.id, qualities::CODEC.id, zstandard::CODEC.id, plain::CODEC.id];
-pub(crate) const FOR_NAMES: &[u8] = &[names::CODEC.id, zstandard::CODEC.id, plain::CODEC.id];
+/// Candidates of a column, by number. The first line in which one can do it counts; of several
+/// in a line the smallest result.
+pub(crate) type Candidates = &'static [&'static [u8]];
+pub(crate) const FOR_TEXT: Candidates = &[&[zstandard::CODEC.id], &[plain::CODEC.id]];
+pub(crate) const FOR_BASES: Candidates = &[&[bases::CODEC.id]];
+pub(crate) const FOR_QUALITIES: Candidates =
+    &[&[same::CODEC.id], &[qualities::CODEC.id], &[zstandard::CODEC.id], &[plain::CODEC.id]];
+pub(crate) const FOR_NAMES: Candidates =
+    &[&[names::CODEC.id, zstandard::CODEC.id], &[plain::CODEC.id]];
 
 fn find(id: u8) -> Option<&'static Codec> {
     CODECS.iter().find(|codec| codec.id == id).copied()
@@ -62,25 +65,15 @@ pub(crate) fn name(id: u8) -> &'static str {
     find(id).map_or("unknown", |codec| codec.name)
 }
 
-/// The smallest of what the candidates make of `raw`, with its number. A candidate that comes
-/// after one which did well (an eighth of the bytes, or less than a later one could save) is
-/// tried all the same, but for qualities, where the general ones are never better.
-pub(crate) fn encode(raw: &[u8], lengths: &[u32], candidates: &[u8]) -> (u8, Vec<u8>) {
+/// What the best candidate makes of `raw`, with its number.
+pub(crate) fn encode(raw: &[u8], lengths: &[u32], candidates: Candidates) -> (u8, Vec<u8>) {
     let shape = Shape { lengths, raw_len: raw.len() };
-    let mut best: Option<(u8, Vec<u8>)> = None;
-    for id in candidates {
-        let special = *id != zstandard::CODEC.id && *id != plain::CODEC.id;
-        if best.is_some() && !special && candidates[0] != names::CODEC.id {
-            break;
-        }
+    let by = |id: &u8| {
         let codec = find(*id).expect("candidates are in the table");
-        if let Some(bytes) = (codec.encode)(raw, &shape)
-            && best.as_ref().is_none_or(|(_, least)| bytes.len() < least.len())
-        {
-            best = Some((*id, bytes));
-        }
-    }
-    best.unwrap_or_else(|| (plain::CODEC.id, raw.to_vec()))
+        (codec.encode)(raw, &shape).map(|bytes| (*id, bytes))
+    };
+    let line = |ids: &&[u8]| ids.iter().filter_map(by).min_by_key(|(_, bytes)| bytes.len());
+    candidates.iter().find_map(line).unwrap_or_else(|| (plain::CODEC.id, raw.to_vec()))
 }
 
 /// Undoes [`encode`]. `raw_len` was checked by who asks.

@@ -1,7 +1,7 @@
 //! A row group: some reads, each mate's columns encoded by themselves, and decoded again to see
 //! that every byte comes back. What does not come back so is kept as text.
 
-use crate::codecs::{self, FOR_BASES, FOR_NAMES, FOR_QUALITIES, FOR_TEXT};
+use crate::codecs::{self, Candidates, FOR_BASES, FOR_NAMES, FOR_QUALITIES, FOR_TEXT};
 use crate::columns::{Columns, exceptions, mend, put_lengths, take_lengths};
 use crate::error::{Error, Result};
 use crate::mates::Rule;
@@ -101,7 +101,7 @@ pub(crate) fn encode(records: &Records, first: Option<&[u8]>) -> (Mate, Option<V
     (Mate { text_len: records.text.len(), style: 0, rule: Rule::Own as u8, chunks }, None)
 }
 
-fn chunk(column: Column, raw: &[u8], lengths: &[u32], candidates: &[u8]) -> Chunk {
+fn chunk(column: Column, raw: &[u8], lengths: &[u32], candidates: Candidates) -> Chunk {
     let (codec, bytes) = codecs::encode(raw, lengths, candidates);
     Chunk { column, codec, raw_len: raw.len(), bytes }
 }

@@ -1,15 +1,16 @@
 //! What can be had from an archive: one mate, both in turns, the files as they were; as FASTQ or
 //! FASTA; whole or a range of bytes.
 
-use std::io::Write;
+mod records;
 
-use memchr::memchr;
+use std::io::Write;
 
 use crate::archive::{Archive, Texts};
 use crate::error::{Error, Kind, Result};
 use crate::in_order::in_order;
 use crate::index::GroupAt;
 use crate::manifest::Shape;
+use records::{fasta, in_turns};
 
 /// Which reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,13 +122,13 @@ impl Archive {
         let end = offset.saturating_add(len as u64);
         let mut at = 0_u64;
         for (nth, stripe) in self.manifest().stripes.iter().enumerate() {
-            let stripe_end = at + stripe.texts[file];
+            let stripe_end = at.saturating_add(stripe.texts[file]);
             if stripe_end <= offset || at >= end {
                 at = stripe_end;
                 continue;
             }
             for group in self.groups(nth)? {
-                let group_end = at + group.text_len(self.manifest().shape, file);
+                let group_end = at.saturating_add(group.text_len(self.manifest().shape, file));
                 if group_end > offset && at < end {
                     let text = self.view(&group, View::File(file))?;
                     let from = offset.saturating_sub(at) as usize;
@@ -154,51 +155,4 @@ impl GroupAt {
 fn no_records(group: &GroupAt) -> Error {
     let words = "its text has no records of four lines; the file as it was can be had";
     Error::new(Kind::Request, format!("group {}: {words}", group.number))
-}
-
-/// A record of four lines, and the rest.
-fn record(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let mut end = 0;
-    for line in 0..4 {
-        end += match memchr(b'\n', &text[end..]) {
-            Some(at) => at + 1,
-            None if line == 3 => text.len() - end,
-            None => return None,
-        };
-    }
-    Some(text.split_at(end))
-}
-
-/// Reads of both mates in turns. `mend`: a last line without end gets one.
-fn in_turns(texts: &Texts, mend: bool) -> Option<Vec<u8>> {
-    let [Some(first), Some(second)] = texts else { return None };
-    let mut out = Vec::with_capacity(first.len() + second.len() + 2);
-    let (mut rest, mut others) = (&first[..], &second[..]);
-    while !rest.is_empty() {
-        for rest in [&mut rest, &mut others] {
-            let (record, after) = record(rest)?;
-            out.extend_from_slice(record);
-            if mend && !record.ends_with(b"\n") {
-                out.push(b'\n');
-            }
-            *rest = after;
-        }
-    }
-    others.is_empty().then_some(out)
-}
-
-/// Names and bases of a text.
-fn fasta(text: &[u8]) -> Option<Vec<u8>> {
-    let mut out = Vec::with_capacity(text.len() / 2 + 2);
-    let mut rest = text;
-    while !rest.is_empty() {
-        let (record, after) = record(rest)?;
-        let name = record.strip_prefix(b"@")?;
-        let bases = memchr(b'\n', name)? + 1;
-        let end = bases + memchr(b'\n', &name[bases..])? + 1;
-        out.push(b'>');
-        out.extend_from_slice(&name[..end]);
-        rest = after;
-    }
-    Some(out)
 }

@@ -47,7 +47,7 @@ impl Writer {
         })?;
         for entry in fs::read_dir(dir).map_err(io)? {
             let name = entry.map_err(io)?.file_name().to_string_lossy().into_owned();
-            let left = name == INDEX || name == UNFINISHED || name.starts_with("data-");
+            let left = name == INDEX || name == UNFINISHED || is_data(&name);
             if !left {
                 let words = format!("{} is not empty: it has {name}", dir.display());
                 return Err(Error::new(Kind::Request, words));
@@ -140,12 +140,18 @@ impl Writer {
     }
 }
 
+/// `data-00000.fbr`: nobody else's file is taken for ours.
+fn is_data(name: &str) -> bool {
+    let number = name.strip_prefix("data-").and_then(|rest| rest.strip_suffix(".fbr"));
+    number.is_some_and(|n| n.len() >= 5 && n.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// An earlier try may have left more objects than this one has.
 fn remove_stale(dir: &Path, manifest: &Manifest) -> std::io::Result<()> {
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with("data-") && !manifest.objects.iter().any(|(own, _)| *own == name) {
+        if is_data(&name) && !manifest.objects.iter().any(|(own, _)| *own == name) {
             fs::remove_file(entry.path())?;
         }
     }
