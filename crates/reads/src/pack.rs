@@ -52,10 +52,10 @@ impl Packing {
 /// [`Kind::Request`] where the directory has something in it; [`Kind::Io`].
 pub fn pack(packing: &Packing, dir: &Path, mut progress: impl FnMut(u64)) -> Result<Manifest> {
     let shape = packing.shape()?;
-    let names = shown_names(packing, shape)?;
     let inputs = packing.inputs.iter().map(|path| Input::open(path));
     let mut windows: Vec<Window> =
         inputs.map(|input| Ok(Window::new(input?))).collect::<Result<_>>()?;
+    let names = shown_names(packing, shape)?;
     let mut writer = Writer::create(dir, shape)?;
     let (mut done, mut as_text_bytes) = (0, 0);
     let mut ended = false;
