@@ -21,7 +21,7 @@ pub struct Packing {
     pub interleaved: bool,
     /// Names of the files that the archive shows, where those of the inputs will not do.
     pub names: Vec<String>,
-    /// Threads that encode; each needs some 64 MiB for reads of ordinary length.
+    /// Threads that encode; each needs some 40 MiB for reads of ordinary length.
     pub threads: usize,
     /// What writes this, with its version.
     pub writer: String,

@@ -19,7 +19,7 @@ use crate::say;
     four lines, and as many on both sides; else packing ends with file and line.\n\n\
     The archive is written to the directory given with -o, which is an archive only when all of \
     it is on disk: whatever ends this before leaves files that `cat` refuses, and that the next \
-    `pack` to the same place writes over. Memory: about 64 MiB for each thread, 64 MiB besides, \
+    `pack` to the same place writes over. Memory: about 40 MiB for each thread, 128 MiB besides, \
     and more only for reads of more than a million bases.\n\n\
     Exit codes: 0, or 1 if it was not packed.")]
 pub(super) struct Pack {
