@@ -21,6 +21,10 @@ for component in fmt clippy; do
 done
 
 scripts/setup-demo.sh
+# For scripts/unpack-reads.py, with which tests compare read archives.
+.venv/bin/python -c 'import zstandard' 2>/dev/null \
+    || .venv/bin/python -m pip install -q --disable-pip-version-check zstandard==0.25.0 \
+    || fail "pip install zstandard failed" ".venv" "check the package index pip is set to"
 tests/real/setup.sh
 tests/simgrid/setup.sh
 scripts/setup-s3.sh

@@ -10,6 +10,7 @@ mod import;
 mod mount;
 mod plan;
 mod probe;
+mod reads;
 mod replay;
 mod restore;
 mod run;
@@ -39,6 +40,8 @@ pub(crate) enum Command {
     Bench(bench::Args),
     /// Measure what a storage can do, gently, and print it as a tier of a site file
     Probe(probe::Args),
+    /// Pack FASTQ into an archive that is smaller than .gz, and read it again
+    Reads(reads::Args),
     /// Do again what a recorded run did to storage, without its tools
     Replay(replay::Args),
     /// Say how long a workload would take with other tiers, rules, nodes or queues
@@ -73,6 +76,7 @@ impl Command {
             Command::Explain(args) => explain::run(&args),
             Command::Bench(args) => bench::run(&args),
             Command::Probe(args) => probe::run(&args),
+            Command::Reads(args) => reads::run(&args),
             Command::Replay(args) => replay::run(&args),
             Command::Simulate(args) => simulate::run(&args),
             Command::Study(args) => study::run(&args),

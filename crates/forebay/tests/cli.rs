@@ -75,6 +75,8 @@ mod probe_s3;
 mod publish;
 #[path = "cli/publish_s3.rs"]
 mod publish_s3;
+#[path = "cli/reads.rs"]
+mod reads;
 #[path = "cli/record.rs"]
 mod record;
 #[path = "cli/replay.rs"]

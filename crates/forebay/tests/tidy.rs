@@ -37,6 +37,7 @@ const TABLES: &[(&str, &str, &str, &str)] = &[
     ("crates/plan/src/import.rs", "crates/plan/src/import", "const IMPORTER:", "IMPORTER"),
     ("crates/plan/src/policies.rs", "crates/plan/src/policies", "const POLICY:", "POLICY"),
     ("crates/model/src/advice.rs", "crates/model/src/advice", "fn judge(", "judge"),
+    ("crates/reads/src/codecs.rs", "crates/reads/src/codecs", "const CODEC:", "CODEC"),
 ];
 const TARGETS: &[&str] =
     &["help", "build", "demo", "studies", "test", "test-long", "bench", "lint", "setup", "clean"];

@@ -1,0 +1,86 @@
+//! `forebay reads`: archives of sequencing reads.
+
+mod cat;
+mod info;
+mod pack;
+mod verify;
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use forebay_reads::{Archive, Directory, Error, Kind};
+
+use crate::exit::Stop;
+use crate::say;
+
+/// Options of `forebay reads`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    forebay reads pack x_R1.fastq.gz x_R2.fastq.gz -o x.reads   checked as it is written\n  \
+    forebay reads cat x.reads | bwa mem -p ref.fa -             both mates in turns\n  \
+    forebay reads cat x.reads --mate 1 > x_R1.fastq             the file as it was, byte for byte\n  \
+    forebay reads verify x.reads                                look at every byte\n\n\
+    An archive is a directory, which can be copied or moved as such. FORMATS.md draws its bytes; \
+    scripts/unpack-reads.py unpacks it without Forebay.")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Pack FASTQ into an archive: a file, a pair, or standard input
+    Pack(pack::Pack),
+    /// Write reads of an archive to standard output
+    Cat(cat::Cat),
+    /// Say what an archive holds, and what its columns take
+    Info(info::Info),
+    /// Look at every byte of an archive, and compare with the checksums of what was packed
+    Verify(verify::Verify),
+}
+
+pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+    match &args.command {
+        Command::Pack(args) => pack::run(args),
+        Command::Cat(args) => cat::run(args),
+        Command::Info(args) => info::run(args),
+        Command::Verify(args) => verify::run(args),
+    }
+}
+
+fn open(archive: &Path) -> Result<Archive, Stop> {
+    Archive::open(Box::new(Directory::new(archive))).map_err(|error| stop(archive, &error))
+}
+
+/// An error that an archive gave.
+fn stop(archive: &Path, error: &Error) -> Stop {
+    let message = format!("{}: {error}", archive.display());
+    let next = match error.kind {
+        Kind::Damaged => {
+            "`forebay reads verify` tells all that is damaged; fetch those files again"
+        }
+        Kind::Unknown => "use a newer Forebay, or `forebay reads verify` elsewhere",
+        Kind::Request => "`forebay reads info` says what is in it",
+        Kind::Input | Kind::Io => "see that the archive is there, and yours to read",
+    };
+    Stop::new(1, message, next)
+}
+
+/// As many threads as were asked for, or as the machine has.
+fn threads(asked: Option<usize>) -> usize {
+    let all = || std::thread::available_parallelism().map_or(1, usize::from);
+    asked.unwrap_or_else(all).clamp(1, 256)
+}
+
+/// Tells now and then how far it is, if somebody looks.
+fn progress(what: &'static str) -> impl FnMut(u64) {
+    const EVERY: u64 = 32 << 20;
+    let shown = std::io::stderr().is_terminal();
+    let mut next = EVERY;
+    move |bytes| {
+        if shown && bytes >= next {
+            next = bytes + EVERY;
+            say::passing(&format!("{what} {} MiB of text", say::grouped(bytes >> 20)));
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! `forebay reads info`.
+
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::PathBuf;
+
+use forebay_reads::{Archive, Shape, Total, hex};
+use serde_json::json;
+
+use crate::exit::Stop;
+use crate::say::grouped;
+
+/// Options of `forebay reads info`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    forebay reads info x.reads\n  \
+    forebay reads info x.reads --json | jq -r '.files[] | .md5 + \"  \" + .name' | md5sum -c\n\n\
+    Reads the manifest and the index, none of the data. Sizes are bytes; bits are of the archive \
+    for each byte of the column, so for each base or quality.")]
+pub(super) struct Info {
+    /// An archive
+    archive: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Info) -> Result<i32, Stop> {
+    let archive = super::open(&args.archive)?;
+    let totals = archive.totals().map_err(|error| super::stop(&args.archive, &error))?;
+    let text = if args.json { as_json(&archive, &totals) } else { words(&archive, &totals) };
+    // Whoever reads may have seen enough (`| head`).
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    Ok(0)
+}
+
+fn shape(archive: &Archive) -> &'static str {
+    match archive.manifest().shape {
+        Shape::Single => "single",
+        Shape::Paired => "paired",
+        Shape::Interleaved => "interleaved",
+    }
+}
+
+fn as_json(archive: &Archive, totals: &[Total]) -> String {
+    let manifest = archive.manifest();
+    let files = manifest.files.iter().map(|file| {
+        let digests = &file.digests;
+        json!({
+            "name": file.name, "source": file.source, "bytes": digests.bytes,
+            "md5": hex(&digests.md5), "sha256": hex(&digests.sha256),
+        })
+    });
+    let columns = totals.iter().map(|total| {
+        json!({
+            "column": total.column.name(), "codec": total.codec, "chunks": total.chunks,
+            "raw_bytes": total.raw_bytes, "bytes": total.bytes,
+        })
+    });
+    let objects =
+        manifest.objects.iter().map(|(name, bytes)| json!({"name": name, "bytes": bytes}));
+    let all = json!({
+        "shape": shape(archive),
+        "writer": manifest.writer,
+        "spots": manifest.spots(),
+        "bytes_as_text": manifest.as_text_bytes,
+        "files": files.collect::<Vec<_>>(),
+        "columns": columns.collect::<Vec<_>>(),
+        "objects": objects.collect::<Vec<_>>(),
+    });
+    format!("{all:#}\n")
+}
+
+fn words(archive: &Archive, totals: &[Total]) -> String {
+    let manifest = archive.manifest();
+    let mut text = String::new();
+    let (spots, writer) = (grouped(manifest.spots()), &manifest.writer);
+    let reads = if manifest.shape.mates() == 2 { "pairs of reads" } else { "reads" };
+    let _ = writeln!(text, "{spots} {reads}, {}, written by {writer}\n", shape(archive));
+    for file in &manifest.files {
+        let digests = &file.digests;
+        let _ = writeln!(
+            text,
+            "{}  {} bytes, packed from {}",
+            file.name,
+            grouped(digests.bytes),
+            file.source
+        );
+        let _ = writeln!(text, "  MD5     {}", hex(&digests.md5));
+        let _ = writeln!(text, "  SHA-256 {}", hex(&digests.sha256));
+    }
+    let _ = writeln!(
+        text,
+        "\n{:<20}{:<11}{:>7}{:>18}{:>16}{:>8}",
+        "column", "codec", "chunks", "bytes before", "bytes", "bits"
+    );
+    for total in totals {
+        let bits = total.bytes as f64 * 8.0 / (total.raw_bytes.max(1)) as f64;
+        let (raw, bytes) = (grouped(total.raw_bytes), grouped(total.bytes));
+        let (column, codec, chunks) = (total.column.name(), total.codec, total.chunks);
+        let _ = writeln!(text, "{column:<20}{codec:<11}{chunks:>7}{raw:>18}{bytes:>16}{bits:>8.3}");
+    }
+    let size: u64 = manifest.objects.iter().map(|(_, len)| *len).sum();
+    let of_text: u64 = manifest.files.iter().map(|file| file.digests.bytes).sum();
+    let part = size as f64 / of_text.max(1) as f64;
+    let _ = writeln!(
+        text,
+        "\n{} bytes in {} objects, {part:.3} of the text",
+        grouped(size),
+        manifest.objects.len()
+    );
+    if manifest.as_text_bytes > 0 {
+        let _ = writeln!(
+            text,
+            "{} bytes had no columns and are kept as text",
+            grouped(manifest.as_text_bytes)
+        );
+    }
+    text
+}

@@ -1,0 +1,44 @@
+//! `forebay reads verify`.
+
+use std::path::PathBuf;
+
+use crate::exit::Stop;
+use crate::say;
+
+/// Options of `forebay reads verify`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: forebay reads verify x.reads\n\n\
+    Reads all objects, compares their lengths and every checksum, decodes every group, and \
+    compares MD5 and SHA-256 of what comes out with those of what was packed. Each damage is told \
+    with object, bytes, column and group (the first hundred).\n\n\
+    Exit codes: 0 if all is as it was written, else 1.")]
+pub(super) struct Verify {
+    /// An archive
+    archive: PathBuf,
+    /// Threads that decode [default: as many as there are cores]
+    #[arg(short, long)]
+    threads: Option<usize>,
+    /// Print nothing if all is well
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+pub(super) fn run(args: &Verify) -> Result<i32, Stop> {
+    let archive = super::open(&args.archive)?;
+    let verdict = archive.verify(super::threads(args.threads), super::progress("verified"));
+    let verdict = verdict.map_err(|error| super::stop(&args.archive, &error))?;
+    say::clear();
+    let dir = args.archive.display();
+    for problem in &verdict.problems {
+        say::error(&format!("{dir}: {problem}"), None);
+    }
+    if !verdict.problems.is_empty() {
+        let message = format!("{dir} is damaged: {} problems", verdict.problems.len());
+        return Err(Stop::new(1, message, "fetch the objects that are named again, or pack anew"));
+    }
+    if !args.quiet {
+        let (groups, bytes) = (verdict.groups, say::grouped(verdict.text_bytes));
+        say::note(&format!("{dir} is whole: {groups} groups, {bytes} bytes of text"));
+    }
+    Ok(0)
+}

@@ -1,0 +1,123 @@
+//! Reading an archive: its manifest once, then pages and chunks as they are asked for. Every
+//! chunk is compared with its checksum before it is decoded.
+
+use crate::error::{Error, Result};
+use crate::group::{self, Chunk, Column, Mate};
+use crate::hash::hash;
+use crate::index::{self, ChunkAt, GroupAt, MateAt};
+use crate::manifest::{INDEX, INDEX_MAGIC, MANIFEST, MANIFEST_MAX, Manifest};
+use crate::mates::Rule;
+use crate::objects::Objects;
+
+/// An archive that is open.
+#[derive(Debug)]
+pub struct Archive {
+    pub(crate) objects: Box<dyn Objects>,
+    manifest: Manifest,
+    /// For each stripe: where its page begins, and the number of its first group.
+    pages: Vec<(u64, usize)>,
+}
+
+/// Texts of the mates of one group; None where it was not asked for.
+pub(crate) type Texts = [Option<Vec<u8>>; 2];
+
+impl Archive {
+    /// Reads and checks the manifest.
+    ///
+    /// # Errors
+    /// There is none (this is no archive, or one that was never finished), it is damaged, or a
+    /// newer Forebay wrote it.
+    pub fn open(objects: Box<dyn Objects>) -> Result<Archive> {
+        let len = objects.len(MANIFEST)?;
+        if len > MANIFEST_MAX {
+            return Err(Error::damaged(format!("{MANIFEST}: {len} bytes are too many")));
+        }
+        let manifest = Manifest::of_bytes(&objects.read(MANIFEST, 0, len as usize)?)?;
+        let mut pages = Vec::with_capacity(manifest.stripes.len());
+        let (mut at, mut first) = (INDEX_MAGIC.len() as u64, 0_usize);
+        for stripe in &manifest.stripes {
+            pages.push((at, first));
+            at += stripe.page_len as u64;
+            first += stripe.groups;
+        }
+        Ok(Archive { objects, manifest, pages })
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The groups of a stripe.
+    pub(crate) fn groups(&self, stripe: usize) -> Result<Vec<GroupAt>> {
+        let (offset, first) = self.pages[stripe];
+        let told = &self.manifest.stripes[stripe];
+        let place = || {
+            let end = offset + told.page_len as u64;
+            format!("{INDEX}, bytes {offset} to {end} (page of stripe {stripe})")
+        };
+        let page = self.objects.read(INDEX, offset, told.page_len)?;
+        if hash(&page) != told.page_hash {
+            return Err(Error::damaged(format!("{}: {CHECKSUM}", place())));
+        }
+        let groups = index::groups(&page, told, self.manifest.shape.mates(), first);
+        groups.map_err(|error| error.at(place()))
+    }
+
+    /// Decodes the mates of a group that are wanted.
+    pub(crate) fn texts(&self, group: &GroupAt, wanted: [bool; 2]) -> Result<Texts> {
+        let mut texts = Texts::default();
+        let mut first = None;
+        for (nth, at) in group.mates.iter().enumerate() {
+            let place =
+                |error: Error| error.at(format!("group {}, mate {}", group.number, nth + 1));
+            let borrowed =
+                group.mates.get(nth + 1).is_some_and(|next| next.rule != Rule::Own as u8);
+            if wanted[nth] {
+                let mate = self.mate(group, nth, at, |_| true)?;
+                let decoded = group::decode(&mate, group.spots, first.as_deref()).map_err(place)?;
+                (texts[nth], first) = (Some(decoded.0), decoded.1);
+            } else if borrowed && wanted[1] {
+                // Of the first mate only names are needed, of which there are as many as reads.
+                let mate = self.mate(group, nth, at, |column| column == Column::Names)?;
+                first = group::names(&mate, group.spots).map_err(place)?;
+            }
+        }
+        Ok(texts)
+    }
+
+    /// The chunks of a mate, fetched and compared.
+    fn mate(
+        &self,
+        group: &GroupAt,
+        nth: usize,
+        at: &MateAt,
+        wanted: impl Fn(Column) -> bool,
+    ) -> Result<Mate> {
+        let chunks = at.chunks.iter().filter(|chunk| wanted(chunk.column));
+        let chunks = chunks.map(|chunk| self.chunk(group, nth, chunk)).collect::<Result<_>>()?;
+        Ok(Mate { text_len: at.text_len, style: at.style, rule: at.rule, chunks })
+    }
+
+    fn chunk(&self, group: &GroupAt, nth: usize, at: &ChunkAt) -> Result<Chunk> {
+        let name = &self.manifest.objects[at.object].0;
+        let bytes = self.objects.read(name, at.offset, at.len)?;
+        if hash(&bytes) != at.hash {
+            let end = at.offset.saturating_add(at.len as u64);
+            return Err(Error::damaged(format!(
+                "{name}, bytes {} to {end} ({} of mate {}, group {}): {CHECKSUM}",
+                at.offset,
+                at.column.name(),
+                nth + 1,
+                group.number
+            )));
+        }
+        Ok(Chunk { column: at.column, codec: at.codec, raw_len: at.raw_len, bytes })
+    }
+}
+
+const CHECKSUM: &str = "not the bytes that were written (checksum)";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+// Archives that somebody made up, with checksums that fit. If these failed, such an archive
+// would bring its reader down, or take all memory.
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use super::*;
+use crate::cut::Cut;
+use crate::group::Records;
+use crate::hash::Digests;
+use crate::index::put_group;
+use crate::manifest::{DATA_MAGIC, Family, Shape, Shown, Stripe};
+use crate::objects::Memory;
+use crate::pack::encode;
+
+/// A group of pairs, encoded.
+fn group() -> (usize, Vec<Mate>) {
+    let mate = |mate: u8| {
+        let mut records = Records::default();
+        for nth in 0..60_u32 {
+            let len = (nth * 31 % 90) as usize;
+            let bases: String = (0..len).map(|at| char::from(b"ACGTN"[at * at % 5])).collect();
+            let qualities: String =
+                (0..len).map(|at| char::from(b"F:,#"[(at + nth as usize) % 7 % 4])).collect();
+            let record = format!("@M:1:{}/{mate}\n{bases}\n+\n{qualities}\n", nth * 7919 % 1000);
+            records.text.extend(record.bytes());
+            records.ends.push(records.text.len() as u32);
+        }
+        records
+    };
+    encode(Cut { mates: vec![mate(1), mate(2)], spots: 60 })
+}
+
+/// An archive of one group, whatever is in it.
+fn archive(spots: usize, mates: &[Mate], page_mask: &[(Index, u8)]) -> Memory {
+    let mut page = Vec::new();
+    put_group(&mut page, spots, mates);
+    for (at, mask) in page_mask {
+        let at = at.index(page.len());
+        page[at] ^= mask;
+    }
+    let mut data = DATA_MAGIC.to_vec();
+    let mut families = [Family::default(); 3];
+    for (nth, family) in families.iter_mut().enumerate() {
+        *family = Family { object: 1, offset: data.len() as u64, len: 0 };
+        let chunks = mates.iter().flat_map(|mate| &mate.chunks);
+        chunks.filter(|c| c.column.family() == nth).for_each(|c| data.extend(&c.bytes));
+        family.len = data.len() as u64 - family.offset;
+    }
+    let texts: Vec<u64> = mates.iter().map(|mate| mate.text_len as u64).collect();
+    let shown = |(nth, bytes): (usize, &u64)| Shown {
+        name: format!("R{nth}.fq"),
+        source: String::new(),
+        digests: Digests { bytes: *bytes, ..Digests::default() },
+    };
+    let (page_len, page_hash) = (page.len(), hash(&page));
+    let index = [&INDEX_MAGIC[..], &page].concat();
+    let manifest = Manifest {
+        shape: Shape::Paired,
+        writer: "test".into(),
+        files: texts.iter().enumerate().map(shown).collect(),
+        as_text_bytes: 0,
+        objects: vec![
+            (INDEX.into(), index.len() as u64),
+            ("data-00000.fbr".into(), data.len() as u64),
+        ],
+        stripes: vec![Stripe {
+            page_len,
+            page_hash,
+            groups: 1,
+            spots: spots as u64,
+            texts,
+            families,
+        }],
+    };
+    let named = [(MANIFEST, manifest.to_bytes()), (INDEX, index), ("data-00000.fbr", data)];
+    Memory(
+        named.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect::<BTreeMap<_, _>>(),
+    )
+}
+
+/// What a reader says of it; that it says anything is what counts.
+fn look(objects: Memory) -> Vec<String> {
+    match Archive::open(Box::new(objects)) {
+        Ok(archive) => {
+            archive.verify(1, |_| ()).map_or_else(|e| vec![e.to_string()], |v| v.problems)
+        }
+        Err(error) => vec![error.to_string()],
+    }
+}
+
+#[test]
+fn the_whole_one_is_read() {
+    let (spots, mates) = group();
+    // Its files have other checksums than this test made up, and that is all.
+    let problems = look(archive(spots, &mates, &[]));
+    assert!(problems.len() == 1 && problems[0].contains("SHA-256"), "{problems:?}");
+}
+
+proptest! {
+    #[test]
+    fn pages_of_nobody_are_no_danger(mask in proptest::collection::vec((any::<Index>(), 1_u8..), 1..4)) {
+        let (spots, mates) = group();
+        prop_assert!(!look(archive(spots, &mates, &mask)).is_empty());
+    }
+
+    #[test]
+    fn chunks_of_nobody_are_no_danger(
+        mate in 0_usize..2,
+        chunk in any::<Index>(),
+        at in any::<Index>(),
+        mask in 1_u8..,
+        codec in proptest::option::of(0_u8..8),
+        raw_len in proptest::option::of(0_usize..30_000_000),
+        cut in any::<bool>(),
+    ) {
+        let (spots, mut mates) = group();
+        let nth = chunk.index(mates[mate].chunks.len());
+        let chunk = &mut mates[mate].chunks[nth];
+        let at = at.index(chunk.bytes.len());
+        if cut { chunk.bytes.truncate(at) } else { chunk.bytes[at] ^= mask }
+        chunk.codec = codec.unwrap_or(chunk.codec);
+        chunk.raw_len = raw_len.unwrap_or(chunk.raw_len);
+        prop_assert!(!look(archive(spots, &mates, &[])).is_empty());
+    }
+
+    #[test]
+    fn counts_of_nobody_are_no_danger(
+        spots in prop_oneof![0_usize..200, any::<usize>()],
+        text_len in prop_oneof![0_usize..20_000, any::<usize>().prop_map(|len| len >> 20)],
+        style in any::<u8>(),
+        rule in 0_u8..7,
+    ) {
+        let (_, mut mates) = group();
+        mates[0].text_len = text_len;
+        (mates[0].style, mates[1].rule) = (style, rule);
+        prop_assert!(!look(archive(spots, &mates, &[])).is_empty());
+    }
+
+    #[test]
+    fn manifests_of_nobody_are_no_danger(mask in proptest::collection::vec((any::<Index>(), 1_u8..), 1..4)) {
+        let (spots, mates) = group();
+        let mut objects = archive(spots, &mates, &[]);
+        let manifest = objects.0.get_mut(MANIFEST).expect("it");
+        let body = manifest.len() - 16;
+        for (at, mask) in &mask {
+            manifest[at.index(body)] ^= mask;
+        }
+        let seal = hash(&manifest[..body]);
+        manifest[body..].copy_from_slice(&seal);
+        prop_assert!(!look(objects).is_empty());
+    }
+}

@@ -1,0 +1,91 @@
+//! Codecs: how the bytes of one column become fewer. One file each, one line in [`CODECS`].
+//!
+//! A codec is pure: bytes in, bytes out, and what both sides know besides ([`Shape`]). What it
+//! decodes may be anything: it says so or answers with bytes of the right length, never panics,
+//! and allocates no more than a few times the length that it was told.
+
+mod bases;
+mod names;
+mod plain;
+mod qualities;
+mod same;
+mod zstandard;
+
+use crate::error::{Error, Result};
+
+/// What both sides know of a column.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape<'a> {
+    /// Letters of each read, in order.
+    pub(crate) lengths: &'a [u32],
+    /// Bytes of the column before they were encoded.
+    pub(crate) raw_len: usize,
+}
+
+/// A codec by its number in the format.
+pub(crate) struct Codec {
+    /// The number that stands in archives, for ever.
+    pub(crate) id: u8,
+    /// What people call it.
+    pub(crate) name: &'static str,
+    /// Encodes, or says that it can't or that it would not pay.
+    pub(crate) encode: fn(&[u8], &Shape<'_>) -> Option<Vec<u8>>,
+    /// Decodes to `raw_len` bytes.
+    pub(crate) decode: fn(&[u8], &Shape<'_>) -> Result<Vec<u8>>,
+}
+
+/// All there are.
+pub(crate) const CODECS: &[&Codec] = &[
+    &plain::CODEC,
+    &zstandard::CODEC,
+    &same::CODEC,
+    &bases::CODEC,
+    &qualities::CODEC,
+    &names::CODEC,
+];
+
+pub(crate) use bases::{LETTER, NOT_A_BASE};
+
+/// Candidates of a column, by number. The first line in which one can do it counts; of several
+/// in a line the smallest result.
+pub(crate) type Candidates = &'static [&'static [u8]];
+pub(crate) const FOR_TEXT: Candidates = &[&[zstandard::CODEC.id], &[plain::CODEC.id]];
+pub(crate) const FOR_BASES: Candidates = &[&[bases::CODEC.id]];
+pub(crate) const FOR_QUALITIES: Candidates =
+    &[&[same::CODEC.id], &[qualities::CODEC.id], &[zstandard::CODEC.id], &[plain::CODEC.id]];
+pub(crate) const FOR_NAMES: Candidates =
+    &[&[names::CODEC.id, zstandard::CODEC.id], &[plain::CODEC.id]];
+
+fn find(id: u8) -> Option<&'static Codec> {
+    CODECS.iter().find(|codec| codec.id == id).copied()
+}
+
+/// The name of a codec, for people.
+pub(crate) fn name(id: u8) -> &'static str {
+    find(id).map_or("unknown", |codec| codec.name)
+}
+
+/// What the best candidate makes of `raw`, with its number.
+pub(crate) fn encode(raw: &[u8], lengths: &[u32], candidates: Candidates) -> (u8, Vec<u8>) {
+    let shape = Shape { lengths, raw_len: raw.len() };
+    let by = |id: &u8| {
+        let codec = find(*id).expect("candidates are in the table");
+        (codec.encode)(raw, &shape).map(|bytes| (*id, bytes))
+    };
+    let line = |ids: &&[u8]| ids.iter().filter_map(by).min_by_key(|(_, bytes)| bytes.len());
+    candidates.iter().find_map(line).unwrap_or_else(|| (plain::CODEC.id, raw.to_vec()))
+}
+
+/// Undoes [`encode`]. `raw_len` was checked by who asks.
+pub(crate) fn decode(id: u8, bytes: &[u8], lengths: &[u32], raw_len: usize) -> Result<Vec<u8>> {
+    let codec = find(id).ok_or_else(|| Error::damaged(format!("there is no codec {id}")))?;
+    let raw = (codec.decode)(bytes, &Shape { lengths, raw_len });
+    let raw = raw.map_err(|error| error.at(codec.name))?;
+    match raw.len() == raw_len {
+        true => Ok(raw),
+        false => Err(Error::damaged(format!("{} bytes, {raw_len} were promised", raw.len()))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+//! A name in pieces: numbers, and what lies between.
+
+/// Places that a name can have; what comes after them is one piece.
+pub(super) const PLACES_MAX: usize = 48;
+
+/// A piece of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Token<'a> {
+    pub(super) text: &'a [u8],
+    /// Its value, if digits of the value are the piece: no zeros in front, at most nine digits.
+    pub(super) number: Option<u32>,
+}
+
+/// Cuts a name up.
+pub(super) fn tokens<'a>(name: &'a [u8], found: &mut Vec<Token<'a>>) {
+    found.clear();
+    let mut rest = name;
+    while let Some(first) = rest.first() {
+        let digits = first.is_ascii_digit();
+        let end = rest.iter().position(|byte| byte.is_ascii_digit() != digits);
+        let end = end.filter(|_| found.len() + 1 < PLACES_MAX).unwrap_or(rest.len());
+        let (text, after) = rest.split_at(end);
+        found.push(Token { text, number: number(text) });
+        rest = after;
+    }
+}
+
+fn number(text: &[u8]) -> Option<u32> {
+    let plain = text.len() <= 9 && text.iter().all(u8::is_ascii_digit);
+    if !plain || text.len() > 1 && text[0] == b'0' {
+        return None;
+    }
+    Some(text.iter().fold(0, |sum, digit| sum * 10 + u32::from(digit - b'0')))
+}
+
+/// Writes a number as [`tokens`] reads it.
+pub(super) fn digits(mut number: u32, out: &mut Vec<u8>) {
+    let mut text = [0; 10];
+    let mut at = text.len();
+    loop {
+        at -= 1;
+        text[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return out.extend_from_slice(&text[at..]);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Qualities: the alphabet, one to four symbols together as a unit, then [`crate::rans`] with the
+//! unit before and the position in the read as context.
+//!
+//! ```text
+//! symbols u8, that many bytes ascending | together u8 | rans
+//! ```
+
+use super::{Codec, Shape};
+use crate::error::{Error, Result};
+use crate::rans;
+use crate::wire::Wire;
+
+pub(super) const CODEC: Codec = Codec { id: 4, name: "qualities", encode, decode };
+
+/// Units that tables are worth for. Two of 8 symbols fit, and four of 2.
+const UNITS_MAX: usize = 64;
+const TOGETHER_MAX: u32 = 4;
+/// Below this many qualities the tables cost more than they save.
+const LEAST: usize = 2048;
+
+fn encode(raw: &[u8], shape: &Shape<'_>) -> Option<Vec<u8>> {
+    if raw.len() < LEAST {
+        return None;
+    }
+    let mut seen = [false; 256];
+    raw.iter().for_each(|byte| seen[usize::from(*byte)] = true);
+    let symbols: Vec<u8> = (0..=255).filter(|byte| seen[usize::from(*byte)]).collect();
+    if symbols.len() > 255 {
+        return None;
+    }
+    let fits = |together: &u32| symbols.len().pow(*together) <= UNITS_MAX;
+    let together = (2..=TOGETHER_MAX).rev().find(fits).unwrap_or(1);
+    let mut rank = [0_u8; 256];
+    for (at, symbol) in symbols.iter().enumerate() {
+        rank[usize::from(*symbol)] = at as u8;
+    }
+    let mut sequence = Vec::with_capacity(raw.len() / together as usize + shape.lengths.len());
+    let mut rest = raw;
+    for len in shape.lengths {
+        let (read, after) = rest.split_at_checked(*len as usize)?;
+        for piece in read.chunks(together as usize) {
+            // A piece that is short repeats its last symbol, which costs least.
+            let filled = (0..together as usize).map(|at| piece[at.min(piece.len() - 1)]);
+            let ranks = filled.map(|symbol| usize::from(rank[usize::from(symbol)]));
+            let unit = ranks.rev().fold(0, |unit, rank| unit * symbols.len() + rank);
+            sequence.push(unit as u8);
+        }
+        rest = after;
+    }
+    let units = symbols.len().pow(together);
+    let mut out = vec![symbols.len() as u8];
+    out.extend_from_slice(&symbols);
+    out.push(together as u8);
+    out.extend(rans::encode(&sequence, &spans(shape, together), units, &[1])?);
+    (out.len() < raw.len()).then_some(out)
+}
+
+fn spans(shape: &Shape<'_>, together: u32) -> Vec<u32> {
+    shape.lengths.iter().map(|len| len.div_ceil(together)).collect()
+}
+
+fn decode(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
+    let mut wire = Wire::new(bytes);
+    let symbols = wire.byte()?;
+    let symbols = wire.take(usize::from(symbols))?;
+    let together = u32::from(wire.byte()?);
+    if symbols.is_empty() || !(1..=TOGETHER_MAX).contains(&together) {
+        return Err(Error::damaged("no symbols, or too many together"));
+    }
+    let spans = spans(shape, together);
+    let count = spans.iter().map(|span| *span as usize).sum();
+    let (sequence, units) = rans::decode(wire.rest(), &spans, count)?;
+    if units != symbols.len().pow(together) {
+        return Err(Error::damaged("symbols and units differ"));
+    }
+    // Four symbols are written at a time; what is too many is written over by the next unit.
+    let mut meaning = [[0_u8; 4]; 256];
+    for (unit, meaning) in meaning.iter_mut().enumerate().take(units) {
+        let mut unit = unit;
+        for symbol in meaning.iter_mut().take(together as usize) {
+            *symbol = symbols[unit % symbols.len()];
+            unit /= symbols.len();
+        }
+    }
+    let mut raw = vec![0; shape.raw_len + 8];
+    let (mut rest, mut at) = (&sequence[..], 0);
+    for (len, span) in shape.lengths.iter().zip(&spans) {
+        let (read, after) = rest.split_at(*span as usize);
+        let room = raw.get_mut(at..at + read.len() * together as usize + 3);
+        let room = room.ok_or_else(|| Error::damaged("reads are longer than their column"))?;
+        match together {
+            1 => {
+                for (to, unit) in room.iter_mut().zip(read) {
+                    *to = meaning[usize::from(*unit)][0];
+                }
+            }
+            together => {
+                for (nth, unit) in read.iter().enumerate() {
+                    let to = nth * together as usize;
+                    room[to..to + 4].copy_from_slice(&meaning[usize::from(*unit)]);
+                }
+            }
+        }
+        rest = after;
+        at += *len as usize;
+    }
+    raw.truncate(shape.raw_len);
+    Ok(raw)
+}

@@ -1,0 +1,18 @@
+//! One byte, again and again: qualities of SRA Lite.
+
+use super::{Codec, Shape};
+use crate::error::{Error, Result};
+
+pub(super) const CODEC: Codec = Codec { id: 2, name: "same", encode, decode };
+
+fn encode(raw: &[u8], _: &Shape<'_>) -> Option<Vec<u8>> {
+    let first = *raw.first()?;
+    raw.iter().all(|byte| *byte == first).then(|| vec![first])
+}
+
+fn decode(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
+    match bytes {
+        [byte] => Ok(vec![*byte; shape.raw_len]),
+        _ => Err(Error::damaged("more or less than one byte")),
+    }
+}

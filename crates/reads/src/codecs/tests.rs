@@ -1,0 +1,142 @@
+// If these failed, a column would come back as another, or bytes that somebody made up would
+// bring the reader down.
+use proptest::prelude::*;
+
+use super::*;
+use crate::rans::{Way, decode_by};
+
+/// Lengths of reads, and a column that has as many bytes, of few or many symbols.
+fn columns() -> impl Strategy<Value = (Vec<u32>, Vec<u8>)> {
+    let lengths = prop_oneof![
+        proptest::collection::vec(0_u32..300, 0..60),
+        (1_u32..200, 1_usize..120).prop_map(|(len, count)| vec![len; count]),
+    ];
+    let alphabets = prop_oneof![
+        Just(&b"ACGT"[..]),
+        Just(&b"F"[..]),
+        Just(&b"#F"[..]),
+        Just(&b"#,:F"[..]),
+        Just(&b"#'/<BF"[..]),
+        Just(&b"!\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJ"[..]),
+    ];
+    (lengths, alphabets, any::<u64>()).prop_map(|(lengths, alphabet, seed)| {
+        let count: u32 = lengths.iter().sum();
+        let mut state = seed | 1;
+        let mut last = 0;
+        let column = (0..count).map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            // Often the same as before, as qualities are.
+            if state.is_multiple_of(3) {
+                last = (state >> 32) as usize % alphabet.len();
+            }
+            alphabet[last]
+        });
+        let column = column.collect();
+        (lengths, column)
+    })
+}
+
+fn names() -> impl Strategy<Value = Vec<u8>> {
+    let name = prop_oneof![
+        "[A-Z]{1,3}[0-9]{1,4}:[0-9]{1,3}:[0-9]{1,6}:0{0,2}[0-9]{1,12} [12]:N:0:[ACGT]{6}",
+        "read\\.[0-9]{1,3}/1",
+        "[ -~]{0,40}",
+        "([0-9][a-z]){0,40}",
+    ];
+    proptest::collection::vec(name, 0..80)
+        .prop_map(|names| names.into_iter().flat_map(|name| (name + "\n").into_bytes()).collect())
+}
+
+proptest! {
+    #[test]
+    fn columns_come_back_by_every_codec((lengths, column) in columns()) {
+        let shape = Shape { lengths: &lengths, raw_len: column.len() };
+        for codec in CODECS {
+            // Of other bytes than bases, exceptions take care; names are lines.
+            let other = column.iter().any(|byte| !b"ACGT".contains(byte));
+            if codec.name == "bases" && other {
+                continue;
+            }
+            if let Some(bytes) = (codec.encode)(&column, &shape) {
+                let again = decode(codec.id, &bytes, &lengths, column.len());
+                prop_assert_eq!(again.expect(codec.name), &column[..], "{}", codec.name);
+            }
+        }
+    }
+
+    #[test]
+    fn names_come_back(names in names()) {
+        let lengths = vec![0; names.iter().filter(|byte| **byte == b'\n').count()];
+        let (id, bytes) = encode(&names, &lengths, FOR_NAMES);
+        prop_assert_eq!(decode(id, &bytes, &lengths, names.len()).expect("names"), &names[..]);
+        let shape = Shape { lengths: &lengths, raw_len: names.len() };
+        let codec = find(5).expect("names");
+        let bytes = (codec.encode)(&names, &shape).expect("any names");
+        prop_assert_eq!(decode(5, &bytes, &lengths, names.len()).expect("names"), names);
+    }
+
+    #[test]
+    fn vectors_and_plain_arithmetic_agree((lengths, column) in columns(), order in 0..2_u8) {
+        let Some(bytes) = crate::rans::encode(&column, &lengths, 128, &[order]) else {
+            return Ok(());
+        };
+        let scalar = decode_by(Way::Scalar, &bytes, &lengths, column.len()).expect("scalar");
+        prop_assert_eq!(&scalar.0, &column);
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            let vector = decode_by(Way::Avx2, &bytes, &lengths, column.len()).expect("AVX2");
+            prop_assert_eq!(&vector.0, &column);
+        }
+    }
+
+    #[test]
+    fn damaged_bytes_are_an_error_or_other_bytes(
+        (lengths, column) in columns(),
+        flips in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..4),
+        cut in any::<proptest::sample::Index>(),
+    ) {
+        let shape = Shape { lengths: &lengths, raw_len: column.len() };
+        for codec in CODECS {
+            let Some(mut bytes) = (codec.encode)(&column, &shape) else { continue };
+            let whole = bytes.clone();
+            for (at, with) in &flips {
+                if !bytes.is_empty() {
+                    let at = at.index(bytes.len());
+                    bytes[at] ^= with;
+                }
+            }
+            // Whatever comes of it: no panic, no more bytes than were promised.
+            for bytes in [&bytes[..], &whole[..cut.index(whole.len() + 1)]] {
+                if let Ok(raw) = decode(codec.id, bytes, &lengths, column.len()) {
+                    prop_assert_eq!(raw.len(), column.len());
+                }
+                #[cfg(target_arch = "x86_64")]
+                if std::arch::is_x86_feature_detected!("avx2") {
+                    let ways = [Way::Scalar, Way::Avx2];
+                    let [a, b] = ways.map(|way| decode_by(way, bytes, &lengths, column.len()));
+                    prop_assert_eq!(a.ok(), b.ok());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_of_nobody_are_no_danger(
+        bytes in proptest::collection::vec(any::<u8>(), 0..400),
+        lengths in proptest::collection::vec(0_u32..50, 0..20),
+        raw_len in 0_usize..1000,
+    ) {
+        for codec in CODECS {
+            let _ = decode(codec.id, &bytes, &lengths, raw_len);
+        }
+    }
+}
+
+#[test]
+fn numbers_of_codecs_are_theirs_alone() {
+    let ids: Vec<u8> = CODECS.iter().map(|codec| codec.id).collect();
+    assert_eq!(ids, (0..CODECS.len() as u8).collect::<Vec<u8>>());
+    assert!(decode(200, b"", &[], 0).expect_err("no codec").to_string().contains("200"));
+}

@@ -1,0 +1,133 @@
+//! A text of four-line records as columns, and back, byte for byte.
+
+mod sides;
+
+use memchr::memchr;
+
+use crate::error::{Error, Result};
+pub(crate) use sides::{exceptions, mend, put_lengths, take_lengths};
+
+/// Lines end in CR LF.
+pub(crate) const CRLF: u8 = 1;
+/// The last line has no end.
+pub(crate) const OPEN: u8 = 2;
+/// Names stand again behind each `+`.
+pub(crate) const NAME_TWICE: u8 = 4;
+
+/// The columns of one mate.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Columns {
+    /// [`CRLF`], [`OPEN`], [`NAME_TWICE`]: what is the same in all records.
+    pub(crate) style: u8,
+    pub(crate) lengths: Vec<u32>,
+    pub(crate) bases: Vec<u8>,
+    pub(crate) qualities: Vec<u8>,
+    /// Names without `@`, each with a line feed.
+    pub(crate) names: Vec<u8>,
+}
+
+impl Columns {
+    /// Takes a text apart, whose records end at `ends`. None if it has no such columns: it is
+    /// kept as it is then.
+    pub(crate) fn of(text: &[u8], ends: &[u32]) -> Option<Columns> {
+        let mut columns = Columns::default();
+        let letters = text.len() / 2;
+        columns.bases.reserve(letters);
+        columns.qualities.reserve(letters);
+        let mut start = 0;
+        for (nth, end) in ends.iter().enumerate() {
+            let record = text.get(start..*end as usize)?;
+            let lines = four(record)?;
+            if nth == 0 {
+                columns.style = style(&lines);
+            }
+            let last = nth + 1 == ends.len();
+            columns.push(lines, last)?;
+            start = *end as usize;
+        }
+        (start == text.len() && !ends.is_empty()).then_some(columns)
+    }
+
+    fn push(&mut self, lines: [&[u8]; 4], last: bool) -> Option<()> {
+        let open = last && !lines[3].ends_with(b"\n");
+        self.style |= if open { OPEN } else { 0 };
+        let end = line_end(self.style);
+        let [name, bases, plus] = [lines[0], lines[1], lines[2]].map(|l| l.strip_suffix(end));
+        let qualities = if open { Some(lines[3]) } else { lines[3].strip_suffix(end) }?;
+        let (name, bases) = (name?.strip_prefix(b"@")?, bases?);
+        let behind = plus?.strip_prefix(b"+")?;
+        let expected = if self.style & NAME_TWICE == 0 { &[][..] } else { name };
+        if behind != expected || bases.len() != qualities.len() {
+            return None;
+        }
+        self.lengths.push(u32::try_from(bases.len()).ok()?);
+        self.bases.extend_from_slice(bases);
+        self.qualities.extend_from_slice(qualities);
+        self.names.extend_from_slice(name);
+        self.names.push(b'\n');
+        Some(())
+    }
+
+    /// The text again; it has `text_len` bytes or these are not its columns.
+    pub(crate) fn text(&self, text_len: usize) -> Result<Vec<u8>> {
+        let end = line_end(self.style);
+        let twice = self.style & NAME_TWICE != 0;
+        // Counted first, so that nothing is allocated that was not announced.
+        let copies = if twice { 2 } else { 1 };
+        let names = (self.names.len() - self.lengths.len().min(self.names.len())) * copies;
+        let of_records = self.lengths.len() * (2 + 4 * end.len());
+        let open = if self.style & OPEN == 0 { 0 } else { end.len() };
+        let sum = names + self.bases.len() + self.qualities.len() + of_records;
+        if sum.checked_sub(open) != Some(text_len) {
+            return Err(Error::damaged(format!("columns of {sum} bytes, not {text_len}")));
+        }
+        let mut text = Vec::with_capacity(sum);
+        let (mut names, mut at) = (&self.names[..], 0);
+        for len in &self.lengths {
+            let stop = memchr(b'\n', names).ok_or_else(|| Error::damaged("names are missing"))?;
+            let name = &names[..stop];
+            names = &names[stop + 1..];
+            let letters = at..at + *len as usize;
+            text.push(b'@');
+            text.extend_from_slice(name);
+            text.extend_from_slice(end);
+            text.extend_from_slice(&self.bases[letters.clone()]);
+            text.extend_from_slice(end);
+            text.push(b'+');
+            if twice {
+                text.extend_from_slice(name);
+            }
+            text.extend_from_slice(end);
+            text.extend_from_slice(&self.qualities[letters.clone()]);
+            text.extend_from_slice(end);
+            at = letters.end;
+        }
+        text.truncate(text.len().saturating_sub(open));
+        match text.len() == text_len {
+            true => Ok(text),
+            false => Err(Error::damaged("names do not end where they should")),
+        }
+    }
+}
+
+fn line_end(style: u8) -> &'static [u8] {
+    if style & CRLF == 0 { b"\n" } else { b"\r\n" }
+}
+
+fn style(lines: &[&[u8]; 4]) -> u8 {
+    let crlf = lines[0].ends_with(b"\r\n");
+    let bare = lines[2] == b"+\n" || lines[2] == b"+\r\n";
+    (if crlf { CRLF } else { 0 }) | (if bare { 0 } else { NAME_TWICE })
+}
+
+/// The four lines of a record, with their ends.
+fn four(record: &[u8]) -> Option<[&[u8]; 4]> {
+    let mut rest = record;
+    let mut lines = [&[][..]; 4];
+    for line in &mut lines[..3] {
+        let end = memchr(b'\n', rest)?;
+        (*line, rest) = rest.split_at(end + 1);
+    }
+    lines[3] = rest;
+    Some(lines)
+}

@@ -1,0 +1,97 @@
+//! Inputs become groups: some reads of all mates, read by read.
+
+use crate::error::Result;
+use crate::group::Records;
+use crate::manifest::Shape;
+use crate::window::{Found, GROUP_TEXT, Window};
+
+/// The texts of one group, before they are encoded.
+#[derive(Debug, Default)]
+pub(crate) struct Cut {
+    pub(crate) mates: Vec<Records>,
+    /// Reads of each mate; 0 for text without records.
+    pub(crate) spots: usize,
+}
+
+/// The next group, or None at the end.
+///
+/// # Errors
+/// Pairs whose files do not go read by read, and reading itself.
+pub(crate) fn next(shape: Shape, windows: &mut [Window]) -> Result<Option<Cut>> {
+    match shape {
+        Shape::Single => single(&mut windows[0]),
+        Shape::Paired => paired(windows),
+        Shape::Interleaved => interleaved(&mut windows[0]),
+    }
+}
+
+fn single(window: &mut Window) -> Result<Option<Cut>> {
+    let (mut ends, mut at) = (Vec::new(), 0);
+    while at < GROUP_TEXT {
+        match window.next(at)? {
+            Found::Record(end) => at = end,
+            Found::Odd(..) if at == 0 => {
+                return Ok(Some(Cut { mates: vec![window.take_odd()?], spots: 0 }));
+            }
+            Found::Odd(..) | Found::End => break,
+        }
+        ends.push(at as u32);
+    }
+    let spots = ends.len();
+    Ok((spots > 0).then(|| Cut { mates: vec![window.take(ends)], spots }))
+}
+
+fn paired(windows: &mut [Window]) -> Result<Option<Cut>> {
+    let (mut ends, mut at) = ([Vec::new(), Vec::new()], [0, 0]);
+    while at[0] < GROUP_TEXT && at[1] < GROUP_TEXT {
+        let mut found = [Found::End; 2];
+        for (nth, window) in windows.iter_mut().enumerate() {
+            found[nth] = window.next(at[nth])?;
+            if let Found::Odd(line, words) = found[nth] {
+                return Err(window.refuse(at[nth], line, words));
+            }
+        }
+        match found {
+            [Found::Record(first), Found::Record(second)] => at = [first, second],
+            [Found::End, Found::End] => break,
+            _ => {
+                let short = usize::from(found[0] != Found::End);
+                let words =
+                    format!("the file ends here, {} goes on", windows[1 - short].input.name);
+                return Err(windows[short].refuse(at[short], 0, &words));
+            }
+        }
+        ends.iter_mut().zip(at).for_each(|(ends, at)| ends.push(at as u32));
+    }
+    let spots = ends[0].len();
+    let mates = windows.iter_mut().zip(ends).map(|(window, ends)| window.take(ends)).collect();
+    Ok((spots > 0).then_some(Cut { mates, spots }))
+}
+
+fn interleaved(window: &mut Window) -> Result<Option<Cut>> {
+    let mut ends = Vec::new();
+    let mut at = 0;
+    while at < 2 * GROUP_TEXT || ends.len() % 2 == 1 {
+        match window.next(at)? {
+            Found::Record(end) => at = end,
+            Found::End if ends.len() % 2 == 0 => break,
+            Found::End => {
+                let words = "the file ends between the two reads of a pair";
+                return Err(window.refuse(at, 0, words));
+            }
+            Found::Odd(line, words) => return Err(window.refuse(at, line, words)),
+        }
+        ends.push(at as u32);
+    }
+    let whole = window.take(ends);
+    let mut mates = vec![Records::default(), Records::default()];
+    let mut start = 0;
+    for (nth, end) in whole.ends.iter().enumerate() {
+        let mate = &mut mates[nth % 2];
+        mate.text.extend_from_slice(&whole.text[start..*end as usize]);
+        mate.ends.push(mate.text.len() as u32);
+        start = *end as usize;
+    }
+    let spots = whole.ends.len() / 2;
+    Ok((spots > 0).then_some(Cut { mates, spots }))
+}

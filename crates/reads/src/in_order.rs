@@ -1,0 +1,85 @@
+//! Work that many threads share, and that one takes in the order in which it was given out.
+
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+/// Gives `work` to `threads` threads, piece by piece as `jobs` has them, and what comes of it to
+/// `take`, in order. Two pieces for each thread are under way or wait, at most.
+///
+/// `jobs` runs in a thread of its own; it ends with None, and its errors are its own to keep as
+/// jobs. The first error of `take` ends everything.
+pub(crate) fn in_order<J: Send, R: Send, E>(
+    threads: usize,
+    mut jobs: impl FnMut() -> Option<J> + Send,
+    work: impl Fn(J) -> R + Sync,
+    mut take: impl FnMut(R) -> Result<(), E>,
+) -> Result<(), E> {
+    let threads = threads.max(1);
+    let (to_workers, pieces) = sync_channel::<(J, SyncSender<R>)>(threads);
+    let (to_taker, results) = sync_channel::<Receiver<R>>(threads);
+    let pieces = Mutex::new(pieces);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while let Some(job) = jobs() {
+                let (answer, later) = sync_channel(1);
+                // Whoever took went away: nothing more is wanted.
+                if to_taker.send(later).is_err() || to_workers.send((job, answer)).is_err() {
+                    return;
+                }
+            }
+        });
+        let (pieces, work) = (&pieces, &work);
+        for _ in 0..threads {
+            scope.spawn(move || {
+                loop {
+                    let next = pieces.lock().expect("nobody panics with it").recv();
+                    let Ok((job, answer)) = next else { return };
+                    let _ = answer.send(work(job));
+                }
+            });
+        }
+        for later in results {
+            // No answer: a worker panicked, which the end of the scope passes on.
+            let Ok(result) = later.recv() else { break };
+            take(result)?;
+        }
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    //! Groups in another order would be reads in another order; a taker that fails must not
+    //! leave threads behind that wait for it.
+    use super::*;
+
+    #[test]
+    fn results_come_in_the_order_of_jobs() {
+        for threads in [1, 2, 7] {
+            let mut numbers = 0..500_u64;
+            let mut got = Vec::new();
+            let slow = |n: u64| {
+                std::thread::sleep(std::time::Duration::from_micros(n * 37 % 200));
+                n * n
+            };
+            let take = |n| -> Result<(), ()> {
+                got.push(n);
+                Ok(())
+            };
+            in_order(threads, || numbers.next(), slow, take).expect("nobody fails");
+            assert_eq!(got, (0..500).map(|n| n * n).collect::<Vec<u64>>());
+        }
+    }
+
+    #[test]
+    fn the_first_error_ends_all() {
+        let mut given = 0;
+        let jobs = || {
+            given += 1;
+            Some(given)
+        };
+        let end = in_order(3, jobs, |n| n, |n| if n == 5 { Err("five") } else { Ok(()) });
+        assert_eq!(end, Err("five"));
+        assert!(given < 30, "{given} jobs were begun");
+    }
+}

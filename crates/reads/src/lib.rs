@@ -1,0 +1,44 @@
+//! An archive of sequencing reads: FASTQ in columns, smaller than its `.gz`, from which every byte
+//! comes back, from any offset.
+//!
+//! ```text
+//! pack    input -> window -> cut -> group (columns, codecs, decoded again) -> write
+//! read    objects -> manifest -> index -> archive -> view | verify
+//! ```
+//!
+//! FORMATS.md draws the bytes. This crate knows nothing of the rest of Forebay: no volume, no
+//! command line, no clock. It prints nothing.
+
+mod archive;
+mod codecs;
+mod columns;
+mod cut;
+mod error;
+mod group;
+mod hash;
+mod in_order;
+mod index;
+mod input;
+mod manifest;
+mod mates;
+mod objects;
+mod pack;
+mod rans;
+mod totals;
+mod verify;
+mod view;
+mod window;
+mod wire;
+mod write;
+
+pub use archive::Archive;
+pub use error::{Error, Kind, Result};
+pub use group::{COLUMNS, Column, TEXT_MAX};
+pub use hash::{Digests, hex};
+pub use manifest::{Family, MANIFEST, Manifest, Shape, Shown, Stripe};
+pub use objects::{Directory, Memory, Objects};
+pub use pack::{Packing, pack};
+pub use totals::Total;
+pub use verify::Verdict;
+pub use view::{Form, View};
+pub use window::{GROUP_TEXT, RECORD_MAX};

@@ -1,0 +1,145 @@
+//! The manifest: what an archive shows, what it consists of, and the upper level of its index.
+//! It is written last, so an archive without one is none.
+
+mod parse;
+
+use crate::error::Result;
+use crate::hash::{Digests, Hash, hash};
+use crate::wire::{Wire, put, put_bytes};
+
+/// The object that makes a directory an archive.
+pub const MANIFEST: &str = "manifest.fbr";
+/// The object with the pages of the index.
+pub(crate) const INDEX: &str = "index.fbr";
+/// First bytes of the three sorts of objects; the fifth is the version.
+pub(crate) const MANIFEST_MAGIC: [u8; 8] = *b"FBRM\x01\0\0\0";
+pub(crate) const INDEX_MAGIC: [u8; 8] = *b"FBRI\x01\0\0\0";
+pub(crate) const DATA_MAGIC: [u8; 8] = *b"FBRD\x01\0\0\0";
+/// A manifest is never longer than this: some 100 bytes for each 64 MiB of text.
+pub(crate) const MANIFEST_MAX: u64 = 256 << 20;
+
+/// How files and mates belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// One file of reads.
+    Single = 0,
+    /// Two files, read by read.
+    Paired = 1,
+    /// One file, in which mates take turns.
+    Interleaved = 2,
+}
+
+impl Shape {
+    /// Mates of a spot.
+    #[must_use]
+    pub fn mates(self) -> usize {
+        if self == Shape::Single { 1 } else { 2 }
+    }
+
+    /// Files that the archive shows.
+    #[must_use]
+    pub fn files(self) -> usize {
+        if self == Shape::Paired { 2 } else { 1 }
+    }
+}
+
+/// A file that the archive shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Its name, without folders.
+    pub name: String,
+    /// The file that it was packed from, as it was named then.
+    pub source: String,
+    /// Length and checksums of the text.
+    pub digests: Digests,
+}
+
+/// A part of a stripe whose chunks lie one behind the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Family {
+    /// Which of the objects.
+    pub object: usize,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes.
+    pub len: u64,
+}
+
+/// Some groups that are fetched together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stripe {
+    pub(crate) page_len: usize,
+    pub(crate) page_hash: Hash,
+    pub(crate) groups: usize,
+    /// Reads of each mate.
+    pub spots: u64,
+    /// Bytes of each file that the archive shows.
+    pub texts: Vec<u64>,
+    /// Bases with what they need, names, qualities.
+    pub families: [Family; 3],
+}
+
+/// What an archive is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// How files and mates belong together.
+    pub shape: Shape,
+    /// What wrote it.
+    pub writer: String,
+    /// The files that it shows.
+    pub files: Vec<Shown>,
+    /// Bytes that had no columns, and are kept as text.
+    pub as_text_bytes: u64,
+    /// Names and lengths of the objects, but for the manifest.
+    pub objects: Vec<(String, u64)>,
+    /// In order.
+    pub stripes: Vec<Stripe>,
+}
+
+impl Manifest {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut out = MANIFEST_MAGIC.to_vec();
+        out.push(self.shape as u8);
+        put_bytes(&mut out, self.writer.as_bytes());
+        for file in &self.files {
+            put_bytes(&mut out, file.name.as_bytes());
+            put_bytes(&mut out, file.source.as_bytes());
+            put(&mut out, file.digests.bytes);
+            out.extend(file.digests.md5);
+            out.extend(file.digests.sha256);
+        }
+        put(&mut out, self.as_text_bytes);
+        put(&mut out, self.objects.len() as u64);
+        for (name, len) in &self.objects {
+            put_bytes(&mut out, name.as_bytes());
+            put(&mut out, *len);
+        }
+        put(&mut out, self.stripes.len() as u64);
+        for stripe in &self.stripes {
+            put(&mut out, stripe.page_len as u64);
+            out.extend(stripe.page_hash);
+            put(&mut out, stripe.groups as u64);
+            put(&mut out, stripe.spots);
+            stripe.texts.iter().for_each(|len| put(&mut out, *len));
+            for family in &stripe.families {
+                put(&mut out, family.object as u64);
+                put(&mut out, family.offset);
+                put(&mut out, family.len);
+            }
+        }
+        let hash = hash(&out);
+        out.extend(hash);
+        out
+    }
+
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Result<Manifest> {
+        let parsed = parse::sealed(bytes).and_then(|body| parse::take(&mut Wire::new(body)));
+        parsed.map_err(|error| error.at(MANIFEST))
+    }
+
+    /// Reads of each mate.
+    #[must_use]
+    pub fn spots(&self) -> u64 {
+        self.stripes.iter().fold(0, |sum, stripe| sum.saturating_add(stripe.spots))
+    }
+}

@@ -1,0 +1,89 @@
+//! Names of a pair: the second is mostly the first with one digit changed.
+
+use memchr::{memchr, memchr_iter};
+
+/// A rule, by its number in the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// No rule: the second mate has names of its own.
+    Own = 0,
+    /// Both are the same.
+    Same = 1,
+    /// The last byte: `name/1`, `name/2`.
+    Last = 2,
+    /// The byte behind the first space: `name 1:N:0:ACGT`, `name 2:N:0:ACGT`.
+    BehindSpace = 3,
+    /// The byte before the first space: `run.1.1 comment`, `run.1.2 comment`.
+    BeforeSpace = 4,
+}
+
+/// All rules, in the order in which they are tried; [`Rule::Own`] always fits.
+pub(crate) const RULES: [Rule; 5] =
+    [Rule::Same, Rule::Last, Rule::BehindSpace, Rule::BeforeSpace, Rule::Own];
+
+impl Rule {
+    pub(crate) fn find(id: u8) -> Option<Rule> {
+        RULES.into_iter().find(|rule| *rule as u8 == id)
+    }
+
+    /// Where in a name the digit stands.
+    fn place(self, name: &[u8]) -> Option<usize> {
+        match self {
+            Rule::Own | Rule::Same => None,
+            Rule::Last => name.len().checked_sub(1),
+            Rule::BehindSpace => memchr(b' ', name).map(|space| space + 1),
+            Rule::BeforeSpace => memchr(b' ', name)?.checked_sub(1),
+        }
+    }
+
+    /// Names of the second mate, from those of the first.
+    pub(crate) fn apply(self, first: &[u8]) -> Vec<u8> {
+        let mut names = first.to_vec();
+        if self == Rule::Same {
+            return names;
+        }
+        let mut start = 0;
+        for end in memchr_iter(b'\n', first) {
+            if let Some(place) = self.place(&first[start..end]).map(|place| start + place)
+                && place < end
+                && names[place] == b'1'
+            {
+                names[place] = b'2';
+            }
+            start = end + 1;
+        }
+        names
+    }
+
+    /// The rule that makes the second names of the first.
+    pub(crate) fn of(first: &[u8], second: &[u8]) -> Rule {
+        let fits = |rule: &Rule| {
+            *rule == Rule::Own || first.len() == second.len() && rule.apply(first) == second
+        };
+        RULES.into_iter().find(fits).unwrap_or(Rule::Own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! A wrong rule would give reads the names of others.
+    use super::*;
+
+    #[test]
+    fn names_of_pairs_follow_a_rule() {
+        let cases = [
+            ("a\nb\n", "a\nb\n", Rule::Same),
+            ("a/1\nb/1\n", "a/2\nb/2\n", Rule::Last),
+            ("a 1:N:0:1\nb 1:Y:0:1\n", "a 2:N:0:1\nb 2:Y:0:1\n", Rule::BehindSpace),
+            ("s.1.1 x\ns.2.1 x\n", "s.1.2 x\ns.2.2 x\n", Rule::BeforeSpace),
+            ("a\nb\n", "a\nc\n", Rule::Own),
+            ("\n 1\n", "\n 2\n", Rule::Last),
+            ("", "", Rule::Same),
+        ];
+        for (first, second, rule) in cases {
+            let found = Rule::of(first.as_bytes(), second.as_bytes());
+            assert_eq!(found, rule, "{first:?} {second:?}");
+            assert_eq!(Rule::find(found as u8), Some(found));
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Where the objects of an archive lie: a directory, or memory. An object is written once and
+//! read in ranges, which is all that a bucket has to be able to do.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use crate::error::{Error, Kind, Result};
+
+/// Objects by name.
+pub trait Objects: Send + Sync + std::fmt::Debug {
+    /// How long an object is.
+    ///
+    /// # Errors
+    /// There is none, or it can't be looked at.
+    fn len(&self, name: &str) -> Result<u64>;
+
+    /// Exactly `len` bytes of an object.
+    ///
+    /// # Errors
+    /// [`Kind::Damaged`] if it is shorter or missing, [`Kind::Io`] if the storage refuses.
+    fn read(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>>;
+}
+
+/// Objects as files of a directory. Each is opened once.
+#[derive(Debug)]
+pub struct Directory {
+    path: PathBuf,
+    open: Mutex<BTreeMap<String, std::sync::Arc<File>>>,
+}
+
+impl Directory {
+    /// The directory need not be there yet.
+    #[must_use]
+    pub fn new(path: &Path) -> Directory {
+        Directory { path: path.to_owned(), open: Mutex::default() }
+    }
+
+    fn file(&self, name: &str) -> Result<std::sync::Arc<File>> {
+        let mut open = self.open.lock().expect("nobody panics with it");
+        if let Some(file) = open.get(name) {
+            return Ok(std::sync::Arc::clone(file));
+        }
+        let path = self.path.join(name);
+        let file = File::open(&path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => missing(&path.display().to_string()),
+            _ => Error::io(path.display(), error),
+        })?;
+        let file = std::sync::Arc::new(file);
+        open.insert(name.to_owned(), std::sync::Arc::clone(&file));
+        Ok(file)
+    }
+}
+
+impl Objects for Directory {
+    fn len(&self, name: &str) -> Result<u64> {
+        let metadata = self.file(name)?.metadata();
+        Ok(metadata.map_err(|error| Error::io(self.path.join(name).display(), error))?.len())
+    }
+
+    fn read(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; len];
+        self.file(name)?.read_exact_at(&mut bytes, offset).map_err(|error| match error.kind() {
+            std::io::ErrorKind::UnexpectedEof => short(name, offset, len),
+            _ => Error::io(self.path.join(name).display(), error),
+        })?;
+        Ok(bytes)
+    }
+}
+
+/// Objects in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Memory(
+    /// All of them.
+    pub BTreeMap<String, Vec<u8>>,
+);
+
+impl Objects for Memory {
+    fn len(&self, name: &str) -> Result<u64> {
+        self.0.get(name).map(|bytes| bytes.len() as u64).ok_or_else(|| missing(name))
+    }
+
+    fn read(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>> {
+        let bytes = self.0.get(name).ok_or_else(|| missing(name))?;
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        let range = start..start.saturating_add(len);
+        Ok(bytes.get(range).ok_or_else(|| short(name, offset, len))?.to_vec())
+    }
+}
+
+fn missing(name: &str) -> Error {
+    Error::new(Kind::Damaged, format!("{name} is missing"))
+}
+
+fn short(name: &str, offset: u64, len: usize) -> Error {
+    let end = offset.saturating_add(len as u64);
+    Error::new(Kind::Damaged, format!("{name} ends before byte {end}"))
+}

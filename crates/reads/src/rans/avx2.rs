@@ -1,0 +1,137 @@
+//! Eight lanes at a time (AVX2). The arithmetic is that of `decode::step`, bit by bit; the last
+//! words are left to it, since a vector reads eight words whether it needs them or not.
+
+#![allow(unsafe_code, reason = "vectors are loaded from and gathered at raw addresses")]
+
+use std::arch::x86_64::*;
+
+use super::decode::{Lanes, Model};
+use super::{BITS, LANES, SCALE};
+
+const VECTORS: usize = LANES / 8;
+
+/// For each set of lanes that need a word: which of the next words each gets.
+static DEAL: [[u32; 8]; 256] = {
+    let mut table = [[0; 8]; 256];
+    let mut mask = 0;
+    while mask < 256 {
+        let (mut lane, mut next) = (0, 0);
+        while lane < 8 {
+            if mask >> lane & 1 == 1 {
+                table[mask][lane] = next;
+                next += 1;
+            }
+            lane += 1;
+        }
+        mask += 1;
+    }
+    table
+};
+
+/// As many steps as there are words for; one row of units each. Says how many.
+pub(super) fn steps(
+    model: &Model<'_>,
+    lanes: &mut Lanes,
+    word: &mut usize,
+    rows: &mut [[u8; LANES]],
+) -> usize {
+    // SAFETY: `Way::Avx2` is chosen on machines that have AVX2 only. Every index that is gathered
+    // at is in bounds: contexts are below `contexts.count()`, the length of `base`, since units
+    // in entries are below `units` and bins are cut off; `base` points at 1 << BITS entries; a
+    // lane goes to the next read only when it has used up one, and its last is never used up.
+    unsafe { run(model, lanes, word, rows) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load(lanes: &[u32; LANES]) -> [__m256i; VECTORS] {
+    // SAFETY: eight values of four bytes each lie at each address; unaligned loads are asked for.
+    std::array::from_fn(|at| unsafe { _mm256_loadu_si256(lanes.as_ptr().add(at * 8).cast()) })
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn store(lanes: &mut [u32; LANES], vectors: [__m256i; VECTORS]) {
+    for (eight, vector) in lanes.as_chunks_mut::<8>().0.iter_mut().zip(vectors) {
+        // SAFETY: room for 32 bytes.
+        unsafe { _mm256_storeu_si256(eight.as_mut_ptr().cast(), vector) }
+    }
+}
+
+#[target_feature(enable = "avx2,popcnt")]
+unsafe fn run(
+    model: &Model<'_>,
+    lanes: &mut Lanes,
+    word: &mut usize,
+    rows: &mut [[u8; LANES]],
+) -> usize {
+    let contexts = model.contexts;
+    let (base, entries) = (model.tables.base.as_ptr(), model.tables.entries.as_ptr());
+    let spans = model.spans.as_ptr();
+    let all = |number: u32| _mm256_set1_epi32(number as i32);
+    let (scale, width) = (all(contexts.scale), all(contexts.width() as u32));
+    let (last_bin, none, mask) =
+        (all(contexts.bins as u32 - 1), all(contexts.none()), all(contexts.mask()));
+    let (slots, byte, share_bits) = (all((1 << BITS) - 1), all(0xff), all(0xfff));
+    let (one, zero) = (all(1), _mm256_setzero_si256());
+    let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+
+    let (mut state, mut before) = (load(&lanes.state), load(&lanes.before));
+    let (mut position, mut span) = (load(&lanes.position), load(&lanes.span));
+    let mut read = load(&lanes.read);
+    let mut done = 0;
+    for row in rows {
+        if model.words.len() - *word < LANES {
+            break;
+        }
+        let mut units = [zero; VECTORS];
+        for v in 0..VECTORS {
+            let bin = _mm256_srli_epi32::<{ SCALE as i32 }>(_mm256_mullo_epi32(position[v], scale));
+            let bin = _mm256_min_epu32(bin, last_bin);
+            let context = _mm256_add_epi32(_mm256_mullo_epi32(bin, width), before[v]);
+            // SAFETY: see `steps`.
+            let first = unsafe { _mm256_i32gather_epi32::<4>(base.cast(), context) };
+            let at = _mm256_add_epi32(first, _mm256_and_si256(state[v], slots));
+            // SAFETY: see `steps`.
+            let entry = unsafe { _mm256_i32gather_epi32::<4>(entries.cast(), at) };
+            units[v] = _mm256_and_si256(entry, byte);
+            let share = _mm256_and_si256(_mm256_srli_epi32::<8>(entry), share_bits);
+            let high = _mm256_srli_epi32::<{ BITS as i32 }>(state[v]);
+            let bias = _mm256_srli_epi32::<20>(entry);
+            let next = _mm256_add_epi32(_mm256_mullo_epi32(share, high), bias);
+            let low = _mm256_cmpeq_epi32(_mm256_srli_epi32::<16>(next), zero);
+            let needs = _mm256_movemask_ps(_mm256_castsi256_ps(low)) as u32;
+            // SAFETY: 32 words were left before this row, of which a vector takes 8 at most.
+            let words = unsafe { _mm_loadu_si128(model.words.as_ptr().add(*word).cast()) };
+            // SAFETY: a row of the table is 32 bytes.
+            let deal = unsafe { _mm256_loadu_si256(DEAL[needs as usize].as_ptr().cast()) };
+            let words = _mm256_permutevar8x32_epi32(_mm256_cvtepu16_epi32(words), deal);
+            let filled = _mm256_or_si256(_mm256_slli_epi32::<16>(next), words);
+            state[v] = _mm256_blendv_epi8(next, filled, low);
+            *word += needs.count_ones() as usize;
+
+            before[v] = _mm256_and_si256(units[v], mask);
+            position[v] = _mm256_add_epi32(position[v], one);
+            let end = _mm256_cmpeq_epi32(position[v], span[v]);
+            if _mm256_movemask_epi8(end) != 0 {
+                position[v] = _mm256_andnot_si256(end, position[v]);
+                before[v] = _mm256_blendv_epi8(before[v], none, end);
+                read[v] = _mm256_sub_epi32(read[v], end);
+                // SAFETY: see `steps`.
+                span[v] = unsafe { _mm256_i32gather_epi32::<4>(spans.cast(), read[v]) };
+            }
+        }
+        let low = _mm256_packus_epi32(units[0], units[1]);
+        let high = _mm256_packus_epi32(units[2], units[3]);
+        let packed = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, high), order);
+        // SAFETY: a row is 32 bytes.
+        unsafe { _mm256_storeu_si256(row.as_mut_ptr().cast(), packed) };
+        done += 1;
+    }
+    store(&mut lanes.state, state);
+    store(&mut lanes.before, before);
+    store(&mut lanes.position, position);
+    store(&mut lanes.span, span);
+    store(&mut lanes.read, read);
+    done
+}

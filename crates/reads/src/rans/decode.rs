@@ -1,0 +1,173 @@
+//! Decoding: the same steps by plain arithmetic or by vectors, to the same bytes.
+
+use super::tables::{Tables, take_tables};
+use super::{BITS, Contexts, LANES, LOW};
+use crate::error::{Error, Result};
+use crate::wire::Wire;
+
+/// Steps that are decoded before their units are brought into order.
+pub(super) const BLOCK: usize = 32;
+
+/// By what means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    Scalar,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+}
+
+impl Way {
+    /// The fastest that this machine can.
+    fn best() -> Way {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            return Way::Avx2;
+        }
+        Way::Scalar
+    }
+}
+
+/// Where each lane is.
+#[derive(Debug)]
+pub(super) struct Lanes {
+    pub(super) state: [u32; LANES],
+    /// The unit before, as contexts count it.
+    pub(super) before: [u32; LANES],
+    pub(super) position: [u32; LANES],
+    /// Units of the read.
+    pub(super) span: [u32; LANES],
+    /// Which read.
+    pub(super) read: [u32; LANES],
+}
+
+/// What decoding needs besides.
+#[derive(Debug)]
+pub(super) struct Model<'a> {
+    pub(super) contexts: Contexts,
+    pub(super) tables: Tables,
+    /// Units of each read that has any, and a last one that no lane gets to the end of.
+    pub(super) spans: Vec<u32>,
+    pub(super) words: &'a [[u8; 2]],
+}
+
+/// Decodes what [`super::encode`] made of `count` units in reads of `spans` units each; `spans`
+/// add up to `count`. All units are below the number that comes with them.
+pub(crate) fn decode(bytes: &[u8], spans: &[u32], count: usize) -> Result<(Vec<u8>, usize)> {
+    decode_by(Way::best(), bytes, spans, count)
+}
+
+pub(crate) fn decode_by(
+    way: Way,
+    bytes: &[u8],
+    spans: &[u32],
+    count: usize,
+) -> Result<(Vec<u8>, usize)> {
+    let mut wire = Wire::new(bytes);
+    let contexts = Contexts::take(&mut wire)?;
+    let below = |tail: &[u8]| match tail.iter().all(|unit| usize::from(*unit) < contexts.units) {
+        true => Ok(tail.to_vec()),
+        false => Err(Error::damaged("a unit that cannot be")),
+    };
+    if count < LANES {
+        let units = below(wire.take(count)?)?;
+        wire.end()?;
+        return Ok((units, contexts.units));
+    }
+    let tables = take_tables(&mut wire, contexts)?;
+    let steps = count / LANES;
+    let mut spans: Vec<u32> = spans.iter().copied().filter(|span| *span > 0).collect();
+    if spans.iter().map(|span| *span as usize).sum::<usize>() != count {
+        return Err(Error::damaged("reads and units differ"));
+    }
+    spans.push(u32::MAX);
+    let mut lanes = Lanes::at_start(&spans, steps, contexts.none());
+    for state in &mut lanes.state {
+        *state = u32::from_le_bytes(wire.array()?);
+    }
+    let tail = below(wire.take(count % LANES)?)?;
+    let (words, odd) = wire.rest().as_chunks::<2>();
+    let model = Model { contexts, tables, spans, words };
+    let (mut units, read) = run(way, &model, &mut lanes, steps)?;
+    if read != words.len() || !odd.is_empty() || lanes.state != [LOW; LANES] {
+        return Err(Error::damaged("words are left, or states are wrong"));
+    }
+    units.extend_from_slice(&tail);
+    Ok((units, contexts.units))
+}
+
+impl Lanes {
+    fn at_start(spans: &[u32], steps: usize, none: u32) -> Lanes {
+        let zero = [0; LANES];
+        let (state, before) = (zero, [none; LANES]);
+        let mut lanes = Lanes { state, before, position: zero, span: zero, read: zero };
+        let (mut read, mut first) = (0, 0);
+        for lane in 0..LANES {
+            let at = lane * steps;
+            while first + spans[read] as usize <= at {
+                first += spans[read] as usize;
+                read += 1;
+            }
+            lanes.read[lane] = read as u32;
+            lanes.span[lane] = spans[read];
+            lanes.position[lane] = (at - first) as u32;
+        }
+        lanes
+    }
+}
+
+/// All steps; the units in order, and how many words were read.
+fn run(way: Way, model: &Model<'_>, lanes: &mut Lanes, steps: usize) -> Result<(Vec<u8>, usize)> {
+    let mut units = vec![0; steps * LANES];
+    let mut block = [[0_u8; LANES]; BLOCK];
+    let mut word = 0;
+    for first in (0..steps).step_by(BLOCK) {
+        let rows = &mut block[..BLOCK.min(steps - first)];
+        let done = match way {
+            Way::Scalar => 0,
+            #[cfg(target_arch = "x86_64")]
+            Way::Avx2 => super::avx2::steps(model, lanes, &mut word, rows),
+        };
+        for row in &mut rows[done..] {
+            step(model, lanes, &mut word, row)?;
+        }
+        for (lane, units) in units.chunks_exact_mut(steps).enumerate() {
+            for (unit, row) in units[first..].iter_mut().zip(&*rows) {
+                *unit = row[lane];
+            }
+        }
+    }
+    Ok((units, word))
+}
+
+fn step(
+    model: &Model<'_>,
+    lanes: &mut Lanes,
+    word: &mut usize,
+    row: &mut [u8; LANES],
+) -> Result<()> {
+    let Model { contexts, tables, spans, words } = model;
+    for (lane, unit) in row.iter_mut().enumerate() {
+        let mut state = lanes.state[lane];
+        let context = contexts.of(lanes.position[lane], lanes.before[lane]);
+        let slot = state & ((1 << BITS) - 1);
+        let entry = tables.entries[(tables.base[context] + slot) as usize];
+        let share = entry >> 8 & 0xfff;
+        state = share.wrapping_mul(state >> BITS).wrapping_add(entry >> 20);
+        if state < LOW {
+            let next = words.get(*word).ok_or_else(|| Error::damaged("words are missing"))?;
+            state = state << 16 | u32::from(u16::from_le_bytes(*next));
+            *word += 1;
+        }
+        lanes.state[lane] = state;
+        *unit = entry as u8;
+        lanes.before[lane] = (entry & 0xff) & contexts.mask();
+        lanes.position[lane] += 1;
+        if lanes.position[lane] == lanes.span[lane] {
+            lanes.read[lane] += 1;
+            lanes.span[lane] = spans[lanes.read[lane] as usize];
+            lanes.position[lane] = 0;
+            lanes.before[lane] = contexts.none();
+        }
+    }
+    Ok(())
+}

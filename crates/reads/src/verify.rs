@@ -1,0 +1,86 @@
+//! Looking at every byte of an archive: lengths and first bytes of objects, checksums of pages
+//! and chunks, and whether the files that it shows are those that went in.
+
+use crate::archive::Archive;
+use crate::error::Result;
+use crate::hash::Digesting;
+use crate::manifest::{DATA_MAGIC, INDEX, INDEX_MAGIC, Shape};
+
+/// Problems are told up to this many.
+const TOLD: usize = 100;
+
+/// What was looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// Groups that are as they were written.
+    pub groups: usize,
+    /// Bytes of text that they hold.
+    pub text_bytes: u64,
+    /// What is wrong, with its place; nothing if all is well.
+    pub problems: Vec<String>,
+}
+
+impl Verdict {
+    fn problem(&mut self, words: String) {
+        if self.problems.len() < TOLD {
+            self.problems.push(words);
+        }
+    }
+}
+
+impl Archive {
+    /// Reads everything and compares. What is damaged is in the verdict.
+    ///
+    /// # Errors
+    /// Only what stops the looking itself.
+    pub fn verify(&self, threads: usize, mut progress: impl FnMut(u64)) -> Result<Verdict> {
+        let mut verdict = Verdict::default();
+        let manifest = self.manifest();
+        for (name, len) in &manifest.objects {
+            let magic = if name == INDEX { INDEX_MAGIC } else { DATA_MAGIC };
+            match self.objects.len(name) {
+                Ok(found) if found == *len => {}
+                Ok(found) => {
+                    verdict.problem(format!("{name} has {found} bytes, {len} were written"));
+                }
+                Err(error) => verdict.problem(error.to_string()),
+            }
+            if self.objects.read(name, 0, magic.len()).is_ok_and(|head| head != magic) {
+                verdict.problem(format!("{name}, bytes 0 to 8: not those that were written"));
+            }
+        }
+        let wanted = [true, manifest.shape.mates() == 2];
+        let mut sums: Vec<Digesting> =
+            manifest.files.iter().map(|_| Digesting::default()).collect();
+        let work = |group| {
+            let texts = self.texts(&group, wanted)?;
+            match manifest.shape {
+                Shape::Interleaved => Ok([Some(self.in_one(&group, texts)?), None]),
+                _ => Ok(texts),
+            }
+        };
+        self.each(threads, work, |texts| {
+            match texts {
+                Err(error) => verdict.problem(error.to_string()),
+                Ok(texts) => {
+                    for (sum, text) in sums.iter_mut().zip(texts.iter().flatten()) {
+                        sum.add(text);
+                        verdict.text_bytes += text.len() as u64;
+                    }
+                    verdict.groups += 1;
+                    progress(verdict.text_bytes);
+                }
+            }
+            Ok(())
+        })?;
+        for (file, sum) in manifest.files.iter().zip(sums) {
+            let digests = sum.end();
+            // Where groups are damaged, that was told, and more precisely.
+            if digests != file.digests && verdict.problems.is_empty() {
+                let words = "decodes to other bytes than were packed (MD5, SHA-256)";
+                verdict.problem(format!("{}: {words}", file.name));
+            }
+        }
+        Ok(verdict)
+    }
+}

@@ -1,0 +1,52 @@
+//! Texts record by record: two in turns, and as FASTA.
+
+use memchr::memchr;
+
+use crate::archive::Texts;
+
+/// A record of four lines, and the rest.
+fn record(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut end = 0;
+    for line in 0..4 {
+        end += match memchr(b'\n', &text[end..]) {
+            Some(at) => at + 1,
+            None if line == 3 => text.len() - end,
+            None => return None,
+        };
+    }
+    Some(text.split_at(end))
+}
+
+/// Reads of both mates in turns. `mend`: a last line without end gets one.
+pub(super) fn in_turns(texts: &Texts, mend: bool) -> Option<Vec<u8>> {
+    let [Some(first), Some(second)] = texts else { return None };
+    let mut out = Vec::with_capacity(first.len() + second.len() + 2);
+    let (mut rest, mut others) = (&first[..], &second[..]);
+    while !rest.is_empty() {
+        for rest in [&mut rest, &mut others] {
+            let (record, after) = record(rest)?;
+            out.extend_from_slice(record);
+            if mend && !record.ends_with(b"\n") {
+                out.push(b'\n');
+            }
+            *rest = after;
+        }
+    }
+    others.is_empty().then_some(out)
+}
+
+/// Names and bases of a text.
+pub(super) fn fasta(text: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(text.len() / 2 + 2);
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (record, after) = record(rest)?;
+        let name = record.strip_prefix(b"@")?;
+        let bases = memchr(b'\n', name)? + 1;
+        let end = bases + memchr(b'\n', &name[bases..])? + 1;
+        out.push(b'>');
+        out.extend_from_slice(&name[..end]);
+        rest = after;
+    }
+    Some(out)
+}

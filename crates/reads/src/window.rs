@@ -1,0 +1,141 @@
+//! The part of an input that is being cut into records.
+
+use memchr::{memchr, memchr_iter};
+
+use crate::error::{Error, Kind, Result};
+use crate::group::Records;
+use crate::hash::Digests;
+use crate::input::{Input, More};
+
+/// Text of one mate that makes a group.
+pub const GROUP_TEXT: usize = 4 << 20;
+/// A longer record is no record: 16 MiB, which is a read of 8 million bases.
+pub const RECORD_MAX: usize = 16 << 20;
+/// Text without records is taken in pieces of this size at least.
+const ODD_LEAST: usize = 1 << 20;
+
+/// A text, from where it was not taken yet.
+pub(crate) struct Window {
+    pub(crate) input: Input,
+    text: Vec<u8>,
+    /// Lines that were taken.
+    lines: u64,
+    /// Once all of it has come.
+    pub(crate) digests: Option<Digests>,
+}
+
+/// What stands at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// A record that ends before this byte.
+    Record(usize),
+    /// Nothing more.
+    End,
+    /// No record: in which of its lines (0 to 3), and what is wrong.
+    Odd(u64, &'static str),
+}
+
+impl Window {
+    pub(crate) fn new(input: Input) -> Window {
+        Window { input, text: Vec::new(), lines: 0, digests: None }
+    }
+
+    /// Looks for a record at a place of the text.
+    pub(crate) fn next(&mut self, at: usize) -> Result<Found> {
+        while at == self.text.len() && self.fill()? {}
+        match self.text.get(at) {
+            None => return Ok(Found::End),
+            Some(b'@') => {}
+            Some(_) => {
+                return Ok(Found::Odd(0, "a record begins with @, this line does not"));
+            }
+        }
+        let (mut ends, mut found, mut from) = ([0; 4], 0, at);
+        while found < 4 {
+            if let Some(end) = memchr(b'\n', &self.text[from..]) {
+                from += end + 1;
+                ends[found] = from;
+                found += 1;
+            } else if self.text.len() - at > RECORD_MAX {
+                return Ok(Found::Odd(found as u64, "a record of more than 16 MiB"));
+            } else if !self.fill()? {
+                if found < 3 {
+                    return Ok(Found::Odd(found as u64, "the file ends within a record"));
+                }
+                ends[3] = self.text.len();
+                break;
+            }
+        }
+        if ends[3] - at > RECORD_MAX {
+            return Ok(Found::Odd(0, "a record of more than 16 MiB"));
+        }
+        let line = |nth: usize| {
+            let start = if nth == 0 { at } else { ends[nth - 1] };
+            let line = &self.text[start..ends[nth]];
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            line.strip_suffix(b"\r").unwrap_or(line)
+        };
+        Ok(if !line(2).starts_with(b"+") {
+            Found::Odd(2, "the third line of a record begins with +, this one does not")
+        } else if line(1).len() != line(3).len() {
+            Found::Odd(3, "as many qualities as bases were expected")
+        } else {
+            Found::Record(ends[3])
+        })
+    }
+
+    /// Takes the text up to the last of `ends`.
+    pub(crate) fn take(&mut self, ends: Vec<u32>) -> Records {
+        let end = ends.last().map_or(0, |end| *end as usize);
+        Records { text: self.cut(end), ends }
+    }
+
+    /// Takes text that has no records at its front: up to the next record, or the end of a line.
+    pub(crate) fn take_odd(&mut self) -> Result<Records> {
+        while self.text.len() < GROUP_TEXT && self.fill()? {}
+        let most = self.text.len().min(GROUP_TEXT);
+        let mut end = None;
+        let mut starts = ODD_LEAST.min(most);
+        while let Some(line) = memchr(b'\n', &self.text[starts..most]) {
+            starts += line + 1;
+            end = Some(starts);
+            if matches!(self.next(starts)?, Found::Record(_)) {
+                break;
+            }
+        }
+        Ok(Records { text: self.cut(end.unwrap_or(most)), ends: Vec::new() })
+    }
+
+    /// The number of a line, counted from 1.
+    pub(crate) fn line(&self, at: usize, further: u64) -> u64 {
+        self.lines + memchr_iter(b'\n', &self.text[..at]).count() as u64 + further + 1
+    }
+
+    /// An error of this place.
+    pub(crate) fn refuse(&self, at: usize, further: u64, words: &str) -> Error {
+        let line = self.line(at, further);
+        Error::new(Kind::Input, format!("{}, line {line}: {words}", self.input.name))
+    }
+
+    fn cut(&mut self, end: usize) -> Vec<u8> {
+        let rest = self.text.split_off(end);
+        let text = std::mem::replace(&mut self.text, rest);
+        self.lines += memchr_iter(b'\n', &text).count() as u64;
+        text
+    }
+
+    /// Whether something came.
+    fn fill(&mut self) -> Result<bool> {
+        if self.digests.is_some() {
+            return Ok(false);
+        }
+        let more = self.input.more(&mut self.text).map_err(|error| {
+            let line = self.line(self.text.len(), 0);
+            error.further(format_args!(", in line {line}"))
+        })?;
+        if let More::End(digests) = more {
+            self.digests = Some(digests);
+        }
+        Ok(self.digests.is_none())
+    }
+}

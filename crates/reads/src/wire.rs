@@ -1,0 +1,103 @@
+//! Numbers and strings as they lie in an archive: varints (7 bits a byte, the lowest first), and
+//! bytes with their length before them. Reading checks every length; it allocates nothing that the
+//! input does not hold.
+
+use crate::error::{Error, Result};
+
+/// Appends a number.
+pub(crate) fn put(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// Appends bytes with their length.
+pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    put(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+/// Bytes that are read from the front.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wire<'a> {
+    rest: &'a [u8],
+}
+
+fn short() -> Error {
+    Error::damaged("it ends too early")
+}
+
+impl<'a> Wire<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Wire<'a> {
+        Wire { rest: bytes }
+    }
+
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    pub(crate) fn byte(&mut self) -> Result<u8> {
+        let (&first, rest) = self.rest.split_first().ok_or_else(short)?;
+        self.rest = rest;
+        Ok(first)
+    }
+
+    pub(crate) fn number(&mut self) -> Result<u64> {
+        let mut number = 0_u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            let bits = u64::from(byte & 0x7f);
+            if shift == 63 && bits > 1 {
+                break;
+            }
+            number |= bits << shift;
+            if byte < 0x80 {
+                return Ok(number);
+            }
+        }
+        Err(Error::damaged("a number is too long"))
+    }
+
+    /// A number that may not be above `most`.
+    pub(crate) fn at_most(&mut self, most: usize) -> Result<usize> {
+        let number = usize::try_from(self.number()?).unwrap_or(usize::MAX);
+        match number <= most {
+            true => Ok(number),
+            false => Err(Error::damaged(format!("a number is {number}, at most {most} can be"))),
+        }
+    }
+
+    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8]> {
+        let (head, rest) = self.rest.split_at_checked(len).ok_or_else(short)?;
+        self.rest = rest;
+        Ok(head)
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let bytes = self.take(N)?;
+        Ok(bytes.try_into().expect("as many as were asked for"))
+    }
+
+    pub(crate) fn bytes(&mut self) -> Result<&'a [u8]> {
+        let len = self.at_most(self.rest.len())?;
+        self.take(len)
+    }
+
+    pub(crate) fn text(&mut self) -> Result<String> {
+        let bytes = self.bytes()?.to_vec();
+        String::from_utf8(bytes).map_err(|_| Error::damaged("a name is not UTF-8"))
+    }
+
+    pub(crate) fn end(&self) -> Result<()> {
+        match self.rest {
+            [] => Ok(()),
+            rest => Err(Error::damaged(format!("{} bytes too many", rest.len()))),
+        }
+    }
+}

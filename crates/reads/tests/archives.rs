@@ -1,0 +1,10 @@
+//! Archives from outside, as a program that uses this crate makes and reads them.
+
+#[path = "archives/common.rs"]
+mod common;
+#[path = "archives/damage.rs"]
+mod damage;
+#[path = "archives/hostile.rs"]
+mod hostile;
+#[path = "archives/round_trip.rs"]
+mod round_trip;

@@ -1,0 +1,139 @@
+//! If these failed, somebody's reads would come back with other bytes than went in.
+
+use forebay_reads::{Form, View};
+use proptest::prelude::*;
+
+use crate::common::{cat, try_pack};
+
+/// How a file is written.
+#[derive(Clone, Copy, Debug)]
+struct Style {
+    crlf: bool,
+    twice: bool,
+    open: bool,
+}
+
+fn style() -> impl Strategy<Value = Style> {
+    (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(|(crlf, twice, open)| Style {
+        crlf,
+        twice,
+        open,
+    })
+}
+
+type Record = (String, String, u8);
+
+fn records() -> impl Strategy<Value = Vec<Record>> {
+    let name = prop_oneof!["M[0-9]{3}:1:[0-9]{4}:[0-9]{1,5}", "[!-~]{0,20}", "r\\.[0-9]{1,3} x"];
+    let bases = prop_oneof!["[ACGT]{0,60}", "[ACGTN]{20}", "[ACGTNacgtnRYKM.-]{0,30}"];
+    proptest::collection::vec((name, bases, any::<u8>()), 0..40)
+}
+
+fn text(records: &[Record], mate: char, style: Style) -> Vec<u8> {
+    let end = if style.crlf { "\r\n" } else { "\n" };
+    let mut text = String::new();
+    for (name, bases, seed) in records {
+        let name = format!("{name}/{mate}");
+        let behind = if style.twice { &name[..] } else { "" };
+        let quality = |nth: usize| char::from(b'!' + ((nth * usize::from(*seed)) % 41) as u8);
+        let qualities: String = (0..bases.len()).map(quality).collect();
+        text += &format!("@{name}{end}{bases}{end}+{behind}{end}{qualities}{end}");
+    }
+    if style.open && !records.is_empty() {
+        text.truncate(text.len() - end.len());
+    }
+    text.into_bytes()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn a_file_comes_back(records in records(), style in style(), from in 0_u64..3000, len in 0_usize..3000) {
+        let whole = text(&records, '1', style);
+        let packed = try_pack(&[&whole], false).expect("packed");
+        let archive = packed.open();
+        prop_assert_eq!(&cat(&archive, View::File(0), Form::Fastq).expect("whole"), &whole);
+        let part = archive.read_at(0, from, len).expect("part");
+        let start = whole.len().min(from as usize);
+        prop_assert_eq!(part, &whole[start..whole.len().min(start + len)]);
+        prop_assert_eq!(archive.verify(1, |_| ()).expect("looked").problems, Vec::<String>::new());
+        if !records.is_empty() {
+            prop_assert_eq!(packed.manifest.spots(), records.len() as u64);
+        }
+    }
+
+    #[test]
+    fn pairs_come_back(records in records(), style in style(), other in style()) {
+        let (first, second) = (text(&records, '1', style), text(&records, '2', other));
+        let packed = try_pack(&[&first, &second], false).expect("packed");
+        let archive = packed.open();
+        prop_assert_eq!(&cat(&archive, View::Mate(0), Form::Fastq).expect("first"), &first);
+        prop_assert_eq!(&cat(&archive, View::Mate(1), Form::Fastq).expect("second"), &second);
+        prop_assert_eq!(&cat(&archive, View::File(1), Form::Fastq).expect("second"), &second);
+        prop_assert_eq!(archive.verify(2, |_| ()).expect("looked").problems, Vec::<String>::new());
+        let both = cat(&archive, View::Both, Form::Fastq).expect("both");
+        let ends = usize::from(first.last().is_some_and(|last| *last != b'\n'))
+            + usize::from(second.last().is_some_and(|last| *last != b'\n'));
+        prop_assert_eq!(both.len(), first.len() + second.len() + ends);
+    }
+
+    #[test]
+    fn mates_in_turns_come_back(records in records(), style in style()) {
+        let whole = Style { open: false, ..style };
+        let mut turns = Vec::new();
+        for record in &records {
+            turns.extend(text(std::slice::from_ref(record), '1', whole));
+            turns.extend(text(std::slice::from_ref(record), '2', whole));
+        }
+        let packed = try_pack(&[&turns], true).expect("packed");
+        let archive = packed.open();
+        prop_assert_eq!(&cat(&archive, View::File(0), Form::Fastq).expect("whole"), &turns);
+        prop_assert_eq!(&cat(&archive, View::Both, Form::Fastq).expect("both"), &turns);
+        prop_assert_eq!(cat(&archive, View::Mate(1), Form::Fastq).expect("second"), text(&records, '2', whole));
+        prop_assert_eq!(archive.verify(1, |_| ()).expect("looked").problems, Vec::<String>::new());
+    }
+
+    #[test]
+    fn any_bytes_come_back(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
+        let packed = try_pack(&[&bytes], false).expect("packed");
+        let archive = packed.open();
+        prop_assert_eq!(&cat(&archive, View::File(0), Form::Fastq).expect("whole"), &bytes);
+        prop_assert_eq!(archive.verify(1, |_| ()).expect("looked").problems, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn many_groups_and_stripes_come_back_from_any_offset() {
+    // 90 MiB: 23 groups, two stripes. Names and qualities go on and change.
+    let mut whole = Vec::new();
+    let mut state = 7_u64;
+    let mut nth = 0;
+    while whole.len() < 90 << 20 {
+        let mut bases = [0_u8; 100];
+        for base in &mut bases {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            *base = b"ACGT"[(state >> 60) as usize & 3];
+        }
+        let mut qualities = [b'F'; 100];
+        qualities[(state >> 40) as usize % 100..].fill(b'#');
+        whole.extend(format!("@M:{}:{nth} 1:N\n", nth / 5000).bytes());
+        whole.extend(bases);
+        whole.extend(b"\n+\n");
+        whole.extend(qualities);
+        whole.push(b'\n');
+        nth += 1;
+    }
+    let packed = try_pack(&[&whole], false).expect("packed");
+    assert!(packed.manifest.stripes.len() == 2, "{} stripes", packed.manifest.stripes.len());
+    let archive = packed.open();
+    assert!(cat(&archive, View::File(0), Form::Fastq).expect("whole") == whole);
+    let ends = whole.len() as u64;
+    for offset in [0, 1, (4 << 20) - 3, 41_234_567, (64 << 20) + 7, ends - 5, ends, ends + 9] {
+        let part = archive.read_at(0, offset, 4096).expect("part");
+        let start = whole.len().min(offset as usize);
+        assert!(part == whole[start..whole.len().min(start + 4096)], "at {offset}");
+    }
+    let size: u64 = packed.manifest.objects.iter().map(|(_, len)| *len).sum();
+    assert!(size < ends / 4, "{size} of {ends} bytes");
+}

@@ -1,0 +1,381 @@
+#!/usr/bin/env python3
+"""Unpacks a read archive of Forebay without Forebay: Python's standard library and zstandard.
+
+    pip install zstandard
+    unpack-reads.py ARCHIVE -o DIR
+
+It writes the files that the archive shows, compares SHA-256 of each with that of what was packed,
+and ends with 1 if anything is not as it was. It is written after FORMATS.md ("Read archive"), not
+after the Rust sources, and the tests of Forebay compare the two. It is slow (some MB of text a
+second). If the module xxhash is there, checksums of chunks are compared as well.
+"""
+import argparse
+import hashlib
+import os
+import struct
+import sys
+
+import zstandard
+
+try:
+    import xxhash
+except ImportError:
+    xxhash = None
+
+LANES, BITS = 32, 11
+LENGTHS, BASES, EXCEPTIONS, TEXT, NAMES, QUALITIES = range(6)
+FAMILY = {NAMES: 1, QUALITIES: 2}
+FOUR = [bytes(b"ACGT"[byte >> shift & 3] for shift in (0, 2, 4, 6)) for byte in range(256)]
+
+
+class Damaged(Exception):
+    pass
+
+
+class Wire:
+    """Numbers (7 bits a byte, the lowest first) and bytes from the front of a buffer."""
+
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def take(self, count):
+        part = self.data[self.at:self.at + count]
+        if len(part) != count:
+            raise Damaged("it ends too early")
+        self.at += count
+        return part
+
+    def byte(self):
+        return self.take(1)[0]
+
+    def number(self):
+        number = shift = 0
+        while True:
+            byte = self.byte()
+            number |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return number
+
+    def bytes(self):
+        return self.take(self.number())
+
+    def rest(self):
+        return self.data[self.at:]
+
+    def left(self):
+        return self.at < len(self.data)
+
+
+def compare(data, expected, what):
+    if xxhash and xxhash.xxh3_128(data).intdigest().to_bytes(16, "little") != expected:
+        raise Damaged(f"{what}: not the bytes that were written")
+    return data
+
+
+def expand(data, most):
+    return zstandard.ZstdDecompressor().decompress(data, max_output_size=max(most, 1))
+
+
+def rans(data, spans, count):
+    """The units of a sequence, and how many different ones there can be."""
+    wire = Wire(data)
+    units, order, bins = wire.byte() + 1, wire.byte(), wire.byte()
+    scale = wire.number()
+    if count < LANES:
+        return wire.take(count), units
+    width = units + 1 if order else 1
+    none = units if order else 0
+    raw_len = wire.number()
+    raw = Wire(expand(wire.bytes(), raw_len))
+    used = raw.take(width * bins)
+    tables = []
+    for flag in used:
+        if not flag:
+            tables.append(None)
+            continue
+        table = []
+        for unit in range(units):
+            share = raw.number()
+            table.extend((unit, share, bias) for bias in range(share))
+        if len(table) != 1 << BITS:
+            raise Damaged("frequencies do not add up")
+        tables.append(table)
+    states = list(struct.unpack("<32I", wire.take(128)))
+    tail = wire.take(count % LANES)
+    words = wire.rest()
+    words = struct.unpack(f"<{len(words) // 2}H", words)
+    steps, word = count // LANES, 0
+    # Where each unit stands in its read; a lane begins anywhere.
+    positions = [at for span in spans for at in range(span)]
+    before = [none] * LANES
+    out = bytearray(steps * LANES)
+    for step in range(steps):
+        for lane in range(LANES):
+            at = lane * steps + step
+            position, state = positions[at], states[lane]
+            if position == 0:
+                before[lane] = none
+            place = min((position * scale & 0xFFFFFFFF) >> 20, bins - 1)
+            unit, share, bias = tables[place * width + before[lane]][state & (1 << BITS) - 1]
+            state = share * (state >> BITS) + bias
+            if state < 1 << 16:
+                state = state << 16 | words[word]
+                word += 1
+            states[lane] = state
+            out[at] = unit
+            before[lane] = unit if order else 0
+    if word != len(words) or any(state != 1 << 16 for state in states):
+        raise Damaged("words are left, or states are wrong")
+    return bytes(out) + tail, units
+
+
+def qualities(data, lengths, _raw_len):
+    wire = Wire(data)
+    symbols = wire.take(wire.byte())
+    together = wire.byte()
+    spans = [-(-length // together) for length in lengths]
+    units, _ = rans(wire.rest(), spans, sum(spans))
+    meaning = []
+    for unit in range(len(symbols) ** together):
+        text = bytearray()
+        for _ in range(together):
+            text.append(symbols[unit % len(symbols)])
+            unit //= len(symbols)
+        meaning.append(bytes(text))
+    out, at = [], 0
+    for length, span in zip(lengths, spans):
+        read = b"".join(meaning[unit] for unit in units[at:at + span])
+        out.append(read[:length])
+        at += span
+    return b"".join(out)
+
+
+def bases(data, lengths, _raw_len):
+    packed = expand(data, sum(-(-length // 4) for length in lengths))
+    out, at = [], 0
+    for length in lengths:
+        size = -(-length // 4)
+        out.append(b"".join(FOUR[byte] for byte in packed[at:at + size])[:length])
+        at += size
+    return b"".join(out)
+
+
+def names(data, lengths, _raw_len):
+    streams, wire = {}, Wire(data)
+    while wire.left():
+        stream, raw_len, how = wire.number(), wire.number(), wire.byte()
+        part = wire.bytes()
+        if how == 1:
+            part = expand(part, raw_len)
+        elif how == 2:
+            part, _ = rans(part, [raw_len], raw_len)
+        streams[stream] = Wire(part)
+
+    def stream(place, what):
+        return streams[place * 8 + what]
+
+    out, before = [], []
+    for _ in lengths:
+        lead = stream(0, 7).byte()
+        pieces = before[:lead]
+        while True:
+            place = len(pieces)
+            kind = stream(place, 0).byte()
+            if kind == 0:
+                break
+            if kind == 1:
+                piece = before[place]
+            elif kind == 2:
+                piece = b"%d" % (int(before[place]) + stream(place, 1).byte())
+            elif kind == 3:
+                number = bytes(stream(place, 2 + at).byte() for at in range(4))
+                piece = b"%d" % int.from_bytes(number, "little")
+            else:
+                text = stream(place, 6)
+                end = text.data.index(b"\n", text.at)
+                piece = text.take(end - text.at)
+                text.at += 1
+            pieces.append(piece)
+        out.append(b"".join(pieces))
+        before = pieces
+    return b"".join(name + b"\n" for name in out)
+
+
+CODECS = {
+    0: lambda data, lengths, raw_len: data,
+    1: lambda data, lengths, raw_len: expand(data, raw_len),
+    2: lambda data, lengths, raw_len: data * raw_len,
+    3: bases,
+    4: qualities,
+    5: names,
+}
+
+
+def second_names(rule, first):
+    """Names of second mates from those of the first."""
+    out = []
+    for name in first:
+        space = name.find(b" ")
+        place = {2: len(name) - 1, 3: space + 1 if space >= 0 else -1, 4: space - 1}.get(rule, -1)
+        if 0 <= place < len(name) and name[place:place + 1] == b"1":
+            name = name[:place] + b"2" + name[place + 1:]
+        out.append(name)
+    return out
+
+
+def decode(mate, spots, first):
+    """The text of a mate, and its names."""
+    text_len, style, rule, chunks = mate
+
+    def column(which, lengths=()):
+        if which not in chunks:
+            return None
+        codec, raw_len, data = chunks[which]
+        raw = CODECS[codec](data, lengths, raw_len)
+        if len(raw) != raw_len:
+            raise Damaged("a column has another length")
+        return raw
+
+    if TEXT in chunks:
+        return column(TEXT), None
+    wire = Wire(column(LENGTHS))
+    each = wire.byte()
+    lengths = [wire.number() for _ in range(spots)] if each else [wire.number()] * spots
+    letters = bytearray(column(BASES, lengths))
+    wire, at = Wire(column(EXCEPTIONS) or b""), 0
+    while wire.left():
+        at += wire.number()
+        count = wire.number()
+        letters[at:at + count] = bytes([wire.byte()]) * count
+        at += count
+    quality = column(QUALITIES, lengths)
+    if rule == 0:
+        own = column(NAMES, lengths).split(b"\n")[:-1]
+    else:
+        own = second_names(rule, first)
+    end = b"\r\n" if style & 1 else b"\n"
+    out, at = [], 0
+    for name, length in zip(own, lengths):
+        plus = b"+" + name if style & 4 else b"+"
+        lines = (b"@" + name, letters[at:at + length], plus, quality[at:at + length])
+        out.extend(line + end for line in lines)
+        at += length
+    text = b"".join(out)
+    if style & 2:
+        text = text[:-len(end)]
+    if len(text) != text_len:
+        raise Damaged("a text has another length")
+    return text, own
+
+
+def records(text):
+    """Four lines each; a carriage return alone ends no line."""
+    parts = text.split(b"\n")
+    lines = [part + b"\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
+    return [b"".join(lines[at:at + 4]) for at in range(0, len(lines), 4)]
+
+
+class Archive:
+    def __init__(self, path):
+        self.path = path
+        data = self.read("manifest.fbr")
+        if data[:4] != b"FBRM" or data[4] != 1:
+            raise Damaged("manifest.fbr: no manifest of version 1")
+        compare(data[:-16], data[-16:], "manifest.fbr")
+        wire = Wire(data[8:-16])
+        self.shape = wire.byte()
+        self.writer = wire.bytes()
+        self.files = []
+        for _ in range(2 if self.shape == 1 else 1):
+            name, _source = wire.bytes().decode(), wire.bytes()
+            size, _md5, sha256 = wire.number(), wire.take(16), wire.take(32)
+            if "/" in name or name.startswith("."):
+                raise Damaged(f"a name that no file may have: {name!r}")
+            self.files.append((name, size, sha256))
+        self.as_text = wire.number()
+        self.objects = [(wire.bytes().decode(), wire.number()) for _ in range(wire.number())]
+        self.stripes = []
+        for _ in range(wire.number()):
+            page_len, page_hash, groups = wire.number(), wire.take(16), wire.number()
+            _spots = wire.number()
+            _texts = [wire.number() for _ in self.files]
+            families = [[wire.number(), wire.number(), wire.number()] for _ in range(3)]
+            self.stripes.append((page_len, page_hash, groups, families))
+
+    def read(self, name, offset=0, count=-1):
+        if "/" in name or name.startswith("."):
+            raise Damaged(f"a name that no object may have: {name!r}")
+        with open(os.path.join(self.path, name), "rb") as file:
+            file.seek(offset)
+            return file.read(count)
+
+    def groups(self):
+        """Groups in order: how many reads, and the mates' columns."""
+        at = 8
+        for page_len, page_hash, count, families in self.stripes:
+            page = Wire(compare(self.read("index.fbr", at, page_len), page_hash, "index.fbr"))
+            at += page_len
+            offsets = [family[1] for family in families]
+            for _ in range(count):
+                spots = page.number()
+                mates = [self.mate(page, families, offsets) for _ in range(2 if self.shape else 1)]
+                yield spots, mates
+
+    def mate(self, page, families, offsets):
+        text_len, style, rule = page.number(), page.byte(), page.byte()
+        chunks = {}
+        for _ in range(page.byte()):
+            column, codec = page.byte(), page.byte()
+            raw_len, size, expected = page.number(), page.number(), page.take(16)
+            family = FAMILY.get(column, 0)
+            name = self.objects[families[family][0]][0]
+            data = self.read(name, offsets[family], size)
+            place = f"{name}, bytes {offsets[family]} to {offsets[family] + size}"
+            offsets[family] += size
+            chunks[column] = (codec, raw_len, compare(data, expected, place))
+        return text_len, style, rule, chunks
+
+    def texts(self):
+        """For each group the texts of the files that the archive shows."""
+        for spots, mates in self.groups():
+            texts, first = [], None
+            for mate in mates:
+                text, own = decode(mate, spots, first)
+                first = first or own
+                texts.append(text)
+            if self.shape == 2:
+                pairs = zip(records(texts[0]), records(texts[1]))
+                texts = [b"".join(one + other for one, other in pairs)]
+            yield texts
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("archive")
+    parser.add_argument("-o", "--output", required=True, metavar="DIR")
+    arguments = parser.parse_args()
+    os.makedirs(arguments.output, exist_ok=True)
+    try:
+        archive = Archive(arguments.archive)
+        paths = [os.path.join(arguments.output, name) for name, _, _ in archive.files]
+        sums = [hashlib.sha256() for _ in paths]
+        outputs = [open(path, "xb") for path in paths]
+        for texts in archive.texts():
+            for text, output, total in zip(texts, outputs, sums):
+                output.write(text)
+                total.update(text)
+        for (name, _, sha256), output, total in zip(archive.files, outputs, sums):
+            output.close()
+            if total.digest() != sha256:
+                raise Damaged(f"{name} is not what was packed (SHA-256)")
+            print(f"{name}: as it was packed")
+    except (Damaged, OSError, ValueError, KeyError, IndexError, TypeError,
+            zstandard.ZstdError, struct.error) as error:
+        print(f"unpack-reads: {arguments.archive}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
