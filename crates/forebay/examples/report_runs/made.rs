@@ -4,7 +4,7 @@
 mod hostile;
 mod pipeline;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use forebay_model::{Ended, Exit, Fact, Header, Micros, Origin, Result, RunWriter};
 
@@ -22,17 +22,21 @@ pub(crate) const ALL: &[(&str, Make)] = &[
     ("big-100k", || pipeline::measured(100_000)),
 ];
 
-/// The run of this name.
-pub(crate) fn named(name: &str) -> (Header, Vec<Fact>) {
-    let found = ALL.iter().find(|(known, _)| *known == name);
-    found.expect("a name of the list").1()
+/// Makes the run of this name, if there is one, and writes it to `FOLDER/NAME.run`.
+///
+/// # Errors
+/// Those of the run file.
+pub(crate) fn named(folder: &Path, name: &str) -> Option<Result<PathBuf>> {
+    let (_, make) = ALL.iter().find(|(known, _)| *known == name)?;
+    let (path, (header, facts)) = (folder.join(format!("{name}.run")), make());
+    Some(write(&path, header, &facts).map(|()| path))
 }
 
 /// Writes a run file, in place of what is there.
 ///
 /// # Errors
 /// Those of the run file.
-pub(crate) fn write(path: &Path, header: Header, facts: &[Fact]) -> Result<()> {
+fn write(path: &Path, header: Header, facts: &[Fact]) -> Result<()> {
     let mut state = path.as_os_str().to_owned();
     state.push(".part");
     let mut writer = RunWriter::create(Path::new(&state), header)?;

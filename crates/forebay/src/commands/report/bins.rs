@@ -40,19 +40,17 @@ pub(super) struct Spread {
     part: Vec<f64>,
     /// By how much the rate of whole parts changes at each.
     change: Vec<f64>,
-    any: bool,
 }
 
 impl Spread {
     pub(super) fn new(bins: Bins) -> Self {
         let zeroes = vec![0.0; bins.count];
-        Self { bins, part: zeroes.clone(), change: zeroes, any: false }
+        Self { bins, part: zeroes.clone(), change: zeroes }
     }
 
     /// Something that went on evenly from `from` to `to`.
     pub(super) fn add(&mut self, from: Micros, to: Micros, amount: f64) {
         let (bins, first, last) = (self.bins, self.bins.at(from), self.bins.at(to));
-        self.any |= amount != 0.0;
         if first >= last {
             self.part[first] += amount;
             return;
@@ -63,11 +61,6 @@ impl Spread {
         self.part[last] += rate * (to.0 as f64 - bins.begins(last));
         self.change[first + 1] += rate;
         self.change[last] -= rate;
-    }
-
-    /// Nothing was ever added.
-    pub(super) fn is_empty(&self) -> bool {
-        !self.any
     }
 
     fn amounts(&self) -> impl Iterator<Item = f64> {
@@ -101,7 +94,6 @@ mod tests {
         let bins = Bins::of(Micros(6_000));
         assert_eq!(bins, Bins { us: 10, count: 600 });
         let mut spread = Spread::new(bins);
-        assert!(spread.is_empty());
         for (from, to, amount) in [(0, 6_000, 70.0), (15, 38, 23.0), (7, 7, 1.0), (5_995, 9_000, 4.0)] {
             spread.add(Micros(from), Micros(to), amount);
         }

@@ -66,7 +66,11 @@ mod tests {
         for mark in ["{{title}}", "{{css}}", "{{noscript}}", "{{data}}", "{{js}}"] {
             assert_eq!(TEMPLATE.matches(mark).count(), 1, "{mark}");
         }
-        assert!(TEMPLATE.contains("id=\"forebay-data\""));
+        // Their hashes are in the page's policy: not a space more may stand with them.
+        for exact in ["<style>{{css}}</style>", "<script>{{js}}</script>"] {
+            assert!(TEMPLATE.contains(exact), "{exact}");
+        }
+        assert!(TEMPLATE.contains("id=\"forebay-data\">{{data}}</script>"));
         assert!(!SCRIPT.contains("</script") && !SCRIPT.contains("<!--"));
         assert!(!STYLE.contains("</style"));
         for remote in ["src=\"http", "href=\"http", "@import", "url(http", "//cdn"] {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use forebay_model::run::{OpRow, TaskRow};
 use forebay_model::{
-    ClassId, Ended, File, FileId, Header, Micros, Result, Run, Sample, Summary, Tree, TreeId,
+    ClassId, File, FileId, Header, Micros, Result, Run, Sample, Summary, Tree, TreeId,
 };
 
 use super::bins::Bins;
@@ -24,7 +24,6 @@ pub(super) struct Seen {
     pub(super) label: String,
     pub(super) group: String,
     pub(super) header: Header,
-    pub(super) ended: Option<Ended>,
     pub(super) summary: Summary,
     /// To the end of the command, or of what went on after it.
     pub(super) span: Micros,
@@ -76,7 +75,6 @@ impl Seen {
             label: input.label.clone(),
             group: input.group.clone(),
             header: run.header()?,
-            ended: run.ended()?,
             span,
             bins,
             name_of,

@@ -4,8 +4,8 @@ mod storages;
 
 use std::collections::BTreeMap;
 
-use forebay_model::{Micros, Origin};
 use forebay_model::summary::TaskSummary;
+use forebay_model::{Micros, Origin};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -49,9 +49,7 @@ fn totals(runs: &[Seen], sheet: Option<&Sheet>) -> Value {
         "read_bytes": column(summaries().map(|summary| overview::sum(summary, |t| &t.read).0)),
         "written_bytes":
             column(summaries().map(|summary| overview::sum(summary, |t| &t.written).0)),
-        "operations": column(summaries().map(|summary| {
-            summary.tiers.iter().map(|tier| tier.operations).sum::<u64>()
-        })),
+        "operations": column(runs.iter().map(overview::operations)),
     })
 }
 

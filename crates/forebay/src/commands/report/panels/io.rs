@@ -10,10 +10,14 @@ use crate::commands::report::bins::Spread;
 use crate::commands::report::prices::Sheet;
 use crate::commands::report::seen::Seen;
 use crate::commands::report::strings::Strings;
+use crate::commands::report::table::missing;
 
 pub(super) const PANEL: Panel = Panel { name: "io", draws: Draws::Run(of) };
 
 fn of(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
+    if run.trees.is_empty() && run.samples.is_empty() {
+        return missing("Neither storage nor the machine was looked at in this run.");
+    }
     let mut notes =
         vec!["Bytes are spread evenly from open to close, operations over their task.".to_owned()];
     if run.opened.hidden > 0 {

@@ -59,13 +59,13 @@ fn of(run: &Seen, _: &mut Strings, sheet: Option<&Sheet>) -> Value {
         "written_bytes": written.0,
         "read_at_least_bytes": read.1,
         "written_at_least_bytes": written.1,
-        "operations": summary.tiers.iter().map(|tier| tier.operations).sum::<u64>(),
+        "operations": operations(run),
         "exit": summary.exit.map(|exit| match exit {
             Exit::Code(code) => code.to_string(),
             Exit::Signal(signal) => format!("signal {signal}"),
         }),
         "hidden": summary.hidden,
-        "by_name": by_name(summary),
+        "by_name": by_name(run),
         "not_seen": summary.not_seen.iter()
             .map(|elsewhere| json!([shown(elsewhere.program.as_bytes()), elsewhere.count]))
             .collect::<Vec<_>>(),
@@ -103,8 +103,15 @@ pub(super) fn sum(
     (exact, tiers().map(|amount| amount.at_least).sum())
 }
 
-fn by_name(summary: &Summary) -> Value {
-    let all = &summary.tasks;
+/// All of them; `None`: they were not recorded.
+pub(super) fn operations(run: &Seen) -> Option<u64> {
+    let all = run.summary.tiers.iter().map(|tier| tier.operations).sum();
+    (!run.ops.is_empty()).then_some(all)
+}
+
+fn by_name(run: &Seen) -> Value {
+    let all = &run.summary.tasks;
+    let recorded = !run.ops.is_empty();
     json!({
         "n": all.len(),
         "name": column(0..all.len()),
@@ -117,7 +124,7 @@ fn by_name(summary: &Summary) -> Value {
         "read_bytes": column(all.iter().map(|task| task.read.seen)),
         "written_bytes": column(all.iter().map(|task| task.written.seen)),
         "files": column(all.iter().map(|task| task.files)),
-        "operations": column(all.iter().map(|task| task.operations)),
+        "operations": column(all.iter().map(|task| recorded.then_some(task.operations))),
     })
 }
 

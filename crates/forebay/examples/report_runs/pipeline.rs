@@ -10,6 +10,8 @@ use forebay_model::{
 use super::{ended, header};
 
 const SLOTS: usize = 8;
+/// Bytes of the genome.
+const REFERENCE: u64 = 90 << 20;
 const CLASSES: [&str; 7] = [
     "reads/#.fastq", "ref/genome.fa", "work/map/#.sam", "work/tmp/#.tmp", "work/sort/#.bam",
     "work/sort/#.bam.bai", "results/#.vcf",
@@ -162,7 +164,7 @@ impl Made {
                 let reads = self.file(&format!("reads/{sample:05}.fastq"), 0, None);
                 let size = mib(40 + self.dice(30));
                 self.read(id, reads, at, size, waited / 4);
-                self.read(id, FileId(0), at, mib(90), waited / 4);
+                self.read(id, FileId(0), at, REFERENCE, waited / 4);
                 let sam = self.file(&format!("work/map/{sample:05}.sam"), 2, None);
                 let size = mib(60 + self.dice(40));
                 self.write(id, sam, 2, at, size, waited / 2);
@@ -197,7 +199,8 @@ impl Made {
     fn read(&mut self, id: ProcessId, file: FileId, at: (Micros, Micros), size: u64, waited: u64) {
         let class = ClassId(u32::from(file == FileId(0)));
         let read = Some(Io { bytes: ByteCount(size), calls: size.div_ceil(128 << 10) });
-        self.open(Open { read, ..open(id, file, at, Some(size)) });
+        let whole = if file == FileId(0) { REFERENCE } else { size };
+        self.open(Open { read, ..open(id, file, at, Some(whole)) });
         let key = OpKey::data(Op::Read, 128 << 10, Pattern::Sequential);
         self.ops(id, class, 0, key, size.div_ceil(128 << 10), waited, size);
         self.ops(id, class, 0, OpKey::plain(Op::Open), 1, 300, 0);
