@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The demo: one workflow run three times, bare, through forebay in place, and through forebay with
 # rules that send its intermediate files to a second tier; the proof that all gave the same bytes;
-# and a page that compares the two that were recorded. It is no benchmark (one run each, the later find warm caches); `make bench` is.
+# and a page that compares the two that were recorded. It is no benchmark (one run each, the later
+# find warm caches); `make bench` is.
 #
 #   scripts/demo.sh           the runs and the comparison; exit 1 when a result differs
 #   scripts/demo.sh --bare    the bare run alone; needs no forebay

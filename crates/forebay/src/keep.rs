@@ -21,8 +21,7 @@ pub(crate) fn keep(
         ("stagger_s", choice.stagger.get().to_string()),
         ("homecoming_s", outcome.homecoming.get().to_string()),
     ];
-    let mut more: Vec<(String, String)> =
-        told.map(|(key, value)| (key.to_owned(), value)).into();
+    let mut more: Vec<(String, String)> = told.map(|(key, value)| (key.to_owned(), value)).into();
     more.extend(limits(scene, choice));
     if let Some(cost) = cost {
         let cost = serde_json::to_string(cost).expect("a cost is plain data");

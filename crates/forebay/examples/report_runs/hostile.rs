@@ -1,8 +1,8 @@
 //! A run in which every name was chosen to break what shows it.
 
 use forebay_model::{
-    ByteCount, ClassId, Fact, File, FileId, GivenTask, Header, Io, Micros, Op, OpCount, OpKey, Open,
-    Ops, Origin, Pattern, Process, ProcessId, Tree, TreeId,
+    ByteCount, ClassId, Fact, File, FileId, GivenTask, Header, Io, Micros, Op, OpCount, OpKey,
+    Open, Ops, Origin, Pattern, Process, ProcessId, Tree, TreeId,
 };
 
 use super::{ended, header};

@@ -13,8 +13,13 @@ const SLOTS: usize = 8;
 /// Bytes of the genome.
 const REFERENCE: u64 = 90 << 20;
 const CLASSES: [&str; 7] = [
-    "reads/#.fastq", "ref/genome.fa", "work/map/#.sam", "work/tmp/#.tmp", "work/sort/#.bam",
-    "work/sort/#.bam.bai", "results/#.vcf",
+    "reads/#.fastq",
+    "ref/genome.fa",
+    "work/map/#.sam",
+    "work/tmp/#.tmp",
+    "work/sort/#.bam",
+    "work/sort/#.bam.bai",
+    "results/#.vcf",
 ];
 /// What a task is called, how long it takes, and how many ten-thousandths of it it waits.
 const KINDS: [(&str, u64, u64); 4] = [
@@ -80,16 +85,26 @@ impl Made {
         let tree = |id: u16, path: &str, fs: &str, tier: Option<&str>| {
             let (fs_type, tier) = (fs.to_owned(), tier.map(str::to_owned));
             let id = TreeId(id);
-            Fact::Tree(Tree { id, path: bytes(path), fs_type, passthrough: false, device: None, tier })
+            Fact::Tree(Tree {
+                id,
+                path: bytes(path),
+                fs_type,
+                passthrough: false,
+                device: None,
+                tier,
+            })
         };
         let mut facts = vec![
             tree(0, "/data/project", "nfs4", None),
             tree(1, "/nvme/forebay", "ext4", Some("fast")),
         ];
         let classes = CLASSES.iter().zip(0..);
-        facts.extend(classes.map(|(pattern, id)| {
-            Fact::Class { id: ClassId(id), pattern: (*pattern).to_owned() }
-        }));
+        facts.extend(
+            classes.map(|(pattern, id)| Fact::Class {
+                id: ClassId(id),
+                pattern: (*pattern).to_owned(),
+            }),
+        );
         let mut made = Self { header, facts, free: [0; SLOTS], dice: 7, files: 0 };
         made.file("ref/genome.fa", 1, None);
         made
@@ -97,7 +112,10 @@ impl Made {
 
     /// From 0 to below `below`: the same row of numbers each time.
     fn dice(&mut self, below: u64) -> u64 {
-        let next = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let next = self
+            .dice
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         self.dice = next;
         (next >> 33) % below
     }
@@ -157,7 +175,14 @@ impl Made {
         self.files_of(kind, sample, id, (from, to), waited);
     }
 
-    fn files_of(&mut self, kind: usize, sample: u32, id: ProcessId, at: (Micros, Micros), waited: u64) {
+    fn files_of(
+        &mut self,
+        kind: usize,
+        sample: u32,
+        id: ProcessId,
+        at: (Micros, Micros),
+        waited: u64,
+    ) {
         let mib = |n: u64| n << 20;
         match kind {
             0 => {
@@ -206,11 +231,25 @@ impl Made {
         self.ops(id, class, 0, OpKey::plain(Op::Open), 1, 300, 0);
     }
 
-    fn write(&mut self, id: ProcessId, file: FileId, class: u32, at: (Micros, Micros), size: u64, waited: u64) {
+    fn write(
+        &mut self,
+        id: ProcessId,
+        file: FileId,
+        class: u32,
+        at: (Micros, Micros),
+        size: u64,
+        waited: u64,
+    ) {
         let tree = u16::from(class == 3);
         let wrote = Some(Io { bytes: ByteCount(size), calls: size.div_ceil(64 << 10) });
         let read = Some(Io::default());
-        self.open(Open { read, wrote, write: true, created: true, ..open(id, file, at, Some(size)) });
+        self.open(Open {
+            read,
+            wrote,
+            write: true,
+            created: true,
+            ..open(id, file, at, Some(size))
+        });
         let key = OpKey::data(Op::Write, size.min(64 << 10), Pattern::Sequential);
         let class = ClassId(class);
         self.ops(id, class, tree, key, size.div_ceil(64 << 10), waited * 8 / 10, size);
@@ -227,7 +266,16 @@ impl Made {
     }
 
     #[allow(clippy::too_many_arguments)] // One row of numbers.
-    fn ops(&mut self, id: ProcessId, class: ClassId, tree: u16, key: OpKey, count: u64, us: u64, bytes: u64) {
+    fn ops(
+        &mut self,
+        id: ProcessId,
+        class: ClassId,
+        tree: u16,
+        key: OpKey,
+        count: u64,
+        us: u64,
+        bytes: u64,
+    ) {
         // A simulation tells how long tasks wait, and not for which operations.
         if self.header.origin == Origin::Measured {
             let count = OpCount { count, nanos: us * 1_000, bytes, failed: 0 };

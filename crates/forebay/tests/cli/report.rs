@@ -56,7 +56,12 @@ fn a_run_that_was_measured_has_every_panel() {
     let run = &data["runs"][0];
     assert_eq!((&run["origin"], &data["compare"]), (&"measured".into(), &Value::Null));
     for panel in OF_A_RUN.iter().filter(|panel| **panel != "cost") {
-        assert_eq!(run["panels"][panel]["missing"], Value::Null, "{panel}: {}", run["panels"][panel]);
+        assert_eq!(
+            run["panels"][panel]["missing"],
+            Value::Null,
+            "{panel}: {}",
+            run["panels"][panel]
+        );
     }
     let names = texts(&data, &run["names"]["name"]);
     assert!(names.contains(&"md5sum".to_owned()), "{names:?}");
@@ -136,8 +141,14 @@ fn repeats_are_told_with_their_range() {
     std::fs::write(place.project.join("bench/results.jsonl"), "").expect("a file");
     for words in [
         &["bench"][..],
-        &["local=simulated.run", "local=simulated.run", "local=simulated.run", "nfs=measured.run",
-            "nfs=measured.run", "nfs=measured.run"],
+        &[
+            "local=simulated.run",
+            "local=simulated.run",
+            "local=simulated.run",
+            "nfs=measured.run",
+            "nfs=measured.run",
+            "nfs=measured.run",
+        ],
     ] {
         let (_, data) = page(&place, words);
         let storages = &data["compare"]["storages"];
@@ -158,7 +169,7 @@ fn names_are_shown_and_never_run() {
     std::fs::rename(place.project.join("hostile.run"), place.project.join("<b onclick=x>.run"))
         .expect("renamed");
     let (page, data) = page(&place, &["<b onclick=x>.run"]);
-    for name in ["document.title", "onerror", "<b onclick", "</script><", "HYPERLINK"] {
+    for name in ["title='owned'", "<img src=x", "<b onclick", "</script><script>d", "HYPERLINK("] {
         assert!(!page.contains(name), "{name} is in the page");
     }
     assert!(page.contains("<title>Forebay: &lt;b onclick=x&gt;.run</title>"));

@@ -60,7 +60,7 @@ fn a_page_takes_no_place_that_is_not_its_own() {
     // A page that is there stays until the new one is whole.
     std::fs::write(place.project.join("page.html"), "the old page").expect("a file");
     let mut small = place.forebay(&["report", "one-task.run", "-o", "page.html"]);
-    done(&mut place.after("trap '' XFSZ; ulimit -f 8", &small)).code(1).says("page.html");
+    done(&mut place.after("trap '' XFSZ; ulimit -f 2", &small)).code(1).says("page.html");
     assert_eq!(place.read("page.html"), "the old page");
     done(&mut small).code(0);
     assert!(place.read("page.html").starts_with("<!doctype html>"));

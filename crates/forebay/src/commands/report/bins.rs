@@ -94,7 +94,9 @@ mod tests {
         let bins = Bins::of(Micros(6_000));
         assert_eq!(bins, Bins { us: 10, count: 600 });
         let mut spread = Spread::new(bins);
-        for (from, to, amount) in [(0, 6_000, 70.0), (15, 38, 23.0), (7, 7, 1.0), (5_995, 9_000, 4.0)] {
+        for (from, to, amount) in
+            [(0, 6_000, 70.0), (15, 38, 23.0), (7, 7, 1.0), (5_995, 9_000, 4.0)]
+        {
             spread.add(Micros(from), Micros(to), amount);
         }
         let amounts: Vec<f64> = spread.amounts().collect();

@@ -61,9 +61,9 @@ impl Seen {
             summary.tasks.iter().map(|task| (task.name.clone(), task.driver)).collect();
         let by_name: HashMap<(&str, bool), usize> =
             names.iter().enumerate().map(|(at, (name, driver))| ((&**name, *driver), at)).collect();
-        let name_of = tasks.iter().filter_map(|task| {
-            Some((task.id, *by_name.get(&(&*task.name, task.driver))?))
-        });
+        let name_of = tasks
+            .iter()
+            .filter_map(|task| Some((task.id, *by_name.get(&(&*task.name, task.driver))?)));
         let name_of = name_of.collect();
         let classes = run.classes()?;
         let class_at = classes.iter().enumerate().map(|(at, (id, _))| (*id, at)).collect();

@@ -9,7 +9,11 @@ pub(super) fn number(number: f64) -> Value {
         return Value::Null;
     }
     let rounded: f64 = format!("{number:.3e}").parse().unwrap_or(number);
-    if rounded.fract() == 0.0 && rounded.abs() < 1e15 { json!(rounded as i64) } else { json!(rounded) }
+    if rounded.fract() == 0.0 && rounded.abs() < 1e15 {
+        json!(rounded as i64)
+    } else {
+        json!(rounded)
+    }
 }
 
 /// A share, or none.

@@ -51,12 +51,14 @@ fn of(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
     let users = users(run, &ranked);
     let crowds = place::crowds(run);
     let most = |bytes: &BTreeMap<i64, u64>| {
-        bytes.iter().max_by_key(|(name, bytes)| (**bytes, Reverse(**name))).map_or(-1, |most| *most.0)
+        bytes
+            .iter()
+            .max_by_key(|(name, bytes)| (**bytes, Reverse(**name)))
+            .map_or(-1, |most| *most.0)
     };
     let path = |id: &FileId| run.file(*id).map(|file| &*file.path);
-    let lived = |id: &FileId| {
-        run.file(*id).map_or(-1, |file| run.tier(file.home.unwrap_or(file.tree)))
-    };
+    let lived =
+        |id: &FileId| run.file(*id).map_or(-1, |file| run.tier(file.home.unwrap_or(file.tree)));
     let advised: Vec<(&str, String)> = ranked
         .iter()
         .zip(&users)

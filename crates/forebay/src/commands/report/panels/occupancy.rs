@@ -105,7 +105,8 @@ fn lanes(run: &Seen, tasks: &[&TaskRow]) -> (Vec<usize>, usize) {
     let mut count = 0;
     let lanes = tasks.iter().map(|task| {
         let (from, to) = run.times(task).unwrap_or_default();
-        while let Some(Reverse((ended, lane))) = busy.peek().copied().filter(|next| next.0.0 <= from)
+        while let Some(Reverse((ended, lane))) =
+            busy.peek().copied().filter(|next| next.0.0 <= from)
         {
             busy.pop();
             free.insert(lane);
@@ -133,9 +134,8 @@ fn files(run: &Seen, tasks: &[&TaskRow], strings: &mut Strings) -> Value {
         kept.extend(of_task.into_iter().take(each));
         at.push(kept.len());
     }
-    let path = |strings: &mut Strings, file| {
-        run.file(file).map_or(-1, |file| strings.name(&file.path))
-    };
+    let path =
+        |strings: &mut Strings, file| run.file(file).map_or(-1, |file| strings.name(&file.path));
     json!({
         "at": at,
         "path": column(kept.iter().map(|(file, _)| path(strings, *file))),

@@ -42,7 +42,8 @@ fn of(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
     }
     let mut rows: Vec<_> = kinds.into_iter().collect();
     rows.sort_by_key(|(_, kind)| Reverse((kind.time, kind.count)));
-    let most = |of: &BTreeMap<i64, Micros>| of.iter().max_by_key(|(_, time)| **time).map(|of| *of.0);
+    let most =
+        |of: &BTreeMap<i64, Micros>| of.iter().max_by_key(|(_, time)| **time).map(|of| *of.0);
     let group = |op: &str| Op::from_name(op).map_or("", |op| op.group().name());
     json!({
         "time_us": rows.iter().map(|(_, kind)| kind.time).sum::<Micros>(),

@@ -1,6 +1,8 @@
 //! What a run came to, at a glance.
 
-use forebay_model::summary::{Amount, Summary};
+mod verdict;
+
+use forebay_model::summary::{Amount, Summary, TierSummary};
 use forebay_model::{ByteCount, Exit, Micros};
 use serde_json::{Value, json};
 
@@ -10,12 +12,9 @@ use crate::commands::report::seen::Seen;
 use crate::commands::report::strings::Strings;
 use crate::commands::report::table::{column, share};
 use crate::commands::report::text::shown;
+pub(in crate::commands::report) use verdict::verdict;
 
 pub(super) const PANEL: Panel = Panel { name: "overview", draws: Draws::Run(of) };
-
-/// From these shares of the tasks' time on, storage is worth a look, and what holds a run up.
-const NOTICED: f64 = 0.1;
-const MUCH: f64 = 0.3;
 
 fn of(run: &Seen, _: &mut Strings, sheet: Option<&Sheet>) -> Value {
     let summary = &run.summary;
@@ -96,7 +95,7 @@ fn cpu(summary: &Summary) -> Option<Micros> {
 /// The exact amount, if all of it was seen, and what is sure.
 pub(super) fn sum(
     summary: &Summary,
-    of: fn(&forebay_model::summary::TierSummary) -> &Amount,
+    of: fn(&TierSummary) -> &Amount,
 ) -> (Option<ByteCount>, ByteCount) {
     let tiers = || summary.tiers.iter().map(of);
     let exact = tiers().map(|amount| amount.seen).sum::<Option<ByteCount>>();
@@ -126,43 +125,4 @@ fn by_name(run: &Seen) -> Value {
         "files": column(all.iter().map(|task| task.files)),
         "operations": column(all.iter().map(|task| recorded.then_some(task.operations))),
     })
-}
-
-/// One sentence: is it the storage?
-pub(in crate::commands::report) fn verdict(run: &Seen) -> String {
-    let summary = &run.summary;
-    let failed = match summary.exit {
-        Some(Exit::Code(0)) | None => String::new(),
-        Some(Exit::Code(code)) => format!("The command failed with exit code {code}. "),
-        Some(Exit::Signal(signal)) => format!("Signal {signal} ended the command. "),
-    };
-    if !summary.tasks.iter().any(|task| !task.driver) {
-        let what = match summary.tasks.is_empty() {
-            true => "No task was seen: nothing ran, or all of it ran elsewhere.",
-            false => "One command did all of the work itself: no task of it was seen.",
-        };
-        return failed + what;
-    }
-    let Some(share) = summary.waited_share else {
-        return failed + "How long tasks waited for storage is not known of this run.";
-    };
-    let mostly = || {
-        let of_class = summary.classes.first().map(|class| {
-            let pattern = shown(class.pattern.as_bytes());
-            format!(", most of it for {} of files such as {pattern}", class.mostly)
-        });
-        of_class.unwrap_or_default()
-    };
-    let percent = format!("tasks waited for it in {:.0} % of their time", share * 100.0);
-    let sentence = match share {
-        share if share >= MUCH => format!("Storage holds this run up: {percent}{}.", mostly()),
-        share if share >= NOTICED => {
-            format!("Storage takes its part of this run: {percent}{}.", mostly())
-        }
-        _ if summary.hidden => {
-            format!("As far as was seen, storage does not hold this run up: {percent}.")
-        }
-        _ => format!("Storage does not hold this run up: {percent}."),
-    };
-    failed + &sentence
 }

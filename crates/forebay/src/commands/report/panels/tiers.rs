@@ -65,7 +65,8 @@ fn changes(run: &Seen, tree: TreeId) -> Vec<Change> {
             changes.push((*at, *size as i64 - held, i64::from(nth == 0)));
             held = *size as i64;
         }
-        if let Some(gone) = gone.filter(|gone| file.sizes.first().is_some_and(|(at, _)| at <= gone)) {
+        if let Some(gone) = gone.filter(|gone| file.sizes.first().is_some_and(|(at, _)| at <= gone))
+        {
             changes.push((gone, -held, -1));
         }
     }

@@ -129,7 +129,10 @@ impl Opened {
     }
 
     /// What one task did, by file.
-    pub(in crate::commands::report) fn of_task(&self, task: u32) -> &[((Option<u32>, FileId), Pair)] {
+    pub(in crate::commands::report) fn of_task(
+        &self,
+        task: u32,
+    ) -> &[((Option<u32>, FileId), Pair)] {
         let before = self.pairs.partition_point(|((of, _), _)| *of < Some(task));
         let rest = &self.pairs[before..];
         &rest[..rest.partition_point(|((of, _), _)| *of == Some(task))]

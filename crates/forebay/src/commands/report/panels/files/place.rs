@@ -43,9 +43,12 @@ pub(super) fn advised(
     if file.created && crowd >= CROWD && file.size.is_some_and(|size| size <= SMALL) {
         return ("packed, on a fast tier", format!("one of {crowd} small files of its class"));
     }
-    let tasks = |count: u64| if count == 1 { "1 task".to_owned() } else { format!("{count} tasks") };
+    let tasks =
+        |count: u64| if count == 1 { "1 task".to_owned() } else { format!("{count} tasks") };
     match (file.created, run.gone.contains_key(&id), users.readers) {
-        (true, true, _) => ("a fast tier of the node", "made and removed within the run".to_owned()),
+        (true, true, _) => {
+            ("a fast tier of the node", "made and removed within the run".to_owned())
+        }
         (true, false, 0) => ("in place", "a result: nobody in the run read it".to_owned()),
         (true, false, readers) => {
             let why = format!("made in the run and read again by {}", tasks(readers));
@@ -61,7 +64,11 @@ pub(super) fn advised(
                 };
                 return ("in place, with a copy on a fast tier", why);
             }
-            let why = if users.writers > 0 { "it was there before, and was changed" } else { "read once" };
+            let why = if users.writers > 0 {
+                "it was there before, and was changed"
+            } else {
+                "read once"
+            };
             ("in place", why.to_owned())
         }
     }

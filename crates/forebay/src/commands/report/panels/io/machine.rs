@@ -44,7 +44,8 @@ pub(super) fn nodes(run: &Seen) -> Value {
             share(sum(of), all.into_iter().map(sum).sum())
         }))
     };
-    let memory = |of: fn(&Sample) -> u64| column(moments(run).map(|(_, _, some)| some.last().map(of)));
+    let memory =
+        |of: fn(&Sample) -> u64| column(moments(run).map(|(_, _, some)| some.last().map(of)));
     let pressure = |of: fn(&forebay_model::Pressure) -> Micros| {
         let known = run.samples.iter().any(|sample| sample.pressure.is_some());
         known.then(|| {
