@@ -24,6 +24,7 @@ pub(crate) fn keep(
     let mut more: Vec<(String, String)> = told.map(|(key, value)| (key.to_owned(), value)).into();
     more.extend(limits(scene, choice));
     if let Some(cost) = cost {
+        more.push(("cost_usd".to_owned(), cost.total.get().to_string()));
         let cost = serde_json::to_string(cost).expect("a cost is plain data");
         more.push(("cost".to_owned(), cost));
     }

@@ -195,12 +195,13 @@ impl Made {
                 self.write(id, sam, 2, at, size, waited / 2);
             }
             1 => {
+                let half = (at.0, Micros(at.0.0.midpoint(at.1.0)));
                 for piece in 0..3 {
                     let path = format!("work/tmp/{sample:05}.{piece:04}.tmp");
-                    let home = Some(1);
-                    let tmp = self.file(&path, 3, home);
-                    let size = 800 + self.dice(90_000);
-                    self.write(id, tmp, 3, at, size, waited / 6);
+                    let tmp = self.file(&path, 3, Some(1));
+                    let large = if piece == 0 { mib(200) } else { 0 };
+                    let size = large + 800 + self.dice(90_000);
+                    self.write(id, tmp, 3, half, size, waited / 6);
                     self.facts.push(Fact::Gone { id: tmp, at: at.1 });
                 }
                 let bam = self.file(&format!("work/sort/{sample:05}.bam"), 4, None);

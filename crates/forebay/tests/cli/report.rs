@@ -253,7 +253,12 @@ fn what_is_paid_for_is_counted() {
     let (_, data) = page(&place, &paid);
     let cost = &data["runs"][0]["panels"]["cost"];
     let items = texts(&data, &cost["lines"]["item"]);
-    assert!(items.contains(&"ec2.m6i.large".to_owned()), "{cost}");
+    for paid in ["ec2.m6i.large", "ebs.gp3"] {
+        assert!(items.iter().any(|item| item.starts_with(paid)), "{paid}: {items:?} {cost}");
+    }
+    let tiers = &data["runs"][0]["panels"]["tiers"]["rows"];
+    let (peak, limit) = (tiers[1]["peak_bytes"].as_u64(), tiers[1]["limit_bytes"].as_u64());
+    assert!(peak > Some(200 << 20) && peak < limit, "{peak:?} {limit:?}");
     assert_eq!(cost["unpriced"], serde_json::json!(["here"]), "{cost}");
     assert_eq!(data["runs"][0]["panels"]["overview"]["cost_usd"], cost["total_usd"]);
     for (wrong, says) in [

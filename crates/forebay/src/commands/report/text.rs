@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_shown_and_do_nothing() {
+    fn names_in_a_page_are_texts() {
         for (bytes, text) in [
             (&b"a b.bam"[..], "a b.bam"),
             (b"<script>", "<script>"),

@@ -1,5 +1,7 @@
 //! How full each tier was.
 
+use std::cmp::Reverse;
+
 use forebay_model::{Micros, TreeId};
 use serde_json::{Value, json};
 
@@ -19,8 +21,7 @@ fn of(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
         return missing("No open file was recorded in this run.");
     }
     let rows = run.trees.iter().enumerate().map(|(at, tree)| {
-        let mut changes = changes(run, tree.id);
-        changes.sort_unstable();
+        let changes = changes(run, tree.id);
         let (used, files, peak) = over_time(run, &changes);
         let limit = run.limit(tree);
         json!({ "tier": at, "used_bytes": used, "files": files, "peak_bytes": peak,
@@ -44,11 +45,10 @@ fn of(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
 
 /// The most bytes that files of the run took there at a moment.
 pub(super) fn peak(run: &Seen, tree: TreeId) -> u64 {
-    let mut changes = changes(run, tree);
-    changes.sort_unstable();
-    over_time(run, &changes).2.max(0) as u64
+    over_time(run, &changes(run, tree)).2.max(0) as u64
 }
 
+/// In the order of time; what comes before what goes at the same moment, so that no sum is too small.
 fn changes(run: &Seen, tree: TreeId) -> Vec<Change> {
     let mut changes = Vec::new();
     for (id, file) in run.opened.files.iter().filter(|(_, file)| file.created) {
@@ -70,6 +70,7 @@ fn changes(run: &Seen, tree: TreeId) -> Vec<Change> {
             changes.push((gone, -held, -1));
         }
     }
+    changes.sort_unstable_by_key(|(at, bytes, files)| (*at, Reverse(*bytes), Reverse(*files)));
     changes
 }
 
