@@ -42,7 +42,10 @@ async function bundle(entry, more) {
 const js = await bundle("src/main.ts", { format: "iife", banner: { js: notice() } });
 const css = await bundle("src/style.css", { charset: "utf8" });
 // Either would end the element, or open a comment in it.
-for (const [text, words] of [[js, ["</script", "<!--", "<script"]], [css, ["</style"]]]) {
+for (const [text, words] of [
+  [js, ["</script", "<!--", "<script"]],
+  [css, ["</style"]],
+]) {
   for (const word of words) {
     if (text.toLowerCase().includes(word)) throw new Error(`the bundle has ${word} in it`);
   }

@@ -104,7 +104,11 @@ export function tip(title: string, rows: TipRow[], ...more: Child[]): HTMLElemen
   );
 }
 
-export function tooltip(theme: Theme, formatter: (at: never) => HTMLElement, more: object = {}): object {
+export function tooltip(
+  theme: Theme,
+  formatter: (at: never) => HTMLElement,
+  more: object = {},
+): object {
   return {
     trigger: "axis",
     confine: true,
@@ -142,7 +146,11 @@ export function timeTooltip(theme: Theme, show: (value: number, series: string) 
 }
 
 /** Pairs of milliseconds and a value in its unit, as steps that begin at each bin. */
-export function binned(values: (number | null)[], binUs: number, scale: Scale): [number, number | null][] {
+export function binned(
+  values: (number | null)[],
+  binUs: number,
+  scale: Scale,
+): [number, number | null][] {
   const pairs = values.map((value, bin): [number, number | null] => [
     (bin * binUs) / 1000,
     value == null ? null : value / scale.divisor,

@@ -31,18 +31,22 @@ export function barsHeight(names: number, series: number, stacked: boolean): num
 }
 
 export function bars(theme: Theme, spec: BarsSpec, width: number): Option {
-  const room = Math.max(90, Math.min(280, width * 0.3));
+  const longest = spec.names.reduce((best, name) => Math.max(best, name.length), 0);
+  const room = Math.min(Math.max(40, 7.2 * longest), 300, width * 0.34);
   const colour = (series: BarSeries, row: number): string =>
     typeof series.colour === "string" ? series.colour : series.colour(row);
   const several = spec.series.length > 1;
   return {
-    grid: { left: room + 12, right: 30, top: several ? 34 : 10, bottom: 34 },
-    legend: several ? legend(theme, { data: spec.series.map(({ name }) => name) }) : { show: false },
+    grid: { outerBoundsMode: "none", left: room + 12, right: 34, top: 34, bottom: 34 },
+    legend: several
+      ? legend(theme, { data: spec.series.map(({ name }) => name), right: 70 })
+      : { show: false },
     xAxis: valueAxis(theme, "", {
       axisLabel: {
         color: theme.muted,
         hideOverlap: true,
-        formatter: (value: number) => `${Number(value.toPrecision(4)).toLocaleString("en-US")} ${spec.unit}`,
+        formatter: (value: number) =>
+          `${Number(value.toPrecision(4)).toLocaleString("en-US")} ${spec.unit}`,
       },
     }),
     yAxis: {

@@ -115,7 +115,11 @@ export function chart(spec: ChartSpec): Chart {
     const width = Math.max(stage.clientWidth, 600);
     const key = keyed(spec.key?.(theme) ?? [], theme, width, height);
     const picture = init(null, null, { renderer: "svg", ssr: true, width, height: key.below });
-    picture.setOption({ ...option(theme), backgroundColor: theme.card, graphic: key.graphic as never });
+    picture.setOption({
+      ...option(theme),
+      backgroundColor: theme.card,
+      graphic: key.graphic as never,
+    });
     if (made) rezoom(picture, zoomOf(made));
     download(`${spec.file}.svg`, "image/svg+xml", picture.renderToSVGString());
     picture.dispose();
@@ -147,7 +151,12 @@ export function chart(spec: ChartSpec): Chart {
 }
 
 /** The key as drawings below the chart, and how high chart and key are together. */
-function keyed(key: Key[], theme: Theme, width: number, height: number): { graphic: object[]; below: number } {
+function keyed(
+  key: Key[],
+  theme: Theme,
+  width: number,
+  height: number,
+): { graphic: object[]; below: number } {
   const across = Math.max(1, Math.floor(width / KEY_WIDTH));
   const graphic = key.flatMap(({ colour, word }, at) => {
     const x = 10 + (at % across) * KEY_WIDTH;
@@ -155,7 +164,12 @@ function keyed(key: Key[], theme: Theme, width: number, height: number): { graph
     const text = { text: word, x: x + 18, y: y + 1, fill: theme.ink, font: `12px ${FONT}` };
     const fit = { width: KEY_WIDTH - 30, overflow: "truncate" };
     return [
-      { type: "rect", shape: { x, y, width: 12, height: 12 }, style: { fill: colour }, silent: true },
+      {
+        type: "rect",
+        shape: { x, y, width: 12, height: 12 },
+        style: { fill: colour },
+        silent: true,
+      },
       { type: "text", style: { ...text, ...fit }, silent: true },
     ];
   });
@@ -176,7 +190,8 @@ function zoomOf(made: ECharts): Zoom[] {
 
 function rezoom(made: ECharts, kept: Zoom[]): void {
   kept.forEach(({ start, end }, dataZoomIndex) => {
-    if (start > 0 || end < 100) made.dispatchAction({ type: "dataZoom", dataZoomIndex, start, end });
+    if (start > 0 || end < 100)
+      made.dispatchAction({ type: "dataZoom", dataZoomIndex, start, end });
   });
 }
 

@@ -45,7 +45,9 @@ function hero(view: View): HTMLElement {
     ),
     el("h1", { class: "verdict" }, words),
     advice ? el("p", { class: "advice" }, el("strong", {}, "Next: "), advice) : null,
-    run.command ? el("pre", { class: "command", tabindex: 0, "aria-label": "Command" }, run.command) : null,
+    run.command
+      ? el("pre", { class: "command", tabindex: 0, "aria-label": "Command" }, run.command)
+      : null,
     el("p", { class: "facts-line" }, facts.join(" · ")),
   );
 }
@@ -88,11 +90,13 @@ function page(report: Report, root: HTMLElement): void {
     replace(main, hero(view), ...shown.map((panel) => section(panel, view)));
     main.dataset.run = String(run);
   };
-  const links = shown.map((panel) => el("a", { href: `#${panel.id}` }, panel.title));
+  const links = shown.map((panel) => el("a", { href: `#${panel.id}` }, panel.short));
   const select = el(
     "select",
     { id: "run", change: () => draw(Number(select.value)) },
-    ...report.runs.map((run, index) => el("option", { value: index }, `${run.label} (${run.origin})`)),
+    ...report.runs.map((run, index) =>
+      el("option", { value: index }, `${run.label} (${run.origin})`),
+    ),
   );
   const runs = report.runs.length > 1 && el("label", { class: "runs" }, "Run ", select);
   replace(
@@ -108,7 +112,11 @@ function page(report: Report, root: HTMLElement): void {
       el("button", { type: "button", click: () => print() }, "Print"),
     ),
     main,
-    el("footer", {}, `forebay ${report.forebay}. This page asks no network; all of it is in this file.`),
+    el(
+      "footer",
+      {},
+      `forebay ${report.forebay}. This page asks no network; all of it is in this file.`,
+    ),
   );
   draw(0);
   follow(links, shown);
@@ -117,7 +125,9 @@ function page(report: Report, root: HTMLElement): void {
 /** Marks the link of the panel that is on top. */
 function follow(links: HTMLAnchorElement[], shown: Panel[]): void {
   const mark = (): void => {
-    const tops = shown.map(({ id }) => document.getElementById(id)?.getBoundingClientRect().top ?? 0);
+    const tops = shown.map(
+      ({ id }) => document.getElementById(id)?.getBoundingClientRect().top ?? 0,
+    );
     const at = tops.filter((top) => top < 140).length - 1;
     links.forEach((link, index) => {
       if (index === at) link.setAttribute("aria-current", "true");

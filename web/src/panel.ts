@@ -12,6 +12,8 @@ export interface Drawn {
 export interface Panel {
   id: string;
   title: string;
+  /** The title in the bar on top. */
+  short: string;
   /** One line: what it shows. */
   shows: string;
   /** A text instead of a drawing says why there is none. */

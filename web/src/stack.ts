@@ -31,6 +31,7 @@ export interface Row {
   height?: number;
 }
 
+const LEFT = 76;
 const TOP = 30;
 const GAP = 52;
 const BOTTOM = 62;
@@ -42,7 +43,10 @@ export function stackHeight(rows: Row[]): number {
 }
 
 function scaleOf(row: Row): Scale {
-  const top = row.lines.reduce((best, { values }) => Math.max(best, most(values)), row.level?.at ?? 0);
+  const top = row.lines.reduce(
+    (best, { values }) => Math.max(best, most(values)),
+    row.level?.at ?? 0,
+  );
   if (row.measure === "bytes") return byteScale(top);
   if (row.measure === "rate") {
     const scale = byteScale(top);
@@ -60,9 +64,16 @@ function told(row: Row, scale: Scale, value: number): string {
   return row.measure === "count" ? count(whole) : `${count(whole)}/s`;
 }
 
-export function stack(theme: Theme, rows: Row[], wallUs: number, binUs: number, width: number): Option {
+export function stack(
+  theme: Theme,
+  rows: Row[],
+  wallUs: number,
+  binUs: number,
+  width: number,
+): Option {
   const scales = rows.map(scaleOf);
-  const of = (name: string): number => rows.findIndex(({ lines }) => lines.some((l) => l.name === name));
+  const of = (name: string): number =>
+    rows.findIndex(({ lines }) => lines.some((l) => l.name === name));
   let top = TOP;
   const tops = rows.map((row) => {
     const at = top;
@@ -80,14 +91,19 @@ export function stack(theme: Theme, rows: Row[], wallUs: number, binUs: number, 
         ...(l.atUs ? { step: false } : {}),
         ...(l.filled ? { areaStyle: { color: l.colour, opacity: l.stacked ? 0.55 : 0.22 } } : {}),
         ...(l.stacked ? { stack: `row${index}` } : {}),
-        lineStyle: { width: l.stacked ? 0.5 : 1.5, color: l.colour, type: l.dashed ? "dashed" : "solid" },
+        lineStyle: {
+          width: l.stacked ? 0.5 : 1.5,
+          color: l.colour,
+          type: l.dashed ? "dashed" : "solid",
+        },
         ...(nth === 0 && row.level ? { markLine: level(theme, row.level, scale) } : {}),
       });
     }),
   );
   return {
     grid: rows.map((row, index) => ({
-      left: 62,
+      outerBoundsMode: "none" as const,
+      left: LEFT,
       right: 18,
       top: tops[index] ?? 0,
       height: row.height ?? HEIGHT,
@@ -105,24 +121,29 @@ export function stack(theme: Theme, rows: Row[], wallUs: number, binUs: number, 
       valueAxis(theme, "", {
         gridIndex: index,
         splitNumber: 3,
-        axisLabel: { color: theme.muted, formatter: (value: number) => ticked(value, scales[index]) },
-        ...(row.measure === "share" ? { max: 100 } : {}),
+        axisLabel: {
+          color: theme.muted,
+          formatter: (value: number) => ticked(value, scales[index]),
+          // The end of the axis is then no round number.
+          ...(row.atLeast || row.level ? { showMaxLabel: false } : {}),
+        },
+        ...(row.measure === "share" ? { max: 100, interval: 50 } : {}),
         ...(row.atLeast || row.level ? { max: atLeast(row, scales[index]) } : {}),
       }),
     ),
     title: rows.map((row, index) => ({
       text: row.title,
-      left: 6,
-      top: (tops[index] ?? 0) - 28,
+      left: 0,
+      padding: 0,
+      top: (tops[index] ?? 0) - 25,
       textStyle: { fontSize: 12, fontWeight: 600, color: theme.ink },
     })),
     legend: rows.map((row, index) =>
       legend(theme, {
         type: "plain",
         data: row.lines.map(({ name }) => name),
-        left: "auto",
-        right: 14,
-        top: (tops[index] ?? 0) - 28,
+        left: Math.max(LEFT - 5, 7.4 * row.title.length + 12),
+        top: (tops[index] ?? 0) - 30,
         show: row.lines.length > 1 && width > 420,
       }),
     ),

@@ -16,6 +16,8 @@ export interface TableColumn {
   kind?: "text" | "path" | "number";
   /** A bar behind the number, as a share of the column's largest. */
   bar?: boolean;
+  /** In the CSV alone. */
+  unseen?: boolean;
 }
 
 export interface TableSpec {
@@ -36,6 +38,8 @@ function compare(a: Cell, b: Cell): number {
 
 export function table(spec: TableSpec): HTMLElement {
   const { columns } = spec;
+  // Those that are not shown come last, so that numbers of columns stay.
+  const seen = columns.filter(({ unseen }) => !unseen);
   const page = spec.page ?? 12;
   let sort = spec.sort ?? null;
   let shown = page;
@@ -47,7 +51,10 @@ export function table(spec: TableSpec): HTMLElement {
     let found = texts.get(row);
     if (found === undefined) {
       const words = columns.filter(({ kind }) => kind === "text" || kind === "path");
-      found = words.map((column) => String(column.value(row) ?? "")).join("\n").toLowerCase();
+      found = words
+        .map((column) => String(column.value(row) ?? ""))
+        .join("\n")
+        .toLowerCase();
       texts.set(row, found);
     }
     return found;
@@ -61,7 +68,8 @@ export function table(spec: TableSpec): HTMLElement {
     // What was not seen is last, whichever way.
     const keyed = found.map((row) => ({ row, value: by.value(row) }));
     keyed.sort((a, b) => {
-      if (a.value === null || b.value === null) return Number(a.value === null) - Number(b.value === null);
+      if (a.value === null || b.value === null)
+        return Number(a.value === null) - Number(b.value === null);
       return sign * compare(a.value, b.value);
     });
     return keyed.map(({ row }) => row);
@@ -69,14 +77,22 @@ export function table(spec: TableSpec): HTMLElement {
 
   const body = el("tbody");
   const tally = el("span", { class: "tally", role: "status" });
-  const more = el("button", { type: "button", class: "more", click: () => draw((shown += 10 * page)) });
-  const heads = columns.map((column, index) => {
+  const more = el("button", {
+    type: "button",
+    class: "more",
+    click: () => draw((shown += 10 * page)),
+  });
+  const heads = seen.map((column, index) => {
     const press = (): void => {
       const text = column.kind === "text" || column.kind === "path";
       sort = { column: index, down: sort?.column === index ? !sort.down : !text };
       draw();
     };
-    const button = el("button", { type: "button", title: column.hint ?? "", click: press }, column.title);
+    const button = el(
+      "button",
+      { type: "button", title: column.hint ?? "", click: press },
+      column.title,
+    );
     return el("th", { scope: "col", class: column.kind ?? "number" }, button);
   });
 
@@ -88,10 +104,13 @@ export function table(spec: TableSpec): HTMLElement {
     });
     replace(body);
     for (const row of found.slice(0, shown)) {
-      put(body, el("tr", {}, ...columns.map((column, index) => cell(column, row, peaks[index] ?? 0))));
+      put(body, el("tr", {}, ...seen.map((column, index) => cell(column, row, peaks[index] ?? 0))));
     }
     if (found.length === 0) {
-      put(body, el("tr", {}, el("td", { class: "none", colspan: columns.length }, "Nothing matches.")));
+      put(
+        body,
+        el("tr", {}, el("td", { class: "none", colspan: seen.length }, "Nothing matches.")),
+      );
     }
     const left = found.length - Math.min(shown, found.length);
     more.hidden = left === 0;
@@ -121,14 +140,15 @@ export function table(spec: TableSpec): HTMLElement {
     el(
       "div",
       { class: "tools" },
-      spec.rows > 5 && filter,
+      el("span", { class: "caption", "aria-hidden": "true" }, spec.caption),
       tally,
+      spec.rows > 5 && filter,
       el("button", { type: "button", title: "Save the rows as CSV", click: save }, "CSV"),
     ),
     el(
       "div",
       { class: "scroll", tabindex: 0, role: "region", "aria-label": spec.caption },
-      el("table", {}, el("caption", {}, spec.caption), el("thead", {}, el("tr", {}, ...heads)), body),
+      el("table", { "aria-label": spec.caption }, el("thead", {}, el("tr", {}, ...heads)), body),
     ),
     more,
   );
@@ -150,7 +170,7 @@ function cell(column: TableColumn, row: number, peak: number): HTMLElement {
   const shown = column.show?.(row) ?? (typeof value === "number" ? count(value) : value);
   const made = el("td", { class: kind }, shown);
   if (peak > 0 && typeof value === "number" && value > 0) {
-    made.classList.add("bar");
+    made.classList.add("filled");
     made.style.setProperty("--share", `${Math.max(1, (100 * value) / peak)}%`);
   }
   return made;

@@ -2,6 +2,8 @@
 // would each be laid out, bound and sorted at every step of a zoom.
 
 import { graphic } from "../echarts";
+import type { Tasks } from "../report";
+import type { Group } from "./scene";
 
 export interface Rectangles {
   /** x, y, width, height of each, in pixels. */
@@ -30,30 +32,31 @@ export interface Place {
 }
 
 /**
- * Rectangles of `tasks` that are in sight. A task is at least a pixel wide, so that none is lost; of
- * several in one pixel of one lane one is drawn.
+ * Rectangles of the tasks that are in sight, for each group of them. A task is at least a pixel wide,
+ * so that none is lost; of several in one pixel of one lane the first is drawn, whatever its colour,
+ * and what is faint is no rival of what is not.
  */
-export function rectangles(
-  tasks: number[],
-  lane: (task: number) => number,
-  startUs: number[],
-  endUs: number[],
-  place: Place,
-): Rectangles {
+export function rectangles(rows: Tasks, groups: Group[], place: Place): Rectangles[] {
   const { x, right, perUs, zero, top, laneHeight } = place;
   const gap = laneHeight > 6 ? 1 : 0;
-  const flat: number[] = [];
+  const made = groups.map((): Rectangles => ({ flat: [] }));
+  const group = new Int32Array(rows.n);
+  groups.forEach(({ tasks }, index) => tasks.forEach((task) => (group[task] = index)));
   const drawn = new Map<number, number>();
-  for (const task of tasks) {
-    const from = zero + (startUs[task] ?? 0) * perUs;
-    const to = Math.max(from + 1, zero + (endUs[task] ?? 0) * perUs);
+  for (let task = 0; task < rows.n; task += 1) {
+    const from = zero + (rows.start_us[task] ?? 0) * perUs;
+    const to = Math.max(from + 1, zero + (rows.end_us[task] ?? 0) * perUs);
     if (to < x || from > right) continue;
-    const row = lane(task);
-    if (to <= (drawn.get(row) ?? -1)) continue;
-    drawn.set(row, Math.ceil(from + 1));
-    const [left, end] = [Math.max(from, x - 2), Math.min(to, right + 2)];
-    const thin = end - left > 4 ? 0.6 : 0;
-    flat.push(left, top + row * laneHeight, end - left - thin, laneHeight - gap);
+    const index = group[task] ?? 0;
+    const lane = rows.lane[task] ?? 0;
+    const rivals = 2 * lane + Number(groups[index]?.faint);
+    const done = drawn.get(rivals) ?? -1;
+    if (to <= done) continue;
+    const start = Math.max(from, Math.min(done, to - 1), x - 2);
+    const end = Math.min(Math.max(to, start + 1), right + 2);
+    drawn.set(rivals, end);
+    const thin = end - start > 4 ? 0.6 : 0;
+    made[index]?.flat.push(start, top + lane * laneHeight, end - start - thin, laneHeight - gap);
   }
-  return { flat };
+  return made;
 }

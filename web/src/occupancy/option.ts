@@ -3,10 +3,10 @@
 import { binned, line, timeAxis, timeZoom, valueAxis } from "../axes";
 import type { Theme } from "../colours";
 import type { Option } from "../echarts";
-import { rectangles } from "./marks";
+import { type Rectangles, rectangles } from "./marks";
 import { faintness, type Scene } from "./scene";
 
-const LEFT = 48;
+const LEFT = 40;
 const RIGHT = 16;
 const TOP = 26;
 const BELOW = 92;
@@ -35,6 +35,7 @@ export function occupancyOption(scene: Scene, theme: Theme): Option {
   const { busy } = data;
   const cores = data.cpus;
   const top = busy.running.reduce<number>((best, value) => Math.max(best, value ?? 0), 0);
+  let drawn: { key: string; marks: Rectangles[] } = { key: "", marks: [] };
   const marks = {
     type: "custom",
     name: "tasks",
@@ -49,7 +50,6 @@ export function occupancyOption(scene: Scene, theme: Theme): Option {
       if (!group) return null;
       const [zero = 0, laneTop = 0] = api.coord([0, 0]);
       const [ahead = 0, nextTop = 0] = api.coord([1000, 1]);
-      const { rows } = scene;
       const place = {
         x: coordSys.x,
         right: coordSys.x + coordSys.width,
@@ -58,28 +58,37 @@ export function occupancyOption(scene: Scene, theme: Theme): Option {
         top: laneTop,
         laneHeight: nextTop - laneTop,
       };
-      const lane = (task: number): number => rows.lane[task] ?? 0;
+      // Made for all colours together, when the first is drawn or the place has changed.
+      const key = Object.values(place).join();
+      if (key !== drawn.key) drawn = { key, marks: rectangles(scene.rows, groups, place) };
       return {
         type: "marks",
-        shape: rectangles(group.tasks, lane, rows.start_us, rows.end_us, place),
+        shape: drawn.marks[dataIndex] ?? { flat: [] },
         style: { fill: group.colour, opacity: faintness(group) },
       };
     },
   };
   const title = (text: string, at: number): object => ({
     text,
-    left: 6,
+    left: 0,
+    padding: 0,
     top: at,
     textStyle: { fontSize: 12, fontWeight: 600, color: theme.ink },
   });
   return {
     title: [
-      title(lanes === 1 ? "Tasks" : `Tasks in ${lanes} lanes`, 0),
-      title("Tasks under way", TOP + height + 22),
+      title(lanes === 1 ? "Tasks" : `Tasks in ${lanes} lanes`, 4),
+      title("Tasks under way", TOP + height + 30),
     ],
     grid: [
-      { left: LEFT, right: RIGHT, top: TOP, height },
-      { left: LEFT, right: RIGHT, top: TOP + height + BETWEEN, height: BELOW },
+      { outerBoundsMode: "none", left: LEFT, right: RIGHT, top: TOP, height },
+      {
+        outerBoundsMode: "none",
+        left: LEFT,
+        right: RIGHT,
+        top: TOP + height + BETWEEN,
+        height: BELOW,
+      },
     ],
     xAxis: [
       timeAxis(theme, data.wall_us, { gridIndex: 0 }),
@@ -92,26 +101,37 @@ export function occupancyOption(scene: Scene, theme: Theme): Option {
         min: 0,
         max: lanes,
         minInterval: 1,
-        axisLabel: { color: theme.muted, show: lanes > 4 },
+        axisLabel: { show: false },
+        axisLine: { show: true, lineStyle: { color: theme.line } },
         splitLine: { show: false },
       },
       valueAxis(theme, "", {
         gridIndex: 1,
         splitNumber: 3,
         minInterval: 1,
-        ...(cores != null && cores <= 2 * Math.max(top, 1) ? { max: Math.ceil(Math.max(cores, top) * 1.1) } : {}),
+        ...(cores != null && cores <= 2 * Math.max(top, 1)
+          ? { max: Math.ceil(Math.max(cores, top) * 1.1) }
+          : {}),
       }),
     ],
     dataZoom: [
       ...timeZoom(theme, [0, 1]),
       ...(lanes > 60
-        ? [{ type: "inside", yAxisIndex: 0, filterMode: "none", zoomOnMouseWheel: "shift", moveOnMouseMove: true }]
+        ? [
+            {
+              type: "inside",
+              yAxisIndex: 0,
+              filterMode: "none",
+              zoomOnMouseWheel: "shift",
+              moveOnMouseMove: true,
+            },
+          ]
         : []),
     ],
     legend: {
       data: ["Running", "Waiting for storage"],
-      right: 14,
-      top: TOP + height + 22,
+      left: 130,
+      top: TOP + height + 25,
       itemWidth: 14,
       itemHeight: 9,
       icon: "roundRect",
@@ -132,7 +152,11 @@ export function occupancyOption(scene: Scene, theme: Theme): Option {
       ...(busy.waiting
         ? [
             {
-              ...line("Waiting for storage", theme.written, binned(busy.waiting, busy.bin_us, { unit: "", divisor: 1 })),
+              ...line(
+                "Waiting for storage",
+                theme.written,
+                binned(busy.waiting, busy.bin_us, { unit: "", divisor: 1 }),
+              ),
               xAxisIndex: 1,
               yAxisIndex: 1,
               areaStyle: { color: theme.written, opacity: 0.5 },

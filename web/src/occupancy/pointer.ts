@@ -35,7 +35,7 @@ export function follow(
     const [x0 = 0, y0 = 0] = pixel(rows.start_us[task] ?? 0, rows.lane[task] ?? 0);
     const [x1 = 0, y1 = 0] = pixel(rows.end_us[task] ?? 0, (rows.lane[task] ?? 0) + 1);
     const [first = 0] = pixel(0, 0);
-    const left = Math.max(x0, Math.min(first, 48));
+    const left = Math.max(x0, Math.min(first, 40));
     const right = Math.min(Math.max(x1, left + 2), stage.clientWidth - 16);
     frame.style.transform = `translate(${left - 1}px, ${y0 - 1}px)`;
     frame.style.width = `${Math.max(3, right - left + 2)}px`;
@@ -51,8 +51,14 @@ export function follow(
 
   const under = (x: number, y: number): number => {
     if (!chart.containPixel({ gridIndex: 0 }, [x, y])) return -1;
-    const [ms = 0, lane = 0] = chart.convertFromPixel({ xAxisIndex: 0, yAxisIndex: 0 }, [x, y]) as number[];
-    const [beside = 0] = chart.convertFromPixel({ xAxisIndex: 0, yAxisIndex: 0 }, [x + SLACK, y]) as number[];
+    const [ms = 0, lane = 0] = chart.convertFromPixel({ xAxisIndex: 0, yAxisIndex: 0 }, [
+      x,
+      y,
+    ]) as number[];
+    const [beside = 0] = chart.convertFromPixel({ xAxisIndex: 0, yAxisIndex: 0 }, [
+      x + SLACK,
+      y,
+    ]) as number[];
     return scene.at(Math.floor(lane), ms * 1000, Math.abs(beside - ms) * 1000);
   };
   const mouse = chart.getZr();

@@ -24,7 +24,10 @@ function facts(scene: Scene, task: number): TipRow[] {
       value: us(rows.waited_us[task]) + (waited == null ? "" : ` (${share(waited)})`),
     },
     { label: "CPU", value: us(rows.cpu_us[task]) },
-    { label: "Read", value: rows.read_bytes[task] == null ? "not seen" : bytes(rows.read_bytes[task]) },
+    {
+      label: "Read",
+      value: rows.read_bytes[task] == null ? "not seen" : bytes(rows.read_bytes[task]),
+    },
     {
       label: "Written",
       value: rows.written_bytes[task] == null ? "not seen" : bytes(rows.written_bytes[task]),
@@ -37,7 +40,10 @@ function facts(scene: Scene, task: number): TipRow[] {
 }
 
 function title(scene: Scene, task: number): string {
-  const [name, key] = [scene.view.name(scene.rows.name[task]), scene.view.text(scene.rows.key[task])];
+  const [name, key] = [
+    scene.view.name(scene.rows.name[task]),
+    scene.view.text(scene.rows.key[task]),
+  ];
   return key && key !== name ? `${name || "(unknown)"} · ${key}` : name || "(unknown)";
 }
 

@@ -15,7 +15,9 @@ const SHOWN = 10;
 export const compare: Panel = {
   id: "compare",
   title: "Comparison",
-  shows: "All runs of this report beside each other: as a whole, for each kind of task, by storage.",
+  short: "Comparison",
+  shows:
+    "All runs of this report beside each other: as a whole, for each kind of task, by storage.",
   ofAll: true,
   draw(view) {
     const data = view.report.compare;
@@ -53,13 +55,34 @@ function notable(view: View, { base, runs }: Compare): string | null {
   });
   const far = others[largest(others.map(({ off }) => Math.abs(off)))];
   if (!far) return null;
-  const word = Math.abs(far.off) < 0.01 ? "as long as" : `${difference(far.off)} against`;
+  const word =
+    Math.abs(far.off) < 0.01
+      ? "as long as"
+      : `${share(Math.abs(far.off))} ${far.off > 0 ? "longer" : "less"} than`;
   return `“${label(view, far.run)}” took ${word} “${label(view, base)}”.`;
 }
 
 function whole(view: View, { base, runs }: Compare): HTMLElement {
   const of = runs.run.indexOf(base);
-  const size = (title: string, column: Column, show: (value: number | null) => string, unit: string) => ({
+  // A difference between shares is told in points: a per cent of per cents misleads.
+  const points = (title: string, column: Column): TableColumn => ({
+    title,
+    value: (row) => column[row] ?? null,
+    show: (row) => {
+      const [value, base] = [column[row], column[of]];
+      const off =
+        row === of || value == null || base == null ? null : Math.round(100 * (value - base));
+      const note =
+        off == null ? null : el("small", {}, `${off < 0 ? "−" : "+"}${Math.abs(off)} points`);
+      return el("span", {}, share(value), note);
+    },
+  });
+  const size = (
+    title: string,
+    column: Column,
+    show: (value: number | null) => string,
+    unit: string,
+  ) => ({
     title,
     csv: unit ? `${title} (${unit})` : title,
     value: (row: number) => column[row] ?? null,
@@ -77,8 +100,8 @@ function whole(view: View, { base, runs }: Compare): HTMLElement {
       words("Run", (row) => titled(view, runs.run[row])),
       size("Time", seconded(runs.wall_us), seconds, "s"),
       size("Cost", runs.cost_usd, usd, "US$"),
-      size("Slots at work", runs.utilisation_share, share, ""),
-      size("Waiting", runs.waited_share, share, ""),
+      points("Slots at work", runs.utilisation_share),
+      points("Waiting", runs.waited_share),
       size("Read", runs.read_bytes, bytes, "bytes"),
       size("Written", runs.written_bytes, bytes, "bytes"),
       counts("Operations", runs.operations),
@@ -182,9 +205,21 @@ function storages(view: View, { storages: found }: Compare): HTMLElement {
       counts("Runs", found.runs),
       times("Median", found.median_us),
       words("From to", span, "95 % interval of the median; with few runs, least to greatest"),
-      { title: "Times", value: ratio(found.ratio), show: (row) => found.ratio[row]?.toFixed(2) ?? "" },
-      { title: "at least", value: ratio(found.ratio_low), show: (row) => found.ratio_low[row]?.toFixed(2) ?? "" },
-      { title: "at most", value: ratio(found.ratio_high), show: (row) => found.ratio_high[row]?.toFixed(2) ?? "" },
+      {
+        title: "Times",
+        value: ratio(found.ratio),
+        show: (row) => found.ratio[row]?.toFixed(2) ?? "",
+      },
+      {
+        title: "at least",
+        value: ratio(found.ratio_low),
+        show: (row) => found.ratio_low[row]?.toFixed(2) ?? "",
+      },
+      {
+        title: "at most",
+        value: ratio(found.ratio_high),
+        show: (row) => found.ratio_high[row]?.toFixed(2) ?? "",
+      },
       words("Verdict", (row) => view.text(found.verdict[row])),
     ],
   });

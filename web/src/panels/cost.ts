@@ -13,6 +13,7 @@ import { type View, largest } from "../view";
 export const cost: Panel = {
   id: "cost",
   title: "Cost",
+  short: "Cost",
   shows: "What the run costs in US dollars, line by line, by the price sheet that is named.",
   draw(view) {
     const data = view.panel("cost");
@@ -27,7 +28,9 @@ export const cost: Panel = {
       body: [total(data), ...(data.lines.n > 0 ? [draw(view, data), rows(view, data)] : [])],
       notes: [
         ...(data.notes ?? []),
-        ...doubts.flatMap(([words, names]) => (names.length > 0 ? [`${words}: ${names.join(", ")}.`] : [])),
+        ...doubts.flatMap(([words, names]) =>
+          names.length > 0 ? [`${words}: ${names.join(", ")}.`] : [],
+        ),
       ],
     };
   },
@@ -43,7 +46,12 @@ function notable(view: View, { lines, total_usd }: Cost): string | null {
 function total(data: Cost): HTMLElement {
   const each = data.per_sample_usd == null ? "" : `, ${usd(data.per_sample_usd)} a sample`;
   const sheet = `by the sheet “${data.sheet}” of ${data.compiled}`;
-  return el("p", { class: "total" }, el("strong", {}, `${usd(data.total_usd)}${each}`), `, ${sheet}`);
+  return el(
+    "p",
+    { class: "total" },
+    el("strong", {}, `${usd(data.total_usd)}${each}`),
+    `, ${sheet}`,
+  );
 }
 
 function draw(view: View, { lines }: Cost): HTMLElement {

@@ -3,6 +3,7 @@
 import { bars, barsHeight } from "../bars";
 import { chart } from "../chart";
 import { amounts, counts, paths, times, words } from "../columns";
+import { el } from "../dom";
 import type { Panel } from "../panel";
 import type { Files } from "../report";
 import { table } from "../table";
@@ -14,7 +15,9 @@ const SHOWN = 12;
 export const files: Panel = {
   id: "files",
   title: "Files by cost",
-  shows: "The files that cost most: who wrote and read them, where they lived, and where they should live.",
+  short: "Files",
+  shows:
+    "The files that cost most: who wrote and read them, where they lived, and where they should live.",
   draw(view) {
     const data = view.panel("files");
     if (typeof data === "string") return data;
@@ -51,7 +54,9 @@ function draw(view: View, { rows, ranked_by }: Files): HTMLElement {
   const both = shown.map((row) => (rows.read_bytes[row] ?? 0) + (rows.written_bytes[row] ?? 0));
   const scale = byTime ? timeScale(most(rows.time_us) / 1e6) : byteScale(most(both));
   return chart({
-    label: byTime ? "Time that programs waited for each file" : "Bytes read and written of each file",
+    label: byTime
+      ? "Time that programs waited for each file"
+      : "Bytes read and written of each file",
     file: view.file("files"),
     height: barsHeight(shown.length, 1, true),
     option: (theme, width) =>
@@ -63,7 +68,11 @@ function draw(view: View, { rows, ranked_by }: Files): HTMLElement {
             ? [{ name: "Waited", colour: theme.written, values: rows.time_us.slice(0, SHOWN) }]
             : [
                 { name: "Read", colour: theme.read, values: rows.read_bytes.slice(0, SHOWN) },
-                { name: "Written", colour: theme.written, values: rows.written_bytes.slice(0, SHOWN) },
+                {
+                  name: "Written",
+                  colour: theme.written,
+                  values: rows.written_bytes.slice(0, SHOWN),
+                },
               ],
           stacked: true,
           unit: scale.unit,
@@ -97,8 +106,12 @@ function rows(view: View, { rows }: Files): HTMLElement {
         value: (row) => (rows.gone_us[row] == null ? null : (rows.gone_us[row] ?? 0) / 1e6),
         show: (row) => moment(Math.round((rows.gone_us[row] ?? 0) / 1e6)),
       },
-      words("Should live on", (row) => view.text(rows.should[row])),
-      words("Why", (row) => view.text(rows.why[row])),
+      {
+        ...words("Should live", (row) => view.text(rows.should[row])),
+        show: (row) =>
+          el("span", {}, view.text(rows.should[row]), el("small", {}, view.text(rows.why[row]))),
+      },
+      { ...words("Why", (row) => view.text(rows.why[row])), unseen: true },
     ],
   });
 }

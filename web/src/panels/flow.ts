@@ -23,7 +23,9 @@ interface Link {
 export const flow: Panel = {
   id: "flow",
   title: "Data flow",
-  shows: "Bytes from the tasks that write them, through kinds of files, to the tasks that read them.",
+  short: "Flow",
+  shows:
+    "Bytes from the tasks that write them, through kinds of files, to the tasks that read them.",
   draw(view) {
     const data = view.panel("flow");
     if (typeof data === "string") return data;
@@ -77,7 +79,8 @@ function draw(view: View, links: Link[]): HTMLElement {
     node.startsWith("class ")
       ? view.pattern(number(node)) || "(other files)"
       : view.name(number(node)) || "(unknown)";
-  const depth = (node: string): number => (node.startsWith("from ") ? 0 : node.startsWith("class ") ? 1 : 2);
+  const depth = (node: string): number =>
+    node.startsWith("from ") ? 0 : node.startsWith("class ") ? 1 : 2;
   const columns = [0, 1, 2].map((at) => nodes.filter((node) => depth(node) === at).length);
   const colour = (theme: Theme, node: string): string =>
     node.startsWith("class ") ? theme.others : view.colours.of(number(node), theme);
@@ -104,6 +107,8 @@ function draw(view: View, links: Link[]): HTMLElement {
             label: {
               color: theme.ink,
               fontSize: 11,
+              textBorderColor: theme.card,
+              textBorderWidth: 2,
               width: Math.max(80, (width - room) / 2 - 60),
               overflow: "truncate",
               formatter: ({ name }: { name: string }) => label(name),
@@ -168,7 +173,10 @@ function rows(view: View, { written, read }: Flow): HTMLElement {
         words("Does", (at) => all[at]?.word ?? ""),
         paths("Files", (at) => view.pattern(all[at]?.rows.class[all[at]?.row ?? 0])),
         amounts("Bytes", bytesOf, "", true),
-        counts("Number of files", all.map(({ rows, row }) => rows.files[row] ?? null)),
+        counts(
+          "Number of files",
+          all.map(({ rows, row }) => rows.files[row] ?? null),
+        ),
       ],
     }),
   );

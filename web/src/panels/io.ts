@@ -13,7 +13,9 @@ import { type View, largest, most } from "../view";
 export const io: Panel = {
   id: "io",
   title: "I/O over time",
-  shows: "Bytes, operations and queue of each storage, and the CPU and memory of each machine meanwhile.",
+  short: "I/O",
+  shows:
+    "Bytes, operations and queue of each storage, and the CPU and memory of each machine meanwhile.",
   draw(view) {
     const data = view.panel("io");
     if (typeof data === "string") return data;
@@ -39,7 +41,11 @@ export const io: Panel = {
       const names = data.nodes.map(({ name }) => name);
       body.push(
         choice("Machine", names, 0, (at) =>
-          draw(`CPU and memory of ${names[at]}`, (theme) => nodeRows(theme, data.nodes[at]), "machine"),
+          draw(
+            `CPU and memory of ${names[at]}`,
+            (theme) => nodeRows(theme, data.nodes[at]),
+            "machine",
+          ),
         ),
       );
     }
@@ -47,7 +53,11 @@ export const io: Panel = {
       const names = data.devices.map(({ name }) => name);
       body.push(
         choice("Device", names, busiestDevice(data.devices), (at) =>
-          draw(`I/O of device ${names[at]}`, (theme) => deviceRows(theme, data.devices[at]), "device"),
+          draw(
+            `I/O of device ${names[at]}`,
+            (theme) => deviceRows(theme, data.devices[at]),
+            "device",
+          ),
         ),
       );
     }
@@ -76,7 +86,9 @@ function busiestDevice(devices: Device[]): number {
 function notable(view: View, data: Io): string | null {
   const flow = data.tiers[busiest(data.tiers)];
   if (!flow) return null;
-  const both = flow.read_bytes_per_s.map((read, bin) => (read ?? 0) + (flow.written_bytes_per_s[bin] ?? 0));
+  const both = flow.read_bytes_per_s.map(
+    (read, bin) => (read ?? 0) + (flow.written_bytes_per_s[bin] ?? 0),
+  );
   const at = largest(both);
   const top = both[at] ?? 0;
   if (at < 0 || top === 0) return null;
@@ -106,7 +118,12 @@ function tierRows(theme: Theme, flow: TierFlow | undefined): Row[] {
       measure: "per second",
       height: 80,
       lines: [
-        { name: "Operations", colour: theme.operations, values: flow.operations_per_s, filled: true },
+        {
+          name: "Operations",
+          colour: theme.operations,
+          values: flow.operations_per_s,
+          filled: true,
+        },
       ],
     });
   }
@@ -130,10 +147,30 @@ function nodeRows(theme: Theme, node: Node_ | undefined): Row[] {
       measure: "share",
       lines: [
         { name: "Programs", colour: theme.read, values: node.user_share, stacked: true, ...at },
-        { name: "Kernel", colour: theme.operations, values: node.system_share, stacked: true, ...at },
-        { name: "I/O wait", colour: theme.written, values: node.iowait_share, stacked: true, ...at },
+        {
+          name: "Kernel",
+          colour: theme.operations,
+          values: node.system_share,
+          stacked: true,
+          ...at,
+        },
+        {
+          name: "I/O wait",
+          colour: theme.written,
+          values: node.iowait_share,
+          stacked: true,
+          ...at,
+        },
         ...(most(node.steal_share) > 0
-          ? [{ name: "Stolen", colour: theme.queue, values: node.steal_share, stacked: true, ...at }]
+          ? [
+              {
+                name: "Stolen",
+                colour: theme.queue,
+                values: node.steal_share,
+                stacked: true,
+                ...at,
+              },
+            ]
           : []),
       ],
     },
@@ -144,7 +181,12 @@ function nodeRows(theme: Theme, node: Node_ | undefined): Row[] {
       lines: [
         { name: "Used", colour: theme.read, values: node.used_bytes, ...at },
         { name: "Page cache", colour: theme.operations, values: node.cached_bytes, ...at },
-        { name: "Not yet written", colour: theme.written, values: node.dirty_bytes, atUs: node.at_us },
+        {
+          name: "Not yet written",
+          colour: theme.written,
+          values: node.dirty_bytes,
+          atUs: node.at_us,
+        },
       ],
     },
   ];

@@ -16,7 +16,9 @@ import { type View, largest, sum } from "../view";
 export const occupancy: Panel = {
   id: "occupancy",
   title: "Occupancy",
-  shows: "Each task as a bar from start to end, coloured by its name. Ctrl and wheel zooms, dragging moves.",
+  short: "Occupancy",
+  shows:
+    "Each task as a bar from start to end, coloured by its name. Ctrl and wheel zooms, dragging moves.",
   draw(view) {
     const data = view.panel("occupancy");
     if (typeof data === "string") return data;
@@ -58,7 +60,10 @@ function build(view: View, scene: Scene): Node[] {
   const tally = el("span", { class: "tally", role: "status" });
   const changed = (): void => {
     const found = scene.count();
-    tally.textContent = scene.searching || scene.picked.size > 0 ? `${count(found)} of ${count(scene.rows.n)} tasks` : "";
+    tally.textContent =
+      scene.searching || scene.picked.size > 0
+        ? `${count(found)} of ${count(scene.rows.n)} tasks`
+        : "";
     picture.redraw();
   };
   const names = el("div", { class: "names" });
@@ -123,10 +128,18 @@ function keys(view: View, scene: Scene, changed: () => void): Node[] {
   };
   if (scene.colourBy === "waited") {
     const steps = WAIT_WORDS.map((word, at) => key(theme.steps[at] ?? "", word));
-    return [el("span", { class: "key" }, "Waiting for storage:"), ...steps, key(theme.others, "not seen")];
+    return [
+      el("span", { class: "key" }, "Waiting for storage:"),
+      ...steps,
+      key(theme.others, "not seen"),
+    ];
   }
   if (scene.colourBy === "exit") {
-    return [key(theme.cool, "succeeded"), key(theme.warning, "failed"), key(theme.others, "not known")];
+    return [
+      key(theme.cool, "succeeded"),
+      key(theme.warning, "failed"),
+      key(theme.others, "not known"),
+    ];
   }
   const seen = new Set(scene.data.tasks.name);
   const shown = view.run.names.name.map((_, name) => name).filter((name) => seen.has(name));
@@ -154,12 +167,17 @@ function keys(view: View, scene: Scene, changed: () => void): Node[] {
 /** An exported picture has no page around it, so it brings what the colours mean. */
 function keyOf(view: View, scene: Scene, theme: Theme): Key[] {
   const seen = new Set(scene.data.tasks.name);
-  const own = view.run.names.name.map((_, name) => name).filter((n) => seen.has(n) && view.colours.own(n));
+  const own = view.run.names.name
+    .map((_, name) => name)
+    .filter((n) => seen.has(n) && view.colours.own(n));
   if (scene.colourBy === "name") {
     return own.map((name) => ({ colour: view.colours.of(name, theme), word: view.name(name) }));
   }
   if (scene.colourBy === "waited") {
-    return WAIT_WORDS.map((word, at) => ({ colour: theme.steps[at] ?? "", word: `waited ${word}` }));
+    return WAIT_WORDS.map((word, at) => ({
+      colour: theme.steps[at] ?? "",
+      word: `waited ${word}`,
+    }));
   }
   return [
     { colour: theme.cool, word: "succeeded" },

@@ -22,6 +22,7 @@ interface Kind {
 export const operations: Panel = {
   id: "operations",
   title: "Operations",
+  short: "Operations",
   shows: "Which operations the storage was asked for, and how long programs waited for each kind.",
   draw(view) {
     const data = view.panel("operations");
@@ -50,7 +51,8 @@ function byOp(view: View, { rows }: Operations): Kind[] {
 
 function notable([first]: Kind[], data: Operations): string | null {
   if (!first || data.time_us === 0) return null;
-  const each = first.count > 0 ? `, ${seconds(first.time / first.count / 1e6)} each on average` : "";
+  const each =
+    first.count > 0 ? `, ${seconds(first.time / first.count / 1e6)} each on average` : "";
   const part = share(first.time / data.time_us);
   return `${many(first.count, `“${first.op}”`, `× “${first.op}”`)} took ${part} of the waiting${each}.`;
 }
@@ -74,7 +76,12 @@ function draw(view: View, kinds: Kind[]): HTMLElement {
         {
           names: shown.map(({ op }) => op),
           series: groups.map((group) => ({
-            name: { metadata: "Names and attributes", data: "Reads and writes", sync: "Making durable" }[group] ?? "Others",
+            name:
+              {
+                metadata: "Names and attributes",
+                data: "Reads and writes",
+                sync: "Making durable",
+              }[group] ?? "Others",
             colour: colour[group] ?? theme.others,
             values: shown.map((kind) => (kind.group === group ? kind.time : null)),
           })),

@@ -16,6 +16,7 @@ const SHOWN = 14;
 export const overview: Panel = {
   id: "overview",
   title: "Overview",
+  short: "Overview",
   shows: "How long the run took, how busy it was, and which kinds of task the time went to.",
   draw(view) {
     const data = view.panel("overview");
@@ -67,9 +68,7 @@ function tiles(data: Overview): HTMLElement {
   const known = (value: string, seen: number | null): string => (seen == null ? "not seen" : value);
   const ended = data.exit === "0" ? "ended well" : data.exit ? `ended with ${data.exit}` : "";
   const failed = data.failed > 0 ? `${many(data.failed, "task")} failed` : "none failed";
-  return el(
-    "dl",
-    { class: "tiles" },
+  const made = [
     tile("Time", seconds(data.wall_us / 1e6), ended),
     tile(
       "Slots at work",
@@ -93,8 +92,11 @@ function tiles(data: Overview): HTMLElement {
     tile("Read", atLeast(data.read_bytes, data.read_at_least_bytes), "by tasks"),
     tile("Written", atLeast(data.written_bytes, data.written_at_least_bytes), "by tasks"),
     tile("Operations", known(count(data.operations), data.operations), "on files"),
-    data.cost_usd != null && tile("Cost", usd(data.cost_usd), "by the price sheet"),
-  );
+    ...(data.cost_usd == null ? [] : [tile("Cost", usd(data.cost_usd), "by the price sheet")]),
+  ];
+  const list = el("dl", { class: "tiles" }, ...made);
+  list.style.setProperty("--across", String(Math.ceil(made.length / 2)));
+  return list;
 }
 
 /** Time of each kind of task, by what it was spent on. */

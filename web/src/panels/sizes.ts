@@ -15,7 +15,9 @@ import { type View, most, sum } from "../view";
 export const sizes: Panel = {
   id: "sizes",
   title: "File sizes",
-  shows: "How many files of each size there are, what they hold, and how often small ones are opened.",
+  short: "Sizes",
+  shows:
+    "How many files of each size there are, what they hold, and how often small ones are opened.",
   draw(view) {
     const data = view.panel("sizes");
     if (typeof data === "string") return data;
@@ -23,14 +25,15 @@ export const sizes: Panel = {
     const { small } = data;
     if (most(small.opened_per_s) > 0 || most(small.created_per_s) > 0) body.push(storm(view, data));
     if (small.classes.n > 0) body.push(classes(view, data));
-    const unknown = data.unknown > 0 ? [`The size of ${many(data.unknown, "file")} was never seen.`] : [];
+    const unknown =
+      data.unknown > 0 ? [`The size of ${many(data.unknown, "file")} was never seen.`] : [];
     return { notable: data.sentence, body, notes: [...(data.notes ?? []), ...unknown] };
   },
 };
 
 function label(upto: number | null | undefined, before: number | null | undefined): string {
   if (upto === 0) return "empty";
-  if (upto == null) return `> ${bytes(before ?? 0)}`;
+  if (upto == null) return `> ${short(before ?? 0)}`;
   return `≤ ${short(upto)}`;
 }
 
@@ -51,17 +54,38 @@ function histogram(view: View, { bins }: Sizes): HTMLElement {
     height: 280,
     option: (theme, width) => {
       const series = [
-        { name: "Files", colour: theme.read, column: bins.files, show: (n: number) => many(n, "file") },
-        { name: "Opens", colour: theme.queue, column: bins.opens, show: (n: number) => many(n, "open") },
+        {
+          name: "Files",
+          colour: theme.read,
+          column: bins.files,
+          show: (n: number) => many(n, "file"),
+        },
+        {
+          name: "Opens",
+          colour: theme.queue,
+          column: bins.opens,
+          show: (n: number) => many(n, "open"),
+        },
         { name: "Bytes", colour: theme.written, column: bins.bytes, show: bytes },
       ];
       return {
-        grid: { left: 56, right: 14, top: 36, bottom: width < 700 ? 64 : 40 },
+        grid: {
+          outerBoundsMode: "none",
+          left: 48,
+          right: 14,
+          top: 36,
+          bottom: width < 700 ? 64 : 26,
+        },
         legend: legend(theme),
         xAxis: {
           type: "category",
           data: names,
-          axisLabel: { color: theme.muted, interval: 0, rotate: width < 700 ? 45 : 0, fontSize: 11 },
+          axisLabel: {
+            color: theme.muted,
+            interval: 0,
+            rotate: width < 700 ? 45 : 0,
+            fontSize: 11,
+          },
           axisLine: { lineStyle: { color: theme.line } },
           axisTick: { show: false },
         },

@@ -14,6 +14,7 @@ import { type View, largest, most } from "../view";
 export const tiers: Panel = {
   id: "tiers",
   title: "Tiers",
+  short: "Tiers",
   shows: "What the files of the run took on each storage over time, against its limit.",
   draw(view) {
     const data = view.panel("tiers");
@@ -28,7 +29,9 @@ export const tiers: Panel = {
 };
 
 function notable(view: View, { rows }: TierUse): string | null {
-  const fill = rows.map(({ peak_bytes, limit_bytes }) => (limit_bytes ? peak_bytes / limit_bytes : null));
+  const fill = rows.map(({ peak_bytes, limit_bytes }) =>
+    limit_bytes ? peak_bytes / limit_bytes : null,
+  );
   const fullest = rows[largest(fill)];
   if (fullest) {
     const of = share(fullest.peak_bytes / (fullest.limit_bytes ?? 1));
@@ -81,9 +84,20 @@ function rows(view: View, { rows }: TierUse): HTMLElement {
         words("Storage", (row) => view.tier(rows[row]?.tier)),
         words("File system", (row) => view.text(tiers.fs[rows[row]?.tier ?? -1])),
         paths("Path", (row) => view.text(tiers.path[rows[row]?.tier ?? -1])),
-        amounts("At most", rows.map(({ peak_bytes }) => peak_bytes), "", true),
-        amounts("Limit", rows.map(({ limit_bytes }) => limit_bytes)),
-        counts("Files at most", rows.map(({ files }) => Math.round(most(files)))),
+        amounts(
+          "At most",
+          rows.map(({ peak_bytes }) => peak_bytes),
+          "",
+          true,
+        ),
+        amounts(
+          "Limit",
+          rows.map(({ limit_bytes }) => limit_bytes),
+        ),
+        counts(
+          "Files at most",
+          rows.map(({ files }) => Math.round(most(files))),
+        ),
       ],
     }),
   );
