@@ -62,6 +62,10 @@ const policy = [
   "form-action 'none'",
 ].join("; ");
 const page = readFileSync(join(here, "src/page.html"), "utf8").replace("{{policy}}", policy);
+for (const tight of ["<style>{{css}}</style>", "<script>{{js}}</script>"]) {
+  if (!page.includes(tight))
+    throw new Error(`page.html: the hashes are those of ${tight}, no space in it`);
+}
 
 mkdirSync(folder, { recursive: true });
 writeFileSync(join(folder, "page.js"), js);

@@ -55,6 +55,7 @@ export async function open(
     acceptDownloads: true,
     javaScriptEnabled: javaScript,
   });
+  context.setDefaultTimeout(10_000);
   const page = await context.newPage();
   const wrong = [];
   page.on("console", (line) => {
@@ -73,7 +74,7 @@ export async function open(
   });
   await page.goto(file);
   if (javaScript)
-    await page.waitForSelector("html[data-ready]", { timeout: 30_000 });
+    await page.waitForSelector("html[data-ready]", { timeout: 15_000 });
   return { page, wrong, close: () => context.close() };
 }
 
