@@ -35,12 +35,9 @@ export function bars(theme: Theme, spec: BarsSpec, width: number): Option {
   const room = Math.min(Math.max(40, 7.2 * longest), 300, width * 0.34);
   const colour = (series: BarSeries, row: number): string =>
     typeof series.colour === "string" ? series.colour : series.colour(row);
-  const several = spec.series.length > 1;
   return {
     grid: { outerBoundsMode: "none", left: room + 12, right: 34, top: 34, bottom: 34 },
-    legend: several
-      ? legend(theme, { data: spec.series.map(({ name }) => name), right: 70 })
-      : { show: false },
+    legend: legend(theme, { data: spec.series.map(({ name }) => name), right: 70 }),
     xAxis: valueAxis(theme, "", {
       axisLabel: {
         color: theme.muted,

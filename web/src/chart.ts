@@ -61,7 +61,8 @@ export function endCharts(within: HTMLElement): void {
 
 const KEY_WIDTH = 190;
 const KEY_HEIGHT = 20;
-const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
+// Single quotes: the library puts it into attributes of an SVG as it is.
+const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
 
 function base(theme: Theme): Option {
   return {

@@ -34,7 +34,7 @@ export interface Row {
 const LEFT = 76;
 const TOP = 30;
 const GAP = 52;
-const BOTTOM = 62;
+const BOTTOM = 54;
 const HEIGHT = 110;
 
 export function stackHeight(rows: Row[]): number {

@@ -38,6 +38,13 @@ export class View {
     return isMissing(found) ? found.missing : found;
   }
 
+  /** As it stands in a sentence: "in place", or on "fast". */
+  where(index: number): string {
+    const name = this.tier(index);
+    if (name === "") return "on unknown storage";
+    return name === "in place" ? name : `on “${name}”`;
+  }
+
   /** A name for files that are exported from this page. */
   file(what: string): string {
     return `${this.run.label.replace(/\.run$/, "")}-${what}`.replace(/[^\w.-]+/g, "_");

@@ -11,7 +11,7 @@ const RIGHT = 16;
 const TOP = 26;
 const BELOW = 92;
 const BETWEEN = 54;
-const BOTTOM = 62;
+const BOTTOM = 42;
 
 export function lanesHeight(lanes: number): number {
   return Math.round(Math.min(560, Math.max(60, lanes * Math.max(6, Math.min(22, 560 / lanes)))));

@@ -93,11 +93,10 @@ function notable(view: View, data: Io): string | null {
   const top = both[at] ?? 0;
   if (at < 0 || top === 0) return null;
   const when = moment(Math.round((at * data.bin_us) / 1e6));
-  const where = view.tier(flow.tier) || "unknown storage";
   const waits = data.nodes.map((node) => most(node.iowait_share));
   const wait = most(waits);
   const tail = wait > 0 ? `; a machine waited for I/O at most ${share(wait)} of its CPU time` : "";
-  return `The most at a time is ${rate(top)} on ${where}, at ${when}${tail}.`;
+  return `The most at a time is ${rate(top)} ${view.where(flow.tier)}, at ${when}${tail}.`;
 }
 
 function tierRows(theme: Theme, flow: TierFlow | undefined): Row[] {

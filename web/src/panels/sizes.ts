@@ -3,7 +3,6 @@
 import { legend, tip, tooltip, valueAxis } from "../axes";
 import { chart } from "../chart";
 import { amounts, counts, paths, times } from "../columns";
-import { el } from "../dom";
 import type { Panel } from "../panel";
 import type { Sizes } from "../report";
 import { type Row, stack, stackHeight } from "../stack";
@@ -42,7 +41,23 @@ function short(value: number): string {
   return bytes(value).replace(/\.0+ /, " ");
 }
 
-function histogram(view: View, { bins }: Sizes): HTMLElement {
+/** Without the empty bins beyond the largest file. */
+function filled(bins: Sizes["bins"]): Sizes["bins"] {
+  const last = bins.files.findLastIndex((files, bin) => files > 0 || (bins.opens[bin] ?? 0) > 0);
+  const cut = <T>(column: T[]): T[] => column.slice(0, Math.max(last + 1, 4));
+  const { upto_bytes, files, bytes, opens } = bins;
+  const n = Math.max(last + 1, 4);
+  return {
+    n,
+    upto_bytes: cut(upto_bytes),
+    files: cut(files),
+    bytes: cut(bytes),
+    opens: cut(opens),
+  };
+}
+
+function histogram(view: View, data: Sizes): HTMLElement {
+  const bins = filled(data.bins);
   const names = bins.upto_bytes.map((upto, bin) => label(upto, bins.upto_bytes[bin - 1]));
   const parts = (column: number[]): number[] => {
     const all = sum(column) || 1;
@@ -119,7 +134,7 @@ function histogram(view: View, { bins }: Sizes): HTMLElement {
 function storm(view: View, { small }: Sizes): HTMLElement {
   const rows = (theme: Theme): Row[] => [
     {
-      title: `Files up to ${short(small.upto_bytes)}`,
+      title: `Small files (up to ${short(small.upto_bytes)})`,
       measure: "per second",
       lines: [
         { name: "Opened", colour: theme.queue, values: small.opened_per_s, filled: true },
@@ -127,18 +142,13 @@ function storm(view: View, { small }: Sizes): HTMLElement {
       ],
     },
   ];
-  return el(
-    "div",
-    { class: "choice" },
-    el("h3", {}, "The small-file storm"),
-    chart({
-      label: `Small files opened and created over time, up to ${count(most(small.opened_per_s))} a second`,
-      file: view.file("small-files"),
-      height: stackHeight(rows({} as Theme)),
-      zoom: true,
-      option: (theme, width) => stack(theme, rows(theme), view.run.wall_us, small.bin_us, width),
-    }).element,
-  );
+  return chart({
+    label: `Small files opened and created over time, up to ${count(most(small.opened_per_s))} a second`,
+    file: view.file("small-files"),
+    height: stackHeight(rows({} as Theme)),
+    zoom: true,
+    option: (theme, width) => stack(theme, rows(theme), view.run.wall_us, small.bin_us, width),
+  }).element;
 }
 
 function classes(view: View, { small }: Sizes): HTMLElement {

@@ -30,7 +30,7 @@ export const tiers: Panel = {
 
 function notable(view: View, { rows }: TierUse): string | null {
   const fill = rows.map(({ peak_bytes, limit_bytes }) =>
-    limit_bytes ? peak_bytes / limit_bytes : null,
+    limit_bytes && peak_bytes ? peak_bytes / limit_bytes : null,
   );
   const fullest = rows[largest(fill)];
   if (fullest) {
@@ -39,12 +39,18 @@ function notable(view: View, { rows }: TierUse): string | null {
   }
   const most_ = rows[largest(rows.map(({ peak_bytes }) => peak_bytes))];
   if (!most_ || most_.peak_bytes === 0) return null;
-  return `The run's files took at most ${bytes(most_.peak_bytes)} on “${view.tier(most_.tier)}”.`;
+  return `The run's files took at most ${bytes(most_.peak_bytes)} ${view.where(most_.tier)}.`;
+}
+
+/** Storages that held something; all, if none did. */
+function used({ rows }: TierUse): TierUse["rows"] {
+  const found = rows.filter(({ peak_bytes }) => peak_bytes > 0);
+  return found.length > 0 ? found : rows;
 }
 
 function draw(view: View, data: TierUse): HTMLElement {
   const made = (theme: Theme): Row[] =>
-    data.rows.map((row, at) => ({
+    used(data).map((row, at) => ({
       title: view.tier(row.tier) || "unknown storage",
       measure: "bytes",
       height: 90,
