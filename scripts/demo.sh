@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The demo: one workflow run three times, bare, through forebay in place, and through forebay with
-# rules that send its intermediate files to a second tier; and the proof that all gave the same
-# bytes. It is no benchmark (one run each, the later find warm caches); `make bench` is.
+# rules that send its intermediate files to a second tier; the proof that all gave the same bytes;
+# and a page that compares the two that were recorded. It is no benchmark (one run each, the later find warm caches); `make bench` is.
 #
 #   scripts/demo.sh           the runs and the comparison; exit 1 when a result differs
 #   scripts/demo.sh --bare    the bare run alone; needs no forebay
@@ -139,3 +139,6 @@ again=$(cd "$demo/ruled" && snakemake --cores "$cores" --snakefile "$root/workfl
     "target/demo/ruled" "this is a bug in forebay: please report it"
 say "IDENTICAL: all $files result files have the same md5 (bare $bare_s s, forebay $forebay_s s," \
     "with rules $ruled_s s)"
+# The bare run left no record; the one in place did to storage what it did.
+"$forebay" report "in place=$demo/demo.run" "with rules=$demo/ruled.run" -o "$demo/report.html"
+say "both runs, side by side (open it in a browser): $demo/report.html"

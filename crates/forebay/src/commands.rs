@@ -11,6 +11,7 @@ mod mount;
 mod plan;
 mod probe;
 mod replay;
+mod report;
 mod restore;
 mod run;
 mod simulate;
@@ -33,6 +34,8 @@ pub(crate) enum Command {
     Export(export::Args),
     /// Learn a workflow from its run, and find where its files should live
     Plan(plan::Args),
+    /// Make a page of HTML that shows a run, or compares several
+    Report(report::Args),
     /// Say in sentences why a plan is as it is, or where the time of a run went
     Explain(explain::Args),
     /// Run a command on several storages, round by round, and say what differs
@@ -70,6 +73,7 @@ impl Command {
             Command::Import(args) => import::run(&args),
             Command::Export(args) => export::run(&args),
             Command::Plan(args) => plan::run(&args),
+            Command::Report(args) => report::run(&args),
             Command::Explain(args) => explain::run(&args),
             Command::Bench(args) => bench::run(&args),
             Command::Probe(args) => probe::run(&args),

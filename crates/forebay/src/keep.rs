@@ -1,8 +1,8 @@
 //! Writes a run that never was as a run file: for all that reads runs.
 
 use crate::exit::Stop;
-use forebay_model::{Header, Origin, RunWriter};
-use forebay_plan::{Choice, Outcome, Scene, record};
+use forebay_model::{Header, Origin, Reach, RunWriter};
+use forebay_plan::{Choice, Cost, Outcome, Scene, record};
 use std::path::Path;
 
 /// `command` is the subcommand that simulated it; `option` the one to name another place with.
@@ -10,10 +10,10 @@ pub(crate) fn keep(
     path: &Path,
     scene: &Scene<'_>,
     choice: &Choice,
-    outcome: &Outcome,
+    (outcome, cost): (&Outcome, Option<&Cost>),
     (seed, command, option): (u64, &str, &str),
 ) -> Result<(), Stop> {
-    let more = [
+    let told = [
         ("workload", scene.workload.name.clone()),
         ("seed", seed.to_string()),
         ("pipelines", choice.pipelines.to_string()),
@@ -21,6 +21,13 @@ pub(crate) fn keep(
         ("stagger_s", choice.stagger.get().to_string()),
         ("homecoming_s", outcome.homecoming.get().to_string()),
     ];
+    let mut more: Vec<(String, String)> =
+        told.map(|(key, value)| (key.to_owned(), value)).into();
+    more.extend(limits(scene, choice));
+    if let Some(cost) = cost {
+        let cost = serde_json::to_string(cost).expect("a cost is plain data");
+        more.push(("cost".to_owned(), cost));
+    }
     let nodes = scene.site.nodes();
     let header = Header {
         forebay: env!("CARGO_PKG_VERSION").to_owned(),
@@ -32,7 +39,7 @@ pub(crate) fn keep(
         directory: b"/".to_vec(),
         cpus: nodes.map(|nodes| nodes.cores.saturating_mul(choice.nodes)),
         memory: nodes.and_then(|nodes| nodes.memory),
-        more: more.map(|(key, value)| (key.to_owned(), value)).into(),
+        more,
         ..Header::default()
     };
     let stop = |error: forebay_model::Error| {
@@ -49,4 +56,14 @@ pub(crate) fn keep(
     let kept = kept.and_then(|()| writer.finish()).and_then(|()| writer.copy_to(path));
     writer.remove().map_err(stop)?;
     kept.map_err(stop)
+}
+
+/// How much each tier may take, on all nodes together.
+fn limits(scene: &Scene<'_>, choice: &Choice) -> Vec<(String, String)> {
+    let limits = scene.site.tiers().filter_map(|tier| {
+        let nodes = if tier.reach == Reach::Node { u64::from(choice.nodes) } else { 1 };
+        let bytes = tier.capacity?.get().saturating_mul(nodes);
+        Some((format!("capacity_bytes.{}", tier.id), bytes.to_string()))
+    });
+    limits.collect()
 }

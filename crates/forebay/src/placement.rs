@@ -43,6 +43,15 @@ pub(crate) fn load(site: Option<&Path>, rules: Option<&Path>) -> Result<Option<W
     Ok(Some(Wanted { site, rules, settings: settings() }))
 }
 
+/// How much each tier may take, for those who look at the run.
+pub(crate) fn limits(wanted: &Wanted) -> Vec<(String, String)> {
+    let limits = wanted.site.tiers().filter_map(|tier| {
+        let bytes = tier.capacity?.get().to_string();
+        Some((format!("capacity_bytes.{}", tier.id), bytes))
+    });
+    limits.collect()
+}
+
 /// How buckets are reached, as AWS's own tools are told.
 pub(crate) fn settings() -> Settings {
     Settings::of(std::env::vars_os(), |file, elsewhere| {

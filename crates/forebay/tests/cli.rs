@@ -6,6 +6,8 @@
 //! whether anything was left. Nearly all need FUSE; where that is closed they say so on the
 //! terminal, and fail where CI=true.
 
+#[path = "../examples/report_runs/made.rs"]
+mod made;
 #[path = "common/place.rs"]
 mod place;
 #[path = "common/processes.rs"]
@@ -77,6 +79,10 @@ mod publish_s3;
 mod record;
 #[path = "cli/replay.rs"]
 mod replay;
+#[path = "cli/report.rs"]
+mod report;
+#[path = "cli/report_bad_input.rs"]
+mod report_bad_input;
 #[path = "cli/simulate.rs"]
 mod simulate;
 #[path = "cli/streams.rs"]

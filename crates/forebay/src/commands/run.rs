@@ -84,7 +84,8 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         commands: if args.no_commands { Commands::LeftOut } else { Commands::Masked },
         anonymise: args.anonymise.then(salt),
     };
-    let header = header(&args.command, &directory, privacy, args.trace);
+    let mut header = header(&args.command, &directory, privacy, args.trace);
+    header.more.extend(placement.iter().flat_map(placement::limits));
     let outcome = launch::launch(Launch {
         command: args.command.clone(),
         directory: directory.clone(),

@@ -4,7 +4,7 @@ use crate::exit::Stop;
 use crate::keep::keep;
 use crate::scenario::{Changes, Scenario};
 use forebay_model::{ByteCount, Seconds, Study};
-use forebay_plan::{Outcome, Pricer, Scene, Terms, TierOutcome, simulate};
+use forebay_plan::{Cost, Outcome, Pricer, Scene, Terms, TierOutcome, simulate};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -71,7 +71,7 @@ impl Simulated {
             samples_per_hour: or_none(f64::from(choice.pipelines), hours),
             utilisation: outcome.utilisation,
             waited_share: or_none(sum(|task| task.waited), busy),
-            cost_usd: cost(scenario, outcome),
+            cost_usd: cost(scenario, outcome).map(|cost| cost.total.get()),
             tiers: outcome.tiers.iter().map(|(id, tier)| (id.to_string(), *tier)).collect(),
             tasks: outcome.tasks.len(),
             pipelines: choice.pipelines,
@@ -129,7 +129,9 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let outcome = outcome(&scenario, args.seed)?;
     if let Some(path) = &args.output {
         let scene = scene(&scenario)?;
-        keep(path, &scene, &scenario.choice, &outcome, (args.seed, "simulate", "-o"))?;
+        let cost = cost(&scenario, &outcome);
+        let came = (&outcome, cost.as_ref());
+        keep(path, &scene, &scenario.choice, came, (args.seed, "simulate", "-o"))?;
     }
     let simulated = Simulated::of(&scenario, &outcome, args.seed);
     if args.json {
@@ -141,14 +143,14 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
 }
 
 /// What it costs in all, by the study's price sheet, else by Forebay's own.
-fn cost(scenario: &Scenario, outcome: &Outcome) -> Option<f64> {
+fn cost(scenario: &Scenario, outcome: &Outcome) -> Option<Cost> {
     let prices = match &scenario.prices {
         Some(prices) => prices,
         None => &crate::storages::own_prices().ok()?,
     };
     let (site, work) = (&scenario.site, &scenario.workload);
     let pricer = Pricer::new(site, work, prices, Terms::default()).ok()??;
-    Some(pricer.cost(&scenario.choice, outcome, None).total.get())
+    Some(pricer.cost(&scenario.choice, outcome, None))
 }
 
 fn scene(scenario: &Scenario) -> Result<Scene<'_>, Stop> {

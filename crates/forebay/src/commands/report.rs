@@ -1,0 +1,93 @@
+//! `forebay report`: one page of HTML that shows one run or compares several.
+//!
+//! It reads run files and nothing else, and writes a file that needs no network. What it is not: it
+//! draws nothing; the page does that, from the data that the panels put into it.
+
+mod bins;
+mod document;
+mod inputs;
+mod page;
+mod panels;
+mod prices;
+mod seen;
+mod strings;
+mod table;
+mod text;
+mod write;
+
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+use forebay_model::{ByteCount, Kind};
+
+use crate::exit::Stop;
+use crate::say;
+use seen::Seen;
+
+/// Options of `forebay report`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    forebay report .forebay/latest.run -o run.html\n  \
+    forebay report predicted.run measured.run -o both.html\n  \
+    forebay report nfs=1.run nfs=2.run lustre=3.run lustre=4.run -o storages.html\n  \
+    forebay report bench/ -o bench.html\n\n\
+    The page is one file that needs no network: open it in any browser, or send it. With several \
+    runs it has a panel that compares them.\n\n\
+    Exit codes: 0; 1 if a run can't be read or the page can't be written; 2 wrong usage.")]
+pub(crate) struct Args {
+    /// Run files, measured, simulated or imported; NAME=RUN to give one a name, and those of one
+    /// name are repeats; or a directory in which `forebay bench` left its runs
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<OsString>,
+    /// Where the page goes; - for standard output
+    #[arg(short, long, value_name = "FILE.html", required_unless_present = "json")]
+    output: Option<PathBuf>,
+    /// Print the data of the page on standard output, and make no page
+    #[arg(long, conflicts_with = "output")]
+    json: bool,
+    #[command(flatten)]
+    prices: prices::Options,
+}
+
+pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+    let inputs = inputs::all(&args.runs)?;
+    let sheet = prices::load(&args.prices)?;
+    if let Some(output) = &args.output {
+        write::check(output)?;
+    }
+    let mut runs = Vec::new();
+    for input in inputs {
+        if std::io::stderr().is_terminal() {
+            say::passing(&format!("forebay: reading {}", input.file.display()));
+        }
+        runs.push(Seen::read(&input).map_err(|error| stop(&error))?);
+    }
+    say::clear();
+    let data = document::of(&runs, sheet.as_ref());
+    let data = text::script_safe(&data.to_string());
+    let Some(output) = args.output.as_deref() else {
+        // Whoever reads may have seen enough (`| head`).
+        let _ = std::io::stdout().write_all((data + "\n").as_bytes());
+        return Ok(0);
+    };
+    let page = page::html(&runs, &data);
+    if output.as_os_str() == "-" {
+        let _ = std::io::stdout().write_all(page.as_bytes());
+        return Ok(0);
+    }
+    write::whole(output, page.as_bytes())?;
+    let size = ByteCount(page.len() as u64);
+    say::note(&format!("the report is in {} ({size})", output.display()));
+    Ok(0)
+}
+
+/// A run that can't be read, and what to do.
+fn stop(error: &forebay_model::Error) -> Stop {
+    let next = match error.kind() {
+        Kind::NewerSchema => "take the Forebay that wrote it; no page was made",
+        Kind::Damaged => "leave it out, and the others can be shown; no page was made",
+        _ => "`forebay run -o FILE -- COMMAND` makes a run file; no page was made",
+    };
+    Stop::new(1, error.to_string(), next)
+}

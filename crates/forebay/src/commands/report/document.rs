@@ -1,0 +1,78 @@
+//! The data of a page: what all panels of all runs say. FORMATS.md describes it.
+
+use serde_json::{Map, Value, json};
+
+use super::panels::{Draws, PANELS};
+use super::prices::Sheet;
+use super::seen::Seen;
+use super::strings::Strings;
+use super::table::column;
+use super::text::{command, shown};
+
+/// The version of the data.
+const SCHEMA: u32 = 1;
+
+/// All that the page needs.
+pub(super) fn of(runs: &[Seen], sheet: Option<&Sheet>) -> Value {
+    let mut strings = Strings::new();
+    let told: Vec<Value> = runs.iter().map(|run| one(run, &mut strings, sheet)).collect();
+    let mut document = json!({ "schema": SCHEMA, "forebay": env!("CARGO_PKG_VERSION") });
+    document["runs"] = told.into();
+    for panel in PANELS {
+        if let Draws::All(of) = panel.draws {
+            document[panel.name] = of(runs, &mut strings, sheet);
+        }
+    }
+    document["strings"] = strings.into_all().into();
+    document
+}
+
+fn one(run: &Seen, strings: &mut Strings, sheet: Option<&Sheet>) -> Value {
+    let header = &run.header;
+    let mut panels = Map::new();
+    for panel in PANELS {
+        if let Draws::Run(of) = panel.draws {
+            panels.insert(panel.name.to_owned(), of(run, strings, sheet));
+        }
+    }
+    let text = |text: &Option<String>| text.as_ref().map(|text| shown(text.as_bytes()));
+    // What panels show is not told twice.
+    let more = header.more.iter().filter(|(key, _)| key != "cost" && !key.contains('.'));
+    let tasks = run.summary.tasks.iter().map(|task| task.count);
+    json!({
+        "label": run.label,
+        "origin": header.origin,
+        "started_unix_us": (header.started_unix.0 > 0).then_some(header.started_unix),
+        "host": text(&header.host),
+        "command": command(&header.command),
+        "directory": shown(&header.directory),
+        "cpus": header.cpus,
+        "memory_bytes": header.memory,
+        "complete": run.summary.complete,
+        "wall_us": run.span,
+        "more": more.map(|(key, value)| [shown(key.as_bytes()), shown(value.as_bytes())])
+            .collect::<Vec<_>>(),
+        "names": {
+            "n": run.names.len(),
+            "name": column(run.names.iter().map(|(name, _)| strings.name(name.as_bytes()))),
+            "tasks": column(tasks),
+            "driver": column(run.names.iter().map(|(_, driver)| u8::from(*driver))),
+        },
+        "tiers": {
+            "n": run.trees.len(),
+            "name": column(run.trees.iter().map(|tree| match &tree.tier {
+                Some(tier) => strings.name(tier.as_bytes()),
+                None => strings.own("in place"),
+            })),
+            "path": column(run.trees.iter().map(|tree| strings.name(&tree.path))),
+            "fs": column(run.trees.iter().map(|tree| strings.name(tree.fs_type.as_bytes()))),
+            "tier": column(run.trees.iter().map(|tree| u8::from(tree.tier.is_some()))),
+            "limit_bytes": column(run.trees.iter().map(|tree| run.limit(tree))),
+        },
+        "classes": {
+            "n": run.classes.len(),
+            "pattern": column(run.classes.iter().map(|class| strings.name(class.as_bytes()))),
+        },
+        "panels": panels,
+    })
+}

@@ -1,0 +1,110 @@
+//! Which runs a report is of, and what they are called.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::text::shown;
+use crate::exit::Stop;
+
+/// One run file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Input {
+    pub(super) file: PathBuf,
+    /// Runs of one group are repeats of each other.
+    pub(super) group: String,
+    /// What it is called: as its group, with a number where there are several.
+    pub(super) label: String,
+}
+
+/// All runs that the words name.
+pub(super) fn all(words: &[OsString]) -> Result<Vec<Input>, Stop> {
+    let mut found: Vec<(Option<String>, PathBuf)> = Vec::new();
+    for word in words {
+        let path = Path::new(word);
+        if path.is_dir() {
+            found.extend(of_bench(path)?);
+        } else if let Some((name, file)) = named(word).filter(|_| !path.exists()) {
+            found.push((Some(shown(name.as_bytes())), file));
+        } else {
+            found.push((None, path.to_owned()));
+        }
+    }
+    Ok(labelled(found))
+}
+
+/// `NAME=FILE`.
+fn named(word: &OsStr) -> Option<(&OsStr, PathBuf)> {
+    let bytes = word.as_bytes();
+    let at = bytes.iter().position(|byte| *byte == b'=').filter(|at| *at > 0)?;
+    Some((OsStr::from_bytes(&bytes[..at]), OsStr::from_bytes(&bytes[at + 1..]).into()))
+}
+
+/// What `forebay bench` left: ROUND-NAME.run.
+fn of_bench(folder: &Path) -> Result<Vec<(Option<String>, PathBuf)>, Stop> {
+    let none = |why: String| {
+        let message = format!("{}: {why}", folder.display());
+        Stop::new(1, message, "name run files, or the directory after -o of `forebay bench`")
+    };
+    let entries = std::fs::read_dir(folder).map_err(|error| none(error.to_string()))?;
+    let mut runs: Vec<(u32, String, PathBuf)> = Vec::new();
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let stem = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+        let parts = stem.split_once('-').map(|(round, name)| (round.parse(), name));
+        if let Some((Ok(round), name)) = parts
+            && path.extension().is_some_and(|end| end == "run")
+        {
+            runs.push((round, name.to_owned(), path));
+        }
+    }
+    if runs.is_empty() {
+        return Err(none("there is no run in this directory".to_owned()));
+    }
+    runs.sort();
+    Ok(runs.into_iter().map(|(_, name, path)| (Some(name), path)).collect())
+}
+
+fn labelled(found: Vec<(Option<String>, PathBuf)>) -> Vec<Input> {
+    let name = |file: &Path| shown(file.file_name().unwrap_or(file.as_os_str()).as_bytes());
+    let mut times: HashMap<String, usize> = HashMap::new();
+    for (group, file) in &found {
+        *times.entry(group.clone().unwrap_or_else(|| name(file))).or_default() += 1;
+    }
+    let mut so_far: HashMap<String, usize> = HashMap::new();
+    let labelled = found.into_iter().map(|(group, file)| {
+        let base = group.clone().unwrap_or_else(|| name(&file));
+        let nth = so_far.entry(base.clone()).or_default();
+        *nth += 1;
+        let label = if times[&base] > 1 { format!("{base} ({nth})") } else { base };
+        // Two files that happen to be called the same are no repeats of one another.
+        Input { group: group.unwrap_or_else(|| label.clone()), label, file }
+    });
+    labelled.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    //! If these fail, a run is shown under another's name.
+    use super::*;
+
+    #[test]
+    fn every_run_has_a_name_of_its_own() {
+        let words = ["a/x.run", "b/x.run", "nfs=1.run", "nfs=2.run", "y.run", "=z"];
+        let inputs = all(&words.map(OsString::from)).expect("no directory among them");
+        let told: Vec<(&str, &str)> =
+            inputs.iter().map(|input| (&*input.label, &*input.group)).collect();
+        assert_eq!(
+            told,
+            [
+                ("x.run (1)", "x.run (1)"),
+                ("x.run (2)", "x.run (2)"),
+                ("nfs (1)", "nfs"),
+                ("nfs (2)", "nfs"),
+                ("y.run", "y.run"),
+                ("=z", "=z"),
+            ]
+        );
+        assert_eq!(inputs[2].file, Path::new("1.run"));
+    }
+}

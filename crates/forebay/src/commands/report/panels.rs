@@ -1,0 +1,47 @@
+//! The panels of the page: one file each, one line here.
+
+mod compare;
+mod cost;
+mod files;
+mod flow;
+mod io;
+mod occupancy;
+mod operations;
+pub(super) mod overview;
+mod sizes;
+mod tiers;
+
+use serde_json::Value;
+
+use super::prices::Sheet;
+use super::seen::Seen;
+use super::strings::Strings;
+
+/// One panel.
+pub(super) struct Panel {
+    /// Its name in the data.
+    pub(super) name: &'static str,
+    pub(super) draws: Draws,
+}
+
+/// What it shows.
+pub(super) enum Draws {
+    /// One run: each has this panel.
+    Run(fn(&Seen, &mut Strings, Option<&Sheet>) -> Value),
+    /// All of them.
+    All(fn(&[Seen], &mut Strings, Option<&Sheet>) -> Value),
+}
+
+/// All panels, in the order of the page.
+pub(super) const PANELS: &[Panel] = &[
+    overview::PANEL,
+    occupancy::PANEL,
+    io::PANEL,
+    operations::PANEL,
+    sizes::PANEL,
+    files::PANEL,
+    flow::PANEL,
+    tiers::PANEL,
+    cost::PANEL,
+    compare::PANEL,
+];

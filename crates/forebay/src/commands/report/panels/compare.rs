@@ -1,0 +1,94 @@
+//! Several runs side by side: predicted beside measured, one storage beside another.
+
+mod storages;
+
+use std::collections::BTreeMap;
+
+use forebay_model::summary::TaskSummary;
+use forebay_model::{Micros, Origin};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{Draws, Panel, cost, overview};
+use crate::commands::report::prices::Sheet;
+use crate::commands::report::seen::Seen;
+use crate::commands::report::strings::Strings;
+use crate::commands::report::table::{column, share};
+
+pub(super) const PANEL: Panel = Panel { name: "compare", draws: Draws::All(of) };
+
+fn of(runs: &[Seen], strings: &mut Strings, sheet: Option<&Sheet>) -> Value {
+    if runs.len() < 2 {
+        return Value::Null;
+    }
+    let is = |run: &Seen, simulated: bool| (run.header.origin == Origin::Simulated) == simulated;
+    let mixed = runs.iter().any(|run| is(run, true)) && runs.iter().any(|run| is(run, false));
+    // Beside a prediction, what happened is what differs from it.
+    let predicted = runs.iter().position(|run| is(run, true));
+    json!({
+        "base": predicted.filter(|_| mixed).unwrap_or(0),
+        "runs": totals(runs, sheet),
+        "names": names(runs, strings),
+        "storages": storages::of(runs, strings),
+    })
+}
+
+fn totals(runs: &[Seen], sheet: Option<&Sheet>) -> Value {
+    let summaries = || runs.iter().map(|run| &run.summary);
+    let waits = |run: &Seen| run.tasks.iter().any(|task| task.waited.is_some());
+    json!({
+        "n": runs.len(),
+        "run": column(0..runs.len()),
+        "wall_us": column(summaries().map(|summary| summary.wall_us)),
+        "cost_usd": column(runs.iter().map(|run| {
+            cost::of_run(run, sheet).ok().map(|cost| cost.total)
+        })),
+        "waited_share": column(summaries().map(|summary| share(summary.waited_share))),
+        "utilisation_share": column(runs.iter().map(|run| share(overview::utilisation(run)))),
+        "waited_us": column(runs.iter().map(|run| waits(run).then(|| overview::waited(run)))),
+        "read_bytes": column(summaries().map(|summary| overview::sum(summary, |t| &t.read).0)),
+        "written_bytes":
+            column(summaries().map(|summary| overview::sum(summary, |t| &t.written).0)),
+        "operations": column(runs.iter().map(overview::operations)),
+    })
+}
+
+/// All task names that do work, costliest first, with what each run says of them.
+fn names(runs: &[Seen], strings: &mut Strings) -> Value {
+    let mut cost: BTreeMap<&str, Micros> = BTreeMap::new();
+    for task in runs.iter().flat_map(|run| &run.summary.tasks).filter(|task| !task.driver) {
+        *cost.entry(&task.name).or_default() += task.wall_us.unwrap_or_default();
+    }
+    let mut names: Vec<&str> = cost.keys().copied().collect();
+    names.sort_by_key(|name| std::cmp::Reverse(cost[name]));
+    let each = runs.iter().enumerate().map(|(at, run)| {
+        let of: BTreeMap<&str, &TaskSummary> = {
+            let tasks = run.summary.tasks.iter().filter(|task| !task.driver);
+            tasks.map(|task| (&*task.name, task)).collect()
+        };
+        json!({
+            "run": at,
+            "tasks": told(&names, &of, |task| Some(task.count)),
+            "wall_us": told(&names, &of, |task| task.wall_us),
+            "median_us": told(&names, &of, |task| task.wall_median_us),
+            "waited_us": told(&names, &of, |task| task.waited_us),
+            "cpu_us": told(&names, &of, |task| task.cpu_us),
+            "read_bytes": told(&names, &of, |task| task.read.seen),
+            "written_bytes": told(&names, &of, |task| task.written.seen),
+        })
+    });
+    let each: Vec<Value> = each.collect();
+    json!({
+        "n": names.len(),
+        "name": column(names.iter().map(|name| strings.name(name.as_bytes()))),
+        "runs": each,
+    })
+}
+
+fn told<T: Serialize>(
+    names: &[&str],
+    of: &BTreeMap<&str, &TaskSummary>,
+    what: impl Fn(&TaskSummary) -> Option<T>,
+) -> Value {
+    column(names.iter().map(|name| of.get(name).and_then(|task| what(task))))
+}

@@ -1,0 +1,63 @@
+//! Repeats of one thing beside repeats of another, as `forebay bench` compares storages.
+
+use forebay_model::Exit;
+use forebay_plan::compare::{Middle, Ratio, middle, ratio};
+use serde_json::{Value, json};
+
+use crate::commands::report::seen::Seen;
+use crate::commands::report::strings::Strings;
+use crate::commands::report::table::{column, number};
+
+/// Differences below this share do not matter, as in `forebay bench`.
+const WITHIN: f64 = 0.02;
+/// For intervals: the same runs, the same words.
+const SEED: u64 = 1;
+
+/// One group of repeats.
+struct Group<'r> {
+    name: &'r str,
+    /// Seconds, by round; `None`: it failed.
+    times: Vec<Option<f64>>,
+}
+
+pub(super) fn of(runs: &[Seen], strings: &mut Strings) -> Value {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for run in runs {
+        let well = matches!(run.summary.exit, None | Some(Exit::Code(0)));
+        let time = well.then(|| run.summary.wall_us.as_secs());
+        match groups.iter_mut().find(|group| group.name == run.group) {
+            Some(group) => group.times.push(time),
+            None => groups.push(Group { name: &run.group, times: vec![time] }),
+        }
+    }
+    let middles: Vec<Option<Middle>> = groups
+        .iter()
+        .map(|group| middle(&group.times.iter().flatten().copied().collect::<Vec<_>>()))
+        .collect();
+    let others = groups.iter().enumerate();
+    let ratios: Vec<Option<Ratio>> = others
+        .map(|(at, group)| (at > 0).then(|| ratio(&group.times, &groups[0].times, SEED))?)
+        .collect();
+    let time = |of: fn(&Middle) -> f64| {
+        column(middles.iter().map(|middle| middle.as_ref().map(|m| (of(m) * 1e6) as u64)))
+    };
+    let times = |of: fn(&Ratio) -> f64| {
+        column(ratios.iter().map(|ratio| ratio.as_ref().map(|ratio| number(of(ratio)))))
+    };
+    json!({
+        "n": groups.len(),
+        "label": column(groups.iter().map(|group| strings.own(group.name))),
+        "runs": column(groups.iter().map(|group| group.times.len())),
+        "failed": column(groups.iter().map(|g| g.times.iter().filter(|t| t.is_none()).count())),
+        "median_us": time(|middle| middle.median),
+        "low_us": time(|middle| middle.span.low),
+        "high_us": time(|middle| middle.span.high),
+        "range": column(middles.iter().map(|m| u8::from(m.is_none_or(|m| m.span.range)))),
+        "ratio": times(|ratio| ratio.ratio),
+        "ratio_low": times(|ratio| ratio.span.low),
+        "ratio_high": times(|ratio| ratio.span.high),
+        "verdict": column(ratios.iter().map(|ratio| {
+            ratio.map_or(-1, |ratio| strings.own(ratio.verdict(WITHIN).name()))
+        })),
+    })
+}

@@ -1,0 +1,81 @@
+//! What a run cost, line by line.
+
+use forebay_model::{ByteCount, Op, Seconds};
+use forebay_plan::cost::{Cost, Recorded};
+use serde_json::{Value, json};
+
+use super::{Draws, Panel};
+use crate::commands::report::prices::Sheet;
+use crate::commands::report::seen::Seen;
+use crate::commands::report::strings::Strings;
+use crate::commands::report::table::{column, missing};
+use crate::commands::report::text::shown;
+
+pub(super) const PANEL: Panel = Panel { name: "cost", draws: Draws::Run(of) };
+
+fn of(run: &Seen, strings: &mut Strings, sheet: Option<&Sheet>) -> Value {
+    let mut cost = match of_run(run, sheet) {
+        Ok(cost) => cost,
+        Err(why) => return missing(&why),
+    };
+    let predicted = run.more("cost").is_some();
+    if let Some(sheet) = sheet.filter(|_| !predicted) {
+        let used = run.summary.tiers.iter().zip(&run.trees).filter(|(used, _)| used.operations > 0);
+        let unpaid = used.map(|(_, tree)| Seen::tier_name(tree)).filter(|tier| !sheet.pays(tier));
+        cost.unpriced.extend(unpaid.map(str::to_owned));
+        cost.unpriced.dedup();
+    }
+    let texts = |texts: &[String]| column(texts.iter().map(|text| shown(text.as_bytes())));
+    json!({
+        "total_usd": cost.total,
+        "per_sample_usd": (cost.pipelines > 1).then_some(cost.per_sample),
+        "sheet": shown(cost.sheet.as_bytes()),
+        "compiled": shown(cost.compiled.as_bytes()),
+        "lines": {
+            "n": cost.lines.len(),
+            "what": column(cost.lines.iter().map(|line| strings.name(line.what.as_bytes()))),
+            "item": column(cost.lines.iter().map(|line| strings.name(line.item.as_bytes()))),
+            "units": column(cost.lines.iter().map(|line| line.units)),
+            "usd": column(cost.lines.iter().map(|line| line.usd)),
+        },
+        "unverified": texts(&cost.unverified),
+        "second_hand": texts(&cost.second_hand),
+        "unpriced": texts(&cost.unpriced),
+        "notes": [if predicted {
+            "As it was simulated."
+        } else {
+            "One machine for as long as the run took; storage by its name: what it can do beyond \
+             what comes with it is not counted."
+        }],
+    })
+}
+
+/// As the simulation wrote it, or by the prices that were given; else why it is not known.
+pub(super) fn of_run(run: &Seen, sheet: Option<&Sheet>) -> Result<Cost, String> {
+    if let Some(cost) = run.more("cost") {
+        return serde_json::from_str(cost).map_err(|_| "Its cost can't be read.".to_owned());
+    }
+    let sheet = sheet.ok_or(
+        "Nobody said what is paid for: --instance ITEM names the machine, --price TIER=ITEM a \
+         storage.",
+    )?;
+    let lasted = Seconds(run.summary.wall_us.as_secs());
+    sheet.cost(lasted, |tier| did(run, tier)).map_err(|why| format!("{why}."))
+}
+
+/// What the run did to a tier; `None`: it has no such.
+fn did(run: &Seen, tier: &str) -> Option<Recorded> {
+    let trees = run.trees.iter().enumerate();
+    let at: Vec<usize> =
+        trees.filter(|(_, tree)| Seen::tier_name(tree) == tier).map(|(at, _)| at).collect();
+    let ops = run.ops.iter().filter(|row| at.contains(&(run.tier(row.tree) as usize)));
+    let ops = ops.filter_map(|row| Some((Op::from_name(&row.op)?, row.count)));
+    let tiers = || at.iter().filter_map(|at| run.summary.tiers.get(*at));
+    let peaks = at.iter().map(|at| super::tiers::peak(run, run.trees[*at].id));
+    (!at.is_empty()).then(|| Recorded {
+        ops: ops.collect(),
+        read: tiers().map(|tier| tier.read.at_least).sum(),
+        written: tiers().map(|tier| tier.written.at_least).sum(),
+        peak: peaks.map(ByteCount).sum(),
+    })
+}

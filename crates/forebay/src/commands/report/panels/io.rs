@@ -1,0 +1,72 @@
+//! What went to and from storage over time, and how the machine was.
+
+mod machine;
+
+use forebay_model::Micros;
+use serde_json::{Value, json};
+
+use super::{Draws, Panel};
+use crate::commands::report::bins::Spread;
+use crate::commands::report::prices::Sheet;
+use crate::commands::report::seen::Seen;
+use crate::commands::report::strings::Strings;
+use crate::commands::report::table::missing;
+
+pub(super) const PANEL: Panel = Panel { name: "io", draws: Draws::Run(of) };
+
+fn of(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
+    if run.trees.is_empty() && run.samples.is_empty() {
+        return missing("Neither storage nor the machine was looked at in this run.");
+    }
+    let mut notes =
+        vec!["Bytes are spread evenly from open to close, operations over their task.".to_owned()];
+    if run.opened.hidden > 0 {
+        notes.push(format!(
+            "{} of {} opens read or wrote past Forebay: of these only growth is counted. The \
+             block devices below saw all of it.",
+            run.opened.hidden, run.opened.opens
+        ));
+    }
+    if run.samples.is_empty() {
+        notes.push("The machine was not sampled in this run.".to_owned());
+    }
+    let (operations, queues) = operations(run);
+    let known = !run.ops.is_empty();
+    let tiers = run.trees.iter().enumerate().map(|(at, _)| {
+        let or_none = |spread: Value| if known { spread } else { Value::Null };
+        json!({
+            "tier": at,
+            "read_bytes_per_s": run.opened.read[at].per_second(),
+            "written_bytes_per_s": run.opened.written[at].per_second(),
+            "operations_per_s": or_none(operations[at].per_second()),
+            "queue": or_none(queues[at].at_once()),
+        })
+    });
+    json!({
+        "bin_us": run.bins.us,
+        "bins": run.bins.count,
+        "tiers": tiers.collect::<Vec<_>>(),
+        "devices": machine::devices(run),
+        "nodes": machine::nodes(run),
+        "notes": notes,
+    })
+}
+
+/// By tree, how many operations there were, and how long they took.
+fn operations(run: &Seen) -> (Vec<Spread>, Vec<Spread>) {
+    let empty = || vec![Spread::new(run.bins); run.trees.len()];
+    let (mut operations, mut queues) = (empty(), empty());
+    for row in &run.ops {
+        let task = row.task.and_then(|id| {
+            let at = run.tasks.binary_search_by_key(&id, |task| task.id).ok()?;
+            run.times(&run.tasks[at])
+        });
+        // Nobody knows when the operations of nobody were.
+        let (from, to) = task.unwrap_or((Micros::ZERO, run.span));
+        if let Ok(tree) = usize::try_from(run.tier(row.tree)) {
+            operations[tree].add(from, to, row.count as f64);
+            queues[tree].add(from, to, row.time.0 as f64);
+        }
+    }
+    (operations, queues)
+}

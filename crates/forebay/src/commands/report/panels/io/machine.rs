@@ -1,0 +1,107 @@
+//! The machine by its samples: processors, memory, block devices.
+
+use std::collections::BTreeMap;
+
+use forebay_model::{Cpu, Device, Micros, Sample};
+use serde_json::{Value, json};
+
+use crate::commands::report::seen::Seen;
+use crate::commands::report::table::{column, number};
+use crate::commands::report::text::shown;
+
+/// A chart has no more moments: neighbours are put together.
+const MOST: usize = 1_200;
+
+/// Samples that are shown as one, with the time that they stand for.
+fn moments(run: &Seen) -> impl Iterator<Item = (Micros, Micros, &[Sample])> {
+    let each = run.samples.len().div_ceil(MOST).max(1);
+    let mut before = Micros::ZERO;
+    run.samples.chunks(each).map(move |some| {
+        let at = some.last().map(|sample| sample.at).unwrap_or_default();
+        let lasted = at.since(before);
+        before = at;
+        (at, lasted, some)
+    })
+}
+
+fn per(amount: u64, lasted: Micros) -> Value {
+    number(amount as f64 / lasted.as_secs())
+}
+
+fn share(part: Micros, whole: Micros) -> Value {
+    number((part.0 as f64 / whole.0 as f64).min(1.0))
+}
+
+/// One machine, if it was sampled.
+pub(super) fn nodes(run: &Seen) -> Value {
+    let Some(first) = run.samples.first() else { return json!([]) };
+    let name = run.header.host.as_deref().unwrap_or("this machine");
+    let cpu = |of: fn(&Cpu) -> Micros| {
+        column(moments(run).map(|(_, _, some)| {
+            let sum = |of: fn(&Cpu) -> Micros| some.iter().map(|s| of(&s.cpu)).sum::<Micros>();
+            let all: [fn(&Cpu) -> Micros; 5] =
+                [|c| c.user, |c| c.system, |c| c.iowait, |c| c.idle, |c| c.steal];
+            share(sum(of), all.into_iter().map(sum).sum())
+        }))
+    };
+    let memory = |of: fn(&Sample) -> u64| column(moments(run).map(|(_, _, some)| some.last().map(of)));
+    let pressure = |of: fn(&forebay_model::Pressure) -> Micros| {
+        let known = run.samples.iter().any(|sample| sample.pressure.is_some());
+        known.then(|| {
+            column(moments(run).map(|(_, lasted, some)| {
+                let sum = some.iter().map(|s| s.pressure.as_ref().map(of)).sum::<Option<Micros>>();
+                sum.map_or(Value::Null, |sum| share(sum, lasted))
+            }))
+        })
+    };
+    json!([{
+        "name": shown(name.as_bytes()),
+        "at_us": column(moments(run).map(|(at, _, _)| at)),
+        "for_us": column(moments(run).map(|(_, lasted, _)| lasted)),
+        "user_share": cpu(|cpu| cpu.user),
+        "system_share": cpu(|cpu| cpu.system),
+        "iowait_share": cpu(|cpu| cpu.iowait),
+        "idle_share": cpu(|cpu| cpu.idle),
+        "steal_share": cpu(|cpu| cpu.steal),
+        "memory_bytes": first.memory.total,
+        "used_bytes": memory(|s| (s.memory.total - s.memory.available).get()),
+        "cached_bytes": memory(|s| s.memory.cached.get()),
+        "dirty_bytes": memory(|s| s.memory.dirty.get()),
+        "writeback_bytes": memory(|s| s.memory.writeback.get()),
+        "pressure_some_share": pressure(|pressure| pressure.some),
+        "pressure_full_share": pressure(|pressure| pressure.full),
+    }])
+}
+
+/// Its block devices that did anything.
+pub(super) fn devices(run: &Seen) -> Value {
+    let mut busy: BTreeMap<&str, bool> = BTreeMap::new();
+    for device in run.samples.iter().flat_map(|sample| &sample.devices) {
+        *busy.entry(&device.name).or_default() |= device.reads + device.writes > 0;
+    }
+    let names = busy.into_iter().filter(|(_, busy)| *busy).map(|(name, _)| name);
+    names.map(|name| device(run, name)).collect()
+}
+
+fn device(run: &Seen, name: &str) -> Value {
+    let sum = |some: &[Sample], of: fn(&Device) -> u64| -> u64 {
+        let devices = some.iter().flat_map(|sample| &sample.devices);
+        devices.filter(|device| device.name == name).map(of).sum()
+    };
+    let rate = |of: fn(&Device) -> u64| {
+        column(moments(run).map(|(_, lasted, some)| per(sum(some, of), lasted)))
+    };
+    json!({
+        "name": shown(name.as_bytes()),
+        "node": 0,
+        "at_us": column(moments(run).map(|(at, _, _)| at)),
+        "for_us": column(moments(run).map(|(_, lasted, _)| lasted)),
+        "read_bytes_per_s": rate(|device| device.read.get()),
+        "written_bytes_per_s": rate(|device| device.written.get()),
+        "reads_per_s": rate(|device| device.reads),
+        "writes_per_s": rate(|device| device.writes),
+        "busy_share": column(moments(run).map(|(_, lasted, some)| {
+            share(Micros(sum(some, |device| device.busy.0)), lasted)
+        })),
+    })
+}

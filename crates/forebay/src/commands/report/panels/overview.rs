@@ -1,0 +1,168 @@
+//! What a run came to, at a glance.
+
+use forebay_model::summary::{Amount, Summary};
+use forebay_model::{ByteCount, Exit, Micros};
+use serde_json::{Value, json};
+
+use super::{Draws, Panel, cost};
+use crate::commands::report::prices::Sheet;
+use crate::commands::report::seen::Seen;
+use crate::commands::report::strings::Strings;
+use crate::commands::report::table::{column, share};
+use crate::commands::report::text::shown;
+
+pub(super) const PANEL: Panel = Panel { name: "overview", draws: Draws::Run(of) };
+
+/// From these shares of the tasks' time on, storage is worth a look, and what holds a run up.
+const NOTICED: f64 = 0.1;
+const MUCH: f64 = 0.3;
+
+fn of(run: &Seen, _: &mut Strings, sheet: Option<&Sheet>) -> Value {
+    let summary = &run.summary;
+    let tasks = || summary.tasks.iter().filter(|task| !task.driver);
+    let whole = run.header.cpus.map(|cpus| f64::from(cpus) * run.span.as_secs());
+    let of_cores = |time: Option<f64>| {
+        let share = time.zip(whole).filter(|(_, whole)| *whole > 0.0);
+        share.map(|(time, whole)| (time / whole).min(1.0))
+    };
+    let (cpu, told) = (cpu(summary), run.tasks.iter().filter(|task| !task.driver));
+    let mut notes = Vec::new();
+    if told.clone().any(|task| task.cores.is_none()) && whole.is_some() {
+        notes.push("A task whose cores nobody told counts as one core that is busy.");
+    }
+    if summary.hidden {
+        notes.push(
+            "Reads and writes that went past Forebay are not in the waits: `forebay run --trace \
+             every-read` sees them all.",
+        );
+    }
+    if !summary.complete {
+        notes.push("The record is not complete: its end is missing, or facts were dropped.");
+    }
+    let (read, written) = (sum(summary, |tier| &tier.read), sum(summary, |tier| &tier.written));
+    json!({
+        "verdict": verdict(run),
+        "advice": summary.advice.as_ref().map(|advice| shown(advice.sentence.as_bytes())),
+        "advice_saves_us": summary.advice.as_ref().and_then(|advice| advice.saves_us),
+        "wall_us": summary.wall_us,
+        "cost_usd": cost::of_run(run, sheet).ok().map(|cost| cost.total),
+        "utilisation_share": share(utilisation(run)),
+        "slots": run.header.cpus,
+        "waited_share": share(summary.waited_share),
+        "waited_us": run.tasks.iter().any(|task| task.waited.is_some()).then_some(waited(run)),
+        "cpu_us": cpu,
+        "cpu_share": share(of_cores(cpu.map(Micros::as_secs))),
+        "pressure_share": share(summary.pressure_share),
+        "tasks": tasks().map(|task| task.count).sum::<u64>(),
+        "failed": tasks().map(|task| task.failed).sum::<u64>(),
+        "read_bytes": read.0,
+        "written_bytes": written.0,
+        "read_at_least_bytes": read.1,
+        "written_at_least_bytes": written.1,
+        "operations": operations(run),
+        "exit": summary.exit.map(|exit| match exit {
+            Exit::Code(code) => code.to_string(),
+            Exit::Signal(signal) => format!("signal {signal}"),
+        }),
+        "hidden": summary.hidden,
+        "by_name": by_name(run),
+        "not_seen": summary.not_seen.iter()
+            .map(|elsewhere| json!([shown(elsewhere.program.as_bytes()), elsewhere.count]))
+            .collect::<Vec<_>>(),
+        "notes": notes,
+    })
+}
+
+/// Cores that had a task, as a share of all from start to end; `None`: nobody knows the cores.
+pub(super) fn utilisation(run: &Seen) -> Option<f64> {
+    let whole = f64::from(run.header.cpus?) * run.span.as_secs();
+    let busy = run.tasks.iter().filter(|task| !task.driver).filter_map(|task| {
+        let (from, to) = run.times(task)?;
+        Some(to.since(from).as_secs() * f64::from(task.cores.unwrap_or(1)))
+    });
+    (whole > 0.0).then(|| (busy.sum::<f64>() / whole).min(1.0))
+}
+
+/// How long tasks waited for storage, summed.
+pub(super) fn waited(run: &Seen) -> Micros {
+    run.tasks.iter().filter(|task| !task.driver).filter_map(|task| task.waited).sum()
+}
+
+fn cpu(summary: &Summary) -> Option<Micros> {
+    let of_tasks = summary.tasks.iter().filter_map(|task| task.cpu_us);
+    summary.cpu_us.or(of_tasks.reduce(|a, b| a + b))
+}
+
+/// The exact amount, if all of it was seen, and what is sure.
+pub(super) fn sum(
+    summary: &Summary,
+    of: fn(&forebay_model::summary::TierSummary) -> &Amount,
+) -> (Option<ByteCount>, ByteCount) {
+    let tiers = || summary.tiers.iter().map(of);
+    let exact = tiers().map(|amount| amount.seen).sum::<Option<ByteCount>>();
+    (exact, tiers().map(|amount| amount.at_least).sum())
+}
+
+/// All of them; `None`: they were not recorded.
+pub(super) fn operations(run: &Seen) -> Option<u64> {
+    let all = run.summary.tiers.iter().map(|tier| tier.operations).sum();
+    (!run.ops.is_empty()).then_some(all)
+}
+
+fn by_name(run: &Seen) -> Value {
+    let all = &run.summary.tasks;
+    let recorded = !run.ops.is_empty();
+    json!({
+        "n": all.len(),
+        "name": column(0..all.len()),
+        "tasks": column(all.iter().map(|task| task.count)),
+        "failed": column(all.iter().map(|task| task.failed)),
+        "wall_us": column(all.iter().map(|task| task.wall_us)),
+        "median_us": column(all.iter().map(|task| task.wall_median_us)),
+        "cpu_us": column(all.iter().map(|task| task.cpu_us)),
+        "waited_us": column(all.iter().map(|task| task.waited_us)),
+        "read_bytes": column(all.iter().map(|task| task.read.seen)),
+        "written_bytes": column(all.iter().map(|task| task.written.seen)),
+        "files": column(all.iter().map(|task| task.files)),
+        "operations": column(all.iter().map(|task| recorded.then_some(task.operations))),
+    })
+}
+
+/// One sentence: is it the storage?
+pub(in crate::commands::report) fn verdict(run: &Seen) -> String {
+    let summary = &run.summary;
+    let failed = match summary.exit {
+        Some(Exit::Code(0)) | None => String::new(),
+        Some(Exit::Code(code)) => format!("The command failed with exit code {code}. "),
+        Some(Exit::Signal(signal)) => format!("Signal {signal} ended the command. "),
+    };
+    if !summary.tasks.iter().any(|task| !task.driver) {
+        let what = match summary.tasks.is_empty() {
+            true => "No task was seen: nothing ran, or all of it ran elsewhere.",
+            false => "One command did all of the work itself: no task of it was seen.",
+        };
+        return failed + what;
+    }
+    let Some(share) = summary.waited_share else {
+        return failed + "How long tasks waited for storage is not known of this run.";
+    };
+    let mostly = || {
+        let of_class = summary.classes.first().map(|class| {
+            let pattern = shown(class.pattern.as_bytes());
+            format!(", most of it for {} of files such as {pattern}", class.mostly)
+        });
+        of_class.unwrap_or_default()
+    };
+    let percent = format!("tasks waited for it in {:.0} % of their time", share * 100.0);
+    let sentence = match share {
+        share if share >= MUCH => format!("Storage holds this run up: {percent}{}.", mostly()),
+        share if share >= NOTICED => {
+            format!("Storage takes its part of this run: {percent}{}.", mostly())
+        }
+        _ if summary.hidden => {
+            format!("As far as was seen, storage does not hold this run up: {percent}.")
+        }
+        _ => format!("Storage does not hold this run up: {percent}."),
+    };
+    failed + &sentence
+}

@@ -1,0 +1,103 @@
+//! What is paid for, if anybody says so.
+
+use std::path::PathBuf;
+
+use forebay_model::{Flaw, Prices, Seconds};
+use forebay_plan::cost::{self, Cost, NotPriced, Recorded};
+
+use crate::exit::Stop;
+use crate::storages::own_prices;
+
+/// Prices: without an item there are none.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(super) struct Options {
+    /// What machines and storages cost (FORMATS.md); default: list prices of AWS's us-east-1
+    #[arg(long, value_name = "FILE")]
+    prices: Option<PathBuf>,
+    /// What a tier of a recorded run costs, by its name in the price sheet, such as
+    /// scratch=ebs.gp3; `here` is where the project is
+    #[arg(long, value_name = "TIER=ITEM")]
+    price: Vec<String>,
+    /// The machine that a recorded run was on, by its name there, such as ec2.m6i.large
+    #[arg(long, value_name = "ITEM")]
+    instance: Option<String>,
+}
+
+/// Prices, and whose they are.
+#[derive(Debug)]
+pub(super) struct Sheet {
+    prices: Prices,
+    instance: Option<String>,
+    /// Tier and item.
+    storages: Vec<(String, String)>,
+}
+
+fn wrong(message: String) -> Stop {
+    Stop::new(2, message, "write --price TIER=ITEM, where the sheet (prices/) has ITEM.storage")
+}
+
+/// Looks all prices up before anything is read. `None`: nobody asks what it costs.
+pub(super) fn load(options: &Options) -> Result<Option<Sheet>, Stop> {
+    let mut storages = Vec::new();
+    for word in &options.price {
+        let pair = word.split_once('=').filter(|(tier, _)| !tier.is_empty());
+        let (tier, item) =
+            pair.ok_or_else(|| wrong(format!("--price {word}: which of the tiers?")))?;
+        storages.push((tier.to_owned(), item.to_owned()));
+    }
+    let instance = options.instance.clone();
+    if instance.is_none() && storages.is_empty() {
+        return match options.prices {
+            Some(_) => Err(wrong("--prices: nothing is paid for".to_owned())),
+            None => Ok(None),
+        };
+    }
+    let flawed = |flaw: Flaw| Stop::new(2, flaw.to_string(), "FORMATS.md has all keys of a sheet");
+    let prices = match &options.prices {
+        None => own_prices().map_err(flawed)?,
+        Some(path) => {
+            let text = std::fs::read_to_string(path)
+                .map_err(|error| wrong(format!("{}: {error}", path.display())))?;
+            Prices::parse(&text, &path.display().to_string()).map_err(flawed)?
+        }
+    };
+    let sheet = Sheet { prices, instance, storages };
+    let nothing = |_: &str| Some(Recorded::default());
+    sheet.cost(Seconds::ZERO, nothing).map_err(|why| wrong(why.to_string()))?;
+    Ok(Some(sheet))
+}
+
+impl Sheet {
+    /// What a recorded run costs that lasted so long; `did` says what it did to a tier, if it knows
+    /// that tier.
+    ///
+    /// # Errors
+    /// The sheet has no such machine or storage.
+    pub(super) fn cost(
+        &self,
+        lasted: Seconds,
+        did: impl Fn(&str) -> Option<Recorded>,
+    ) -> Result<Cost, NotPriced> {
+        let mut all = cost::recorded(&self.prices, lasted, self.instance.as_deref(), None)?;
+        for (tier, item) in &self.storages {
+            let Some(did) = did(tier) else { continue };
+            let one = cost::recorded(&self.prices, lasted, None, Some((item, &did)))?;
+            all.total += one.total;
+            all.per_sample += one.per_sample;
+            all.lines.extend(one.lines.into_iter().map(|mut line| {
+                line.what = format!("{tier}: {}", line.what);
+                line
+            }));
+            all.unverified.extend(one.unverified);
+            all.second_hand.extend(one.second_hand);
+        }
+        all.unverified.dedup();
+        all.second_hand.dedup();
+        Ok(all)
+    }
+
+    /// Is this tier paid for?
+    pub(super) fn pays(&self, tier: &str) -> bool {
+        self.storages.iter().any(|(name, _)| name == tier)
+    }
+}

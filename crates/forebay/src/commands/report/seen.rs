@@ -1,0 +1,136 @@
+//! One run as panels look at it: its rows by number, and its open files added up once.
+
+mod commands;
+mod opened;
+mod opens;
+
+use std::collections::HashMap;
+
+use forebay_model::run::{OpRow, TaskRow};
+use forebay_model::{
+    ClassId, File, FileId, Header, Micros, Result, Run, Sample, Summary, Tree, TreeId,
+};
+
+use super::bins::Bins;
+use super::inputs::Input;
+pub(super) use opened::{OfFile, Opened, Pair};
+
+/// Files of at most so many bytes are small: storage is asked for their names more than for bytes.
+pub(super) const SMALL: u64 = 64 << 10;
+
+/// One run.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) label: String,
+    pub(super) group: String,
+    pub(super) header: Header,
+    pub(super) summary: Summary,
+    /// To the end of the command, or of what went on after it.
+    pub(super) span: Micros,
+    pub(super) bins: Bins,
+    pub(super) tasks: Vec<TaskRow>,
+    /// Name, and whether it only starts others; costliest first, drivers last.
+    pub(super) names: Vec<(String, bool)>,
+    name_of: HashMap<u32, usize>,
+    pub(super) trees: Vec<Tree>,
+    pub(super) classes: Vec<String>,
+    class_at: HashMap<ClassId, usize>,
+    files: Vec<File>,
+    pub(super) gone: HashMap<FileId, Micros>,
+    pub(super) ops: Vec<OpRow>,
+    pub(super) samples: Vec<Sample>,
+    /// The words of a task's first process.
+    pub(super) commands: HashMap<u32, Vec<Vec<u8>>>,
+    pub(super) opened: Opened,
+}
+
+impl Seen {
+    /// Reads all that a report shows of a run.
+    ///
+    /// # Errors
+    /// Those of the run file.
+    pub(super) fn read(input: &Input) -> Result<Self> {
+        let run = Run::open(&input.file)?;
+        let summary = Summary::of(&run)?;
+        let (tasks, trees, samples) = (run.tasks()?, run.trees()?, run.samples()?);
+        let times = tasks.iter().flat_map(|task| [task.started, task.ended]).flatten();
+        let times = times.chain(samples.iter().map(|sample| sample.at));
+        let span = times.chain([summary.wall_us]).max().unwrap_or_default();
+        let bins = Bins::of(span);
+        let names: Vec<(String, bool)> =
+            summary.tasks.iter().map(|task| (task.name.clone(), task.driver)).collect();
+        let by_name: HashMap<(&str, bool), usize> =
+            names.iter().enumerate().map(|(at, (name, driver))| ((&**name, *driver), at)).collect();
+        let name_of = tasks.iter().filter_map(|task| {
+            Some((task.id, *by_name.get(&(&*task.name, task.driver))?))
+        });
+        let name_of = name_of.collect();
+        let classes = run.classes()?;
+        let class_at = classes.iter().enumerate().map(|(at, (id, _))| (*id, at)).collect();
+        // The covered directory itself has no name in its tree.
+        let pattern = |pattern: String| if pattern.is_empty() { ".".to_owned() } else { pattern };
+        let files = run.files()?;
+        let opened = Opened::of(&run, &files, &trees, bins)?;
+        Ok(Self {
+            label: input.label.clone(),
+            group: input.group.clone(),
+            header: run.header()?,
+            span,
+            bins,
+            name_of,
+            classes: classes.into_iter().map(|(_, class)| pattern(class)).collect(),
+            class_at,
+            gone: run.gone()?.into_iter().collect(),
+            ops: run.ops()?,
+            commands: commands::by_task(&run.processes()?),
+            summary,
+            tasks,
+            names,
+            trees,
+            files,
+            samples,
+            opened,
+        })
+    }
+
+    /// The place of a task's name; -1: nobody is known.
+    pub(super) fn name(&self, task: Option<u32>) -> i64 {
+        task.and_then(|task| self.name_of.get(&task)).map_or(-1, |at| *at as i64)
+    }
+
+    /// The place of a tree.
+    pub(super) fn tier(&self, tree: TreeId) -> i64 {
+        self.trees.iter().position(|known| known.id == tree).map_or(-1, |at| at as i64)
+    }
+
+    /// The place of a class.
+    pub(super) fn class(&self, class: ClassId) -> i64 {
+        self.class_at.get(&class).map_or(-1, |at| *at as i64)
+    }
+
+    pub(super) fn file(&self, id: FileId) -> Option<&File> {
+        self.files.binary_search_by_key(&id, |file| file.id).ok().map(|at| &self.files[at])
+    }
+
+    /// What a rule calls a tree.
+    pub(super) fn tier_name(tree: &Tree) -> &str {
+        tree.tier.as_deref().unwrap_or("here")
+    }
+
+    /// Something that only the header tells.
+    pub(super) fn more(&self, key: &str) -> Option<&str> {
+        let found = self.header.more.iter().find(|(name, _)| name == key);
+        found.map(|(_, value)| &**value)
+    }
+
+    /// How much a tier may take, if its site said so.
+    pub(super) fn limit(&self, tree: &Tree) -> Option<u64> {
+        self.more(&format!("capacity_bytes.{}", tree.tier.as_ref()?))?.parse().ok()
+    }
+
+    /// From when to when a task went on, if its start is known.
+    pub(super) fn times(&self, task: &TaskRow) -> Option<(Micros, Micros)> {
+        let from = task.started?;
+        Some((from, task.ended.unwrap_or(self.span).max(from)))
+    }
+}

@@ -1,0 +1,42 @@
+//! One open file, in numbers that can be added up.
+
+use forebay_model::{Io, Micros, Open};
+
+/// What one open did.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct One {
+    pub(super) from: Micros,
+    pub(super) to: Micros,
+    pub(super) write: bool,
+    pub(super) created: bool,
+    pub(super) read: u64,
+    pub(super) written: u64,
+    pub(super) calls: u64,
+    pub(super) size: Option<u64>,
+    pub(super) read_hidden: bool,
+    pub(super) write_hidden: bool,
+}
+
+pub(super) fn one(open: &Open) -> One {
+    let bytes = |io: Option<Io>| io.map_or(0, |io| io.bytes.get());
+    let calls = |io: Option<Io>| io.map_or(0, |io| io.calls);
+    // An open that was not hidden and has no count moved nothing that way.
+    let hidden = |io: Option<Io>| open.hidden && io.is_none();
+    let write_hidden = open.write && hidden(open.wrote);
+    let grown = match (open.size_at_open, open.size_at_close) {
+        (before, Some(after)) if write_hidden => (after - before.unwrap_or_default()).get(),
+        _ => 0,
+    };
+    One {
+        from: open.opened,
+        to: open.closed.unwrap_or(open.opened).max(open.opened),
+        write: open.write,
+        created: open.created,
+        read: bytes(open.read),
+        written: bytes(open.wrote) + grown,
+        calls: calls(open.read) + calls(open.wrote),
+        size: open.size_at_close.or(open.size_at_open).map(|size| size.get()),
+        read_hidden: hidden(open.read) && !(open.write && open.created),
+        write_hidden,
+    }
+}
