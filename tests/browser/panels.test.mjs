@@ -16,19 +16,24 @@ import {
 before(start);
 after(stop);
 
-/** Panels that a kind of page can do without, since nobody saw or told what they show. */
+/** What a kind of page can do without, since nobody saw or told what the panel shows. */
+const UNSEEN = ["io", "operations", "sizes", "tiers", "cost"];
 const MAY_MISS = {
   measured: ["cost"],
-  simulated: ["io", "operations", "sizes", "tiers", "cost"],
-  // Its first run is the prediction.
-  compared: ["io", "operations", "sizes", "tiers", "cost"],
+  real: ["cost"],
+  simulated: UNSEEN,
+  study: UNSEEN,
+  // Their first run is a simulated one, or one of the same.
+  compared: UNSEEN,
+  storages: ["cost"],
 };
+const COMPARING = ["compared", "storages"];
 
-for (const name of ["measured", "simulated", "compared"]) {
+for (const name of Object.keys(MAY_MISS)) {
   for (const dark of [false, true]) {
     test(`each panel of a ${name} report is drawn, ${dark ? "dark" : "light"}`, async () => {
       const { page, wrong, close } = await open(name, { dark });
-      const panels = name === "compared" ? [...PANELS, "compare"] : PANELS;
+      const panels = COMPARING.includes(name) ? [...PANELS, "compare"] : PANELS;
       for (const panel of panels) {
         const section = page.locator(`#${panel}`);
         const missing = /\bmissing\b/.test(await section.getAttribute("class"));
