@@ -59,7 +59,8 @@ export async function open(
   const page = await context.newPage();
   const wrong = [];
   page.on("console", (line) => {
-    if (["error", "warning"].includes(line.type())) wrong.push(line.text());
+    if (["error", "warning"].includes(line.type()))
+      wrong.push(line.text().slice(0, 200));
   });
   page.on("pageerror", (error) => wrong.push(String(error)));
   page.on("dialog", (dialog) => {
@@ -134,6 +135,21 @@ export async function shoot(page, panel, name) {
   const file = join(OUT, `${name}-${panel}.png`);
   await page.locator(`#${panel}`).screenshot({ path: file });
   return file;
+}
+
+/** What an SVG is, read by a page that has no policy of its own. */
+export async function svg(page, source) {
+  const blank = await page.context().newPage();
+  const found = await blank.evaluate((text) => {
+    const made = new DOMParser().parseFromString(text, "image/svg+xml");
+    return {
+      root: made.documentElement.tagName,
+      foreign: made.querySelectorAll("script, foreignObject, image, a").length,
+      marks: made.querySelectorAll("path, rect, text").length,
+    };
+  }, source);
+  await blank.close();
+  return found;
 }
 
 /** Text of what a click saves, and the name it is saved under. */

@@ -3,6 +3,7 @@
 
 import { download, el } from "./dom";
 import { init, type ECharts, type Option } from "./echarts";
+import { guarded } from "./harmless";
 import { onTheme, shownTheme, type Theme } from "./theme";
 
 export interface ChartSpec {
@@ -79,10 +80,8 @@ export function chart(spec: ChartSpec): Chart {
   stage.style.height = `${height}px`;
   let made: ECharts | null = null;
 
-  const option = (theme: Theme): Option => ({
-    ...base(theme),
-    ...spec.option(theme, stage.clientWidth),
-  });
+  const option = (theme: Theme): Option =>
+    guarded({ ...base(theme), ...spec.option(theme, stage.clientWidth) });
   const draw = (): void => {
     if (stage.clientWidth === 0) return;
     const kept = made ? zoomOf(made) : [];
@@ -119,7 +118,7 @@ export function chart(spec: ChartSpec): Chart {
     picture.setOption({
       ...option(theme),
       backgroundColor: theme.card,
-      graphic: key.graphic as never,
+      graphic: guarded(key.graphic) as never,
     });
     if (made) rezoom(picture, zoomOf(made));
     download(`${spec.file}.svg`, "image/svg+xml", picture.renderToSVGString());

@@ -3,6 +3,7 @@
 import { binned, legend, line, timeAxis, timeTooltip, timeZoom, valueAxis } from "./axes";
 import type { Theme } from "./colours";
 import type { Option } from "./echarts";
+import { harmless } from "./harmless";
 import { most } from "./view";
 import { byteScale, bytes, count, rate, share, type Scale } from "./units";
 
@@ -73,7 +74,7 @@ export function stack(
 ): Option {
   const scales = rows.map(scaleOf);
   const of = (name: string): number =>
-    rows.findIndex(({ lines }) => lines.some((l) => l.name === name));
+    rows.findIndex(({ lines }) => lines.some((l) => harmless(l.name) === name));
   let top = TOP;
   const tops = rows.map((row) => {
     const at = top;

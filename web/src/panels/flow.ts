@@ -4,6 +4,7 @@ import { tip, tooltip } from "../axes";
 import { chart } from "../chart";
 import { amounts, counts, paths, words } from "../columns";
 import { el } from "../dom";
+import { harmless } from "../harmless";
 import type { Panel } from "../panel";
 import type { Flow, FlowRows } from "../report";
 import { table } from "../table";
@@ -111,7 +112,7 @@ function draw(view: View, links: Link[]): HTMLElement {
               textBorderWidth: 2,
               width: Math.max(80, (width - room) / 2 - 60),
               overflow: "truncate",
-              formatter: ({ name }: { name: string }) => label(name),
+              formatter: ({ name }: { name: string }) => harmless(label(name)),
             },
             data: nodes.map((name) => ({
               name,
