@@ -2,8 +2,11 @@
 // sort, CSV, SVG, dark mode, keyboard, choice of a run, and paper.
 
 import assert from "node:assert/strict";
+import { statSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import {
+  OUT,
   colours,
   drawn,
   open,
@@ -11,10 +14,8 @@ import {
   saved,
   start,
   stop,
+  svg,
 } from "./browser.mjs";
-import { join } from "node:path";
-import { OUT } from "./browser.mjs";
-import { statSync } from "node:fs";
 
 before(start);
 after(stop);
@@ -282,6 +283,17 @@ test("paper gets all panels, light and without buttons", async () => {
       ).length,
   );
   assert.equal(undrawn, 0, "charts that nobody scrolled to are drawn");
+  const widest = await page.evaluate(() =>
+    Math.max(
+      ...[...document.querySelectorAll("canvas")].map(
+        (at) => at.getBoundingClientRect().right,
+      ),
+    ),
+  );
+  assert.ok(
+    widest <= 690,
+    `a chart goes to ${widest} pixels of paper that has 688`,
+  );
   assert.ok(await page.locator(".bar").isHidden());
   const ink = await page.evaluate(() => getComputedStyle(document.body).color);
   assert.ok(Number(ink.match(/\d+/)[0]) < 80, `${ink} on paper`);

@@ -60,6 +60,7 @@ export function endCharts(within: HTMLElement): void {
   }
 }
 
+const SLIDER = 26;
 const KEY_WIDTH = 190;
 const KEY_HEIGHT = 20;
 // Single quotes: the library puts it into attributes of an SVG as it is.
@@ -85,6 +86,7 @@ export function chart(spec: ChartSpec): Chart {
   const draw = (): void => {
     if (stage.clientWidth === 0) return;
     const kept = made ? zoomOf(made) : [];
+    if (made && made.getWidth() !== stage.clientWidth) made.resize();
     if (!made) {
       made = init(stage, null, { renderer: "canvas" });
       spec.wire?.(made, stage);
@@ -113,13 +115,16 @@ export function chart(spec: ChartSpec): Chart {
   const save = (): void => {
     const theme = shownTheme();
     const width = Math.max(stage.clientWidth, 600);
-    const key = keyed(spec.key?.(theme) ?? [], theme, width, height);
+    const key = keyed(spec.key?.(theme) ?? [], theme, width, height - (spec.zoom ? SLIDER : 0));
     const picture = init(null, null, { renderer: "svg", ssr: true, width, height: key.below });
-    picture.setOption({
-      ...option(theme),
-      backgroundColor: theme.card,
-      graphic: guarded(key.graphic) as never,
-    });
+    const shown = option(theme);
+    // Paper has nothing to drag; where the slider was is room for the key.
+    const still = ([shown.dataZoom ?? []].flat() as object[]).map((zoom) => ({
+      ...zoom,
+      show: false,
+    }));
+    const graphic = guarded(key.graphic) as never;
+    picture.setOption({ ...shown, backgroundColor: theme.card, dataZoom: still, graphic });
     if (made) rezoom(picture, zoomOf(made));
     download(`${spec.file}.svg`, "image/svg+xml", picture.renderToSVGString());
     picture.dispose();

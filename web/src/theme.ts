@@ -22,6 +22,8 @@ export function shownTheme(): Theme {
 
 function apply(): void {
   document.documentElement.dataset.theme = shownTheme().dark ? "dark" : "light";
+  // Charts are drawn for the width of paper, which they can't know while they are on it.
+  document.documentElement.toggleAttribute("data-printing", printing);
   for (const changed of listeners) changed();
 }
 
