@@ -19,7 +19,8 @@ simgrid() { build && /usr/bin/python3 tests/simgrid/compare.py "$FOREBAY"; }
 server() { cargo build --quiet --release --locked --workspace --example s3_server; }
 real() { build && server && tests/real/run; }
 page() { web/check; }
-browser() { build && tests/browser/run; }
+runs() { cargo build --quiet --release --locked -p forebay --example report_runs; }
+browser() { build && runs && tests/browser/run; }
 
 steps=(format lint licences page rust workflow simgrid real browser)
 for step in "$@"; do
