@@ -130,7 +130,7 @@ export function chart(spec: ChartSpec): Chart {
     picture.dispose();
   };
   const zoom = (factor: number): void => {
-    draw();
+    if (!made) draw();
     if (made) zoomBy(made, factor);
   };
   const button = (label: string, title: string, act: () => void): HTMLElement =>

@@ -15,6 +15,8 @@ export interface Line {
   values: (number | null)[];
   /** Ends of the intervals; without them `values` are bins of `binUs`. */
   atUs?: number[];
+  /** How long the first interval is. */
+  firstUs?: number;
   filled?: boolean;
   /** On top of the others of its row. */
   stacked?: boolean;
@@ -89,7 +91,7 @@ export function stack(
       return line(l.name, l.colour, data, {
         xAxisIndex: index,
         yAxisIndex: index,
-        ...(l.atUs ? { step: false } : {}),
+        ...(l.atUs ? { step: "start" } : {}),
         ...(l.filled ? { areaStyle: { color: l.colour, opacity: l.stacked ? 0.55 : 0.22 } } : {}),
         ...(l.stacked ? { stack: `row${index}` } : {}),
         lineStyle: {
@@ -105,7 +107,7 @@ export function stack(
     grid: rows.map((row, index) => ({
       outerBoundsMode: "none" as const,
       left: LEFT,
-      right: 18,
+      right: 28,
       top: tops[index] ?? 0,
       height: row.height ?? HEIGHT,
     })),
@@ -159,11 +161,17 @@ export function stack(
   };
 }
 
+/** A sample is of the time since the one before it; the first begins its interval. */
 function sampled(l: Line, scale: Scale): [number, number | null][] {
-  return l.values.map((value, index) => [
-    (l.atUs?.[index] ?? 0) / 1000,
-    value == null ? null : value / scale.divisor,
+  const at = l.atUs ?? [];
+  const begin = Math.max(0, (at[0] ?? 0) - (l.firstUs ?? 0));
+  const scaled = (value: number | null | undefined): number | null =>
+    value == null ? null : value / scale.divisor;
+  const points = l.values.map((value, index): [number, number | null] => [
+    (at[index] ?? 0) / 1000,
+    scaled(value),
   ]);
+  return points.length > 0 ? [[begin / 1000, scaled(l.values[0])], ...points] : [];
 }
 
 function ticked(value: number, scale: Scale | undefined): string {

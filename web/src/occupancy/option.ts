@@ -7,7 +7,7 @@ import { type Rectangles, rectangles } from "./marks";
 import { faintness, type Scene } from "./scene";
 
 const LEFT = 40;
-const RIGHT = 16;
+const RIGHT = 28;
 const TOP = 26;
 const BELOW = 92;
 const BETWEEN = 54;

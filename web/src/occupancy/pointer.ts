@@ -36,7 +36,7 @@ export function follow(
     const [x1 = 0, y1 = 0] = pixel(rows.end_us[task] ?? 0, (rows.lane[task] ?? 0) + 1);
     const [first = 0] = pixel(0, 0);
     const left = Math.max(x0, Math.min(first, 40));
-    const right = Math.min(Math.max(x1, left + 2), stage.clientWidth - 16);
+    const right = Math.min(Math.max(x1, left + 2), stage.clientWidth - 28);
     frame.style.transform = `translate(${left - 1}px, ${y0 - 1}px)`;
     frame.style.width = `${Math.max(3, right - left + 2)}px`;
     frame.style.height = `${Math.max(3, y1 - y0 + 1)}px`;

@@ -139,7 +139,7 @@ function tierRows(theme: Theme, flow: TierFlow | undefined): Row[] {
 
 function nodeRows(theme: Theme, node: Node_ | undefined): Row[] {
   if (!node) return [];
-  const at = { atUs: node.at_us, filled: true };
+  const at = { atUs: node.at_us, firstUs: node.for_us[0] ?? 0, filled: true };
   const rows: Row[] = [
     {
       title: "CPU",
@@ -184,7 +184,8 @@ function nodeRows(theme: Theme, node: Node_ | undefined): Row[] {
           name: "Not yet written",
           colour: theme.written,
           values: node.dirty_bytes,
-          atUs: node.at_us,
+          ...at,
+          filled: false,
         },
       ],
     },
@@ -205,7 +206,7 @@ function nodeRows(theme: Theme, node: Node_ | undefined): Row[] {
 
 function deviceRows(theme: Theme, device: Device | undefined): Row[] {
   if (!device) return [];
-  const at = { atUs: device.at_us, filled: true };
+  const at = { atUs: device.at_us, firstUs: device.for_us[0] ?? 0, filled: true };
   return [
     {
       title: "Bytes",
