@@ -105,7 +105,7 @@ export interface Node_ {
   iowait_share: Column;
   idle_share: Column;
   steal_share: Column;
-  memory_bytes: number;
+  memory_bytes: number | null;
   used_bytes: Column;
   cached_bytes: Column;
   dirty_bytes: Column;

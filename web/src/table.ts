@@ -109,7 +109,15 @@ export function table(spec: TableSpec): HTMLElement {
     if (found.length === 0) {
       put(
         body,
-        el("tr", {}, el("td", { class: "none", colspan: seen.length }, "Nothing matches.")),
+        el(
+          "tr",
+          {},
+          el(
+            "td",
+            { class: "none", colspan: seen.length },
+            spec.rows > 0 ? "Nothing matches." : "No rows.",
+          ),
+        ),
       );
     }
     const left = found.length - Math.min(shown, found.length);

@@ -73,7 +73,9 @@ function whole(view: View, { base, runs }: Compare): HTMLElement {
       const off =
         row === of || value == null || base == null ? null : Math.round(100 * (value - base));
       const note =
-        off == null ? null : el("small", {}, `${off < 0 ? "−" : "+"}${Math.abs(off)} points`);
+        off == null
+          ? null
+          : el("small", {}, `${off < 0 ? "−" : off > 0 ? "+" : ""}${Math.abs(off)} points`);
       return el("span", {}, share(value), note);
     },
   });

@@ -50,7 +50,9 @@ export const io: Panel = {
       );
     }
     if (data.devices.length > 0) {
-      const names = data.devices.map(({ name }) => name);
+      const names = data.devices.map(({ name, node }) =>
+        data.nodes.length > 1 ? `${name} of ${data.nodes[node]?.name ?? "?"}` : name,
+      );
       body.push(
         choice("Device", names, busiestDevice(data.devices), (at) =>
           draw(
@@ -176,7 +178,8 @@ function nodeRows(theme: Theme, node: Node_ | undefined): Row[] {
     {
       title: "Memory",
       measure: "bytes",
-      level: { at: node.memory_bytes, name: "memory of the machine" },
+      level:
+        node.memory_bytes == null ? null : { at: node.memory_bytes, name: "memory of the machine" },
       lines: [
         { name: "Used", colour: theme.read, values: node.used_bytes, ...at },
         { name: "Page cache", colour: theme.operations, values: node.cached_bytes, ...at },

@@ -29,9 +29,15 @@ export const overview: Panel = {
   },
 };
 
+/** Shells and engines only wait for what they start: the table has them, the chart has not. */
+function isDriver(view: View, { by_name }: Overview, row: number): boolean {
+  return view.run.names.driver[by_name.name[row] ?? -1] === 1;
+}
+
 function notable(view: View, data: Overview): string | null {
-  const at = largest(data.by_name.wall_us);
-  const all = sum(data.by_name.wall_us);
+  const walls = data.by_name.wall_us.map((wall, row) => (isDriver(view, data, row) ? null : wall));
+  const at = largest(walls);
+  const all = sum(walls);
   if (at < 0 || all === 0) return null;
   const part = (data.by_name.wall_us[at] ?? 0) / all;
   const name = view.name(data.by_name.name[at]);
@@ -102,7 +108,8 @@ function tiles(data: Overview): HTMLElement {
 /** Time of each kind of task, by what it was spent on. */
 function byNameChart(view: View, data: Overview): HTMLElement {
   const rows = data.by_name;
-  const shown = Array.from({ length: Math.min(rows.n, SHOWN) }, (_, row) => row);
+  const all = Array.from({ length: rows.n }, (_, row) => row);
+  const shown = all.filter((row) => !isDriver(view, data, row)).slice(0, SHOWN);
   if (shown.length === 0) return el("p", { class: "empty" }, "No task was seen.");
   const cpu = shown.map((row) => rows.cpu_us[row] ?? null);
   const waited = shown.map((row) => rows.waited_us[row] ?? null);
@@ -110,7 +117,7 @@ function byNameChart(view: View, data: Overview): HTMLElement {
     const wall = rows.wall_us[row];
     return wall == null ? null : Math.max(0, wall - (cpu[at] ?? 0) - (waited[at] ?? 0));
   });
-  const scale = timeScale(most(rows.wall_us) / 1e6);
+  const scale = timeScale(most(shown.map((row) => rows.wall_us[row] ?? null)) / 1e6);
   const names = shown.map((row) => view.name(rows.name[row]) || "(unknown)");
   return chart({
     label: `Time of the ${names.length} costliest kinds of task: computing, waiting, neither`,
@@ -148,7 +155,7 @@ function byNameTable(view: View, data: Overview): HTMLElement {
   const colour = (row: number): Node => {
     const dot = el("span", { class: "swatch", "aria-hidden": "true" });
     dot.style.backgroundColor = view.colours.of(rows.name[row] ?? -1, shownTheme());
-    return el("span", {}, dot, view.name(rows.name[row]));
+    return el("span", { class: "named" }, dot, view.name(rows.name[row]));
   };
   return table({
     caption: "Kinds of task",
