@@ -32,7 +32,7 @@ export function barsHeight(names: number, series: number, stacked: boolean): num
 
 export function bars(theme: Theme, spec: BarsSpec, width: number): Option {
   const longest = spec.names.reduce((best, name) => Math.max(best, name.length), 0);
-  const room = Math.min(Math.max(40, 7.2 * longest), 300, width * 0.34);
+  const room = Math.min(Math.max(40, 7.6 * longest + 8), 300, width * 0.34);
   const colour = (series: BarSeries, row: number): string =>
     typeof series.colour === "string" ? series.colour : series.colour(row);
   return {

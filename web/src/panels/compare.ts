@@ -24,7 +24,9 @@ export const compare: Panel = {
     if (!data) return "There is one run only; name several to compare them.";
     const body: Node[] = [whole(view, data)];
     if (data.names.n > 0) body.push(namesChart(view, data), namesTable(view, data));
-    if (data.storages.n > 1) body.push(storages(view, data));
+    // One run of each says no more than the table of runs.
+    const repeated = data.storages.runs.some((runs) => (runs ?? 0) > 1);
+    if (data.storages.n > 1 && repeated) body.push(storages(view, data));
     return { notable: notable(view, data), body, ...(data.notes ? { notes: data.notes } : {}) };
   },
 };

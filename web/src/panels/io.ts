@@ -7,7 +7,7 @@ import type { Device, Io, Node_, TierFlow } from "../report";
 import { choice } from "../choice";
 import { type Row, stack, stackHeight } from "../stack";
 import type { Theme } from "../theme";
-import { moment, rate, share } from "../units";
+import { moment, rate, seconds, share } from "../units";
 import { type View, largest, most } from "../view";
 
 export const io: Panel = {
@@ -94,11 +94,13 @@ function notable(view: View, data: Io): string | null {
   const at = largest(both);
   const top = both[at] ?? 0;
   if (at < 0 || top === 0) return null;
-  const when = moment(Math.round((at * data.bin_us) / 1e6));
+  const begun = (at * data.bin_us) / 1e6;
+  const short = view.run.wall_us < 60e6;
+  const when = short ? `${seconds(begun)} after the start` : `at ${moment(Math.round(begun))}`;
   const waits = data.nodes.map((node) => most(node.iowait_share));
   const wait = most(waits);
   const tail = wait > 0 ? `; a machine waited for I/O at most ${share(wait)} of its CPU time` : "";
-  return `The most at a time is ${rate(top)} ${view.where(flow.tier)}, at ${when}${tail}.`;
+  return `The most at a time is ${rate(top)} ${view.where(flow.tier)}, ${when}${tail}.`;
 }
 
 function tierRows(theme: Theme, flow: TierFlow | undefined): Row[] {
