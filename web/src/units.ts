@@ -95,7 +95,8 @@ export function difference(value: number | null | undefined): string {
 
 export function usd(value: number | null | undefined): string {
   if (value == null) return NOT_SEEN;
-  if (value !== 0 && Math.abs(value) < 0.01) return `US$ ${value.toPrecision(2)}`;
+  // Runs of minutes cost cents: three digits say more than a rounded cent.
+  if (value !== 0 && Math.abs(value) < 1) return `US$ ${Number(value.toPrecision(3))}`;
   const options = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
   return `US$ ${value.toLocaleString("en-US", options)}`;
 }

@@ -38,7 +38,7 @@ export const cost: Panel = {
 
 function notable(view: View, { lines, total_usd }: Cost): string | null {
   const at = largest(lines.usd);
-  if (at < 0 || !total_usd) return null;
+  if (at < 0 || !total_usd || lines.n === 1) return null;
   const part = share((lines.usd[at] ?? 0) / total_usd);
   return `${part} of it is for “${view.text(lines.what[at])}”.`;
 }
@@ -57,7 +57,9 @@ function total(data: Cost): HTMLElement {
 function draw(view: View, { lines }: Cost): HTMLElement {
   const names = lines.what.map((what, row) => {
     const item = view.text(lines.item[row]);
-    return item ? `${view.text(what)}: ${item}` : view.text(what);
+    return item && !view.text(what).includes(item)
+      ? `${view.text(what)}: ${item}`
+      : view.text(what);
   });
   return chart({
     label: "Cost line by line",
