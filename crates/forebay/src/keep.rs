@@ -5,12 +5,13 @@ use forebay_model::{Header, Origin, RunWriter};
 use forebay_plan::{Choice, Outcome, Scene, record};
 use std::path::Path;
 
-/// `command` is the subcommand that simulated it; `option` the one to name another place with.
+/// `usd` is what it costs, if known; `command` is the subcommand that simulated it; `option` the one to name another place with.
 pub(crate) fn keep(
     path: &Path,
     scene: &Scene<'_>,
     choice: &Choice,
     outcome: &Outcome,
+    usd: Option<f64>,
     (seed, command, option): (u64, &str, &str),
 ) -> Result<(), Stop> {
     let more = [
@@ -21,6 +22,8 @@ pub(crate) fn keep(
         ("stagger_s", choice.stagger.get().to_string()),
         ("homecoming_s", outcome.homecoming.get().to_string()),
     ];
+    let more = more.into_iter().map(|(key, value)| (key.to_owned(), value));
+    let more = more.chain(usd.map(|usd| ("cost_usd".to_owned(), usd.to_string())));
     let nodes = scene.site.nodes();
     let header = Header {
         forebay: env!("CARGO_PKG_VERSION").to_owned(),
@@ -32,7 +35,7 @@ pub(crate) fn keep(
         directory: b"/".to_vec(),
         cpus: nodes.map(|nodes| nodes.cores.saturating_mul(choice.nodes)),
         memory: nodes.and_then(|nodes| nodes.memory),
-        more: more.map(|(key, value)| (key.to_owned(), value)).into(),
+        more: more.collect(),
         ..Header::default()
     };
     let stop = |error: forebay_model::Error| {

@@ -77,6 +77,8 @@ mod publish_s3;
 mod record;
 #[path = "cli/replay.rs"]
 mod replay;
+#[path = "cli/sample.rs"]
+mod sample;
 #[path = "cli/simulate.rs"]
 mod simulate;
 #[path = "cli/streams.rs"]

@@ -158,7 +158,8 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         None => Vec::new(),
     };
     if let Some(path) = &args.predicted {
-        keep(path, &scene, &choice, &outcome, (args.seed, "plan", "--predicted"))?;
+        let usd = cost.as_ref().map(|cost| cost.total.get());
+        keep(path, &scene, &choice, &outcome, usd, (args.seed, "plan", "--predicted"))?;
         written.push(format!("Predicted run: forebay summary {}", path.display()));
     }
     if args.json {

@@ -129,7 +129,8 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let outcome = outcome(&scenario, args.seed)?;
     if let Some(path) = &args.output {
         let scene = scene(&scenario)?;
-        keep(path, &scene, &scenario.choice, &outcome, (args.seed, "simulate", "-o"))?;
+        let usd = cost(&scenario, &outcome);
+        keep(path, &scene, &scenario.choice, &outcome, usd, (args.seed, "simulate", "-o"))?;
     }
     let simulated = Simulated::of(&scenario, &outcome, args.seed);
     if args.json {
