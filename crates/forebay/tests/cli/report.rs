@@ -285,3 +285,22 @@ fn the_same_runs_give_the_same_page() {
     assert!(printed == first, "on standard output it is another");
     assert!(!Path::new(&place.project.join("-")).exists());
 }
+
+#[test]
+fn what_was_sampled_elsewhere_is_laid_beside_the_run() {
+    let place = Place::new();
+    make(&place, "measured");
+    make(&place, "filer");
+    let (_, data) = page(&place, &["measured.run", "filer.run"]);
+    assert_eq!(data["runs"].as_array().map(Vec::len), Some(1), "samples are no run");
+    let io = &data["runs"][0]["panels"]["io"];
+    let names: Vec<&Value> =
+        io["nodes"].as_array().expect("nodes").iter().map(|node| &node["name"]).collect();
+    assert_eq!(names, ["n17", "filer"]);
+    let filer = &io["nodes"][1];
+    assert_eq!(filer["at_us"][0], 1_000_000, "what was before the run is left out");
+    let devices = io["devices"].as_array().expect("devices").iter();
+    let of_filer: Vec<&Value> = devices.filter(|device| device["node"] == 1).collect();
+    assert_eq!(of_filer.len(), 1);
+    done(&mut place.forebay(&["report", "filer.run", "-o", "x.html"])).code(1).says("no run");
+}

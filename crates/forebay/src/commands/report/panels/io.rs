@@ -15,7 +15,7 @@ use crate::commands::report::table::missing;
 pub(super) const PANEL: Panel = Panel { name: "io", draws: Draws::Run(of) };
 
 fn of(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
-    if run.trees.is_empty() && run.samples.is_empty() {
+    if run.trees.is_empty() && run.machines.is_empty() {
         return missing("Neither storage nor the machine was looked at in this run.");
     }
     let mut notes =
@@ -27,7 +27,7 @@ fn of(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
             run.opened.hidden, run.opened.opens
         ));
     }
-    if run.samples.is_empty() {
+    if run.machines.is_empty() {
         notes.push("The machine was not sampled in this run.".to_owned());
     }
     let (operations, queues) = operations(run);
