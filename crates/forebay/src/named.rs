@@ -23,15 +23,26 @@ fn push(out: &mut String, c: char) {
         '\t' => out.write_str("\\t"),
         '\r' => out.write_str("\\r"),
         '\\' => out.write_str("\\\\"),
-        _ if code < 0x20 || (0x7f..0xa0).contains(&code) => write!(out, "\\x{code:02x}"),
-        _ if is_unseen(code) => write!(out, "\\u{{{code:x}}}"),
+        _ if code < 0x20 || code == 0x7f => write!(out, "\\x{code:02x}"),
+        // A byte that is no UTF-8 is told otherwise: different names are shown differently.
+        _ if c.is_control() || is_unseen(code) => write!(out, "\\u{{{code:x}}}"),
         _ => out.write_char(c),
     };
 }
 
 /// Joiners, marks of direction, line and paragraph ends, invisible operators, the byte order mark.
 fn is_unseen(code: u32) -> bool {
-    matches!(code, 0xad | 0x61c | 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x206f | 0xfeff)
+    matches!(
+        code,
+        0xad | 0x61c
+            | 0x180e
+            | 0x200b..=0x200f
+            | 0x2028..=0x202e
+            | 0x2060..=0x206f
+            | 0xfeff
+            | 0xfff9..=0xfffb
+            | 0xe0000..=0xe007f
+    )
 }
 
 #[cfg(test)]
@@ -46,7 +57,7 @@ mod tests {
             (b"a\x1b[2J\r\nb", "a\\x1b[2J\\r\\nb"),
             (b"<script>\"'&", "<script>\"'&"),
             (b"x\xffy\\", "x\\xffy\\\\"),
-            ("r\u{202e}txt.exe \u{85}".as_bytes(), "r\\u{202e}txt.exe \\x85"),
+            ("r\u{202e}txt.exe \u{85}".as_bytes(), "r\\u{202e}txt.exe \\u{85}"),
             ("größe_日本".as_bytes(), "größe_日本"),
         ] {
             assert_eq!(named(bytes), shown);

@@ -180,7 +180,7 @@ fn names_are_shown_and_never_run() {
         "</script><script>document.title='owned'</script>",
         r"two\nlines\r\n\tand a tab",
         r"\xff\xfe no \xc3( UTF-8 \x80",
-        r"\u{1b}[31mred",
+        r"\x1b[31mred",
         r"left \u{202e}gpj.exe right \u{2028} \u{200b}",
         "__proto__",
     ] {
