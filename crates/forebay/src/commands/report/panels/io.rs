@@ -22,8 +22,8 @@ fn of(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
         vec!["Bytes are spread evenly from open to close, operations over their task.".to_owned()];
     if run.opened.hidden > 0 {
         notes.push(format!(
-            "{} of {} opens read or wrote past Forebay: of these only growth is counted. The \
-             block devices below saw all of it.",
+            "{} of {} opens read or wrote past Forebay: of these only growth is counted. Block \
+             devices, where they were sampled, show what came to them.",
             run.opened.hidden, run.opened.opens
         ));
     }
