@@ -18,7 +18,7 @@ demo: build     ## a sequencing pipeline, bare and through forebay: the summary,
 studies: build  ## the published experiments, simulated: published | reproduced | error
 	scripts/studies.sh
 
-test: setup     ## format, lints, licences, unit tests, workflow tests, ordinary programs under forebay
+test: setup     ## format, lints, licences, unit tests, workflow tests, ordinary programs under forebay, pages
 	scripts/test.sh
 
 # 840 packs with 12 lives each: 10,080 ends by kills, and as many with power failures. 840 volumes in
@@ -53,4 +53,4 @@ setup:          ## install what the tests need: apt packages, a venv, Nextflow, 
 	scripts/setup-test.sh
 
 clean:          ## remove all that was built or installed into this folder
-	rm -rf target .venv
+	rm -rf target .venv web/node_modules tests/browser/node_modules

@@ -24,6 +24,7 @@ scripts/setup-demo.sh
 tests/real/setup.sh
 tests/simgrid/setup.sh
 scripts/setup-s3.sh
+scripts/setup-browser.sh
 
 if [ ! -x target/tools/bin/cargo-deny ]; then
     echo "setup-test: cargo install cargo-deny 0.20.2 (about four minutes on two cores, once)"

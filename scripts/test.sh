@@ -3,7 +3,7 @@
 # one last line. Exit status 0 only if all passed.
 #
 #   scripts/test.sh             all steps
-#   scripts/test.sh STEP...     some: format lint licences rust workflow simgrid real
+#   scripts/test.sh STEP...     some: format lint licences page rust workflow simgrid real browser
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 : "${FOREBAY:=${CARGO_TARGET_DIR:-$PWD/target}/release/forebay}"
@@ -18,8 +18,11 @@ workflow() { scripts/test-workflow.sh; }
 simgrid() { build && /usr/bin/python3 tests/simgrid/compare.py "$FOREBAY"; }
 server() { cargo build --quiet --release --locked --workspace --example s3_server; }
 real() { build && server && tests/real/run; }
+page() { web/check; }
+runs() { cargo build --quiet --release --locked -p forebay --example report_runs; }
+browser() { build && runs && tests/browser/run; }
 
-steps=(format lint licences rust workflow simgrid real)
+steps=(format lint licences page rust workflow simgrid real browser)
 for step in "$@"; do
     [[ " ${steps[*]} " = *" $step "* ]] || {
         echo "test: no step $step; there are ${steps[*]}" >&2
