@@ -15,6 +15,7 @@ mod replay;
 mod report;
 mod restore;
 mod run;
+mod sample;
 mod simulate;
 mod study;
 mod summary;
@@ -29,6 +30,8 @@ pub(crate) enum Command {
     Run(run::Args),
     /// Print the summary of a run again
     Summary(summary::Args),
+    /// Look at a machine without a mount, such as a file server, while others work with it
+    Sample(sample::Args),
     /// Make a run file of the records that another tool kept of a run
     Import(import::Args),
     /// Write what a run or a workload file says there is to do, for other tools
@@ -73,6 +76,7 @@ impl Command {
         match self {
             Command::Run(args) => run::run(args),
             Command::Summary(args) => summary::run(&args),
+            Command::Sample(args) => sample::run(&args),
             Command::Import(args) => import::run(&args),
             Command::Export(args) => export::run(&args),
             Command::Plan(args) => plan::run(&args),

@@ -3,6 +3,7 @@
 mod commands;
 mod exit;
 mod keep;
+mod named;
 mod placement;
 mod say;
 mod scenario;

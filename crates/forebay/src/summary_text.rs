@@ -1,6 +1,7 @@
 //! The end of a run for people: a [`Summary`] as text for a terminal. Lays out, adds nothing up.
 
 mod cells;
+mod machines;
 mod table;
 
 use cells::{amount, clean, end_of, grouped, percent, short, start_of};
@@ -23,6 +24,7 @@ pub(crate) fn render(s: &Summary, width: usize, colour: bool) -> String {
     page.title(s);
     page.tasks(s);
     page.tiers(s);
+    machines::table(s).iter().for_each(|table| page.table(table));
     page.costliest(s);
     page.signs();
     page.sentences(s);

@@ -87,6 +87,8 @@ mod replay;
 mod report;
 #[path = "cli/report_bad_input.rs"]
 mod report_bad_input;
+#[path = "cli/sample.rs"]
+mod sample;
 #[path = "cli/simulate.rs"]
 mod simulate;
 #[path = "cli/streams.rs"]

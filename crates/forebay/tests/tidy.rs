@@ -37,6 +37,12 @@ const TABLES: &[(&str, &str, &str, &str)] = &[
         "const PANEL:",
         "PANEL",
     ),
+    (
+        "crates/forebay/src/commands/explain/chapters.rs",
+        "crates/forebay/src/commands/explain/chapters",
+        "const CHAPTER:",
+        "CHAPTER",
+    ),
     ("crates/model/src/tasks.rs", "crates/model/src/tasks", "const ENGINE:", "ENGINE"),
     ("crates/plan/src/emit.rs", "crates/plan/src/emit", "const ENGINE:", "ENGINE"),
     ("crates/plan/src/advise.rs", "crates/plan/src/advise", "fn judge(", "judge"),

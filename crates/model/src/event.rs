@@ -297,6 +297,8 @@ pub struct Sample {
     pub memory: Memory,
     /// Block devices.
     pub devices: Vec<Device>,
+    /// Network interfaces.
+    pub networks: Vec<Network>,
     /// Pressure on I/O; `None` when the kernel does not account it.
     pub pressure: Option<Pressure>,
 }
@@ -346,6 +348,17 @@ pub struct Device {
     pub writes: u64,
     /// Time with at least one request under way.
     pub busy: Micros,
+}
+
+/// A network interface since the last sample.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Network {
+    /// Kernel name, such as `eth0`.
+    pub name: String,
+    /// Bytes that came.
+    pub received: ByteCount,
+    /// Bytes that went.
+    pub sent: ByteCount,
 }
 
 /// `/proc/pressure/io` since the last sample.

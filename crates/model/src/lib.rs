@@ -9,6 +9,7 @@ pub mod attached;
 pub mod classes;
 pub mod error;
 pub mod event;
+pub mod machines;
 pub mod prices;
 pub mod privacy;
 pub mod profile;
@@ -28,10 +29,11 @@ pub use self::toml::Flaw;
 pub use attached::{Attached, Attachment};
 pub use error::{Error, Kind, Result};
 pub use event::{
-    ClassId, Cpu, Device, Ended, EngineFile, Exit, Fact, File, FileId, GivenTask, Io, Memory, Op,
-    OpCount, OpGroup, OpKey, Open, Ops, Outside, Pattern, Pressure, Process, ProcessCounters,
-    ProcessId, ProcessIo, Sample, SizeClass, Tree, TreeId,
+    ClassId, Cpu, Device, Ended, EngineFile, Exit, Fact, File, FileId, GivenTask, Io, Memory,
+    Network, Op, OpCount, OpGroup, OpKey, Open, Ops, Outside, Pattern, Pressure, Process,
+    ProcessCounters, ProcessId, ProcessIo, Sample, SizeClass, Tree, TreeId,
 };
+pub use machines::{Machine, machines};
 pub use prices::{Per, Price, Prices};
 pub use privacy::{Commands, Privacy, Salt};
 pub use profile::Profile;

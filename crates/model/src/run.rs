@@ -9,6 +9,8 @@ mod copy;
 mod fold;
 mod given;
 mod header;
+mod network;
+mod note;
 mod reader;
 mod seal;
 mod sql;

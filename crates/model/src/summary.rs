@@ -5,10 +5,12 @@
 
 mod files;
 mod fold;
+mod machines;
 mod outside;
 mod tasks;
 
 pub(crate) use files::FileUse;
+pub use machines::{DiskSummary, MachineSummary, NetworkSummary};
 
 use crate::{ByteCount, Exit, Micros, OpGroup, Origin, Result, Run};
 use serde::Serialize;
@@ -52,6 +54,8 @@ pub struct Summary {
     pub cpu_us: Option<Micros>,
     /// Of that, what belongs to no task that was seen.
     pub cpu_unattributed_us: Option<Micros>,
+    /// The machine that it ran on, and others that were sampled meanwhile.
+    pub machines: Vec<MachineSummary>,
     /// What to try next.
     pub advice: Option<Advice>,
 }
@@ -226,7 +230,19 @@ impl Summary {
     /// # Errors
     /// [`Kind::Damaged`](crate::Kind::Damaged) or [`Kind::Io`](crate::Kind::Io) of the run file.
     pub fn of(run: &Run) -> Result<Self> {
-        fold::summary(run)
+        Self::with(run, &[])
+    }
+
+    /// The same with what `forebay sample` saw elsewhere while it lasted.
+    ///
+    /// # Errors
+    /// As [`of`](Summary::of).
+    pub fn with(run: &Run, others: &[Run]) -> Result<Self> {
+        let mut summary = fold::summary(run)?;
+        let all = crate::machines(run, others)?;
+        let known = all.iter().filter(|machine| !machine.samples.is_empty() || !others.is_empty());
+        summary.machines = known.map(MachineSummary::of).collect();
+        Ok(summary)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The daemon of a run: serves the covered directories as long as anybody uses them, and writes
 //! the run file. It has no terminal and no caller; what it has to say, the front says.
 
+mod homecoming;
 mod house;
 mod lasting;
 mod leaving;
@@ -284,10 +285,15 @@ impl Run {
         }
         self.sessions.iter().for_each(|session| session.close_records());
         // Nobody is left who could see a file between its tier and its home.
+        let began = self.recorder.clock().now();
+        let tiers = self.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref());
+        let drained = tiers.map(|tiers| tiers.moved()).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         let homecomings = self.bring_home();
+        let took = self.recorder.clock().now().since(began);
+        let notes = homecoming::notes(&homecomings, drained, took);
         let shipped = self.ship();
         let ended = self.end(true);
-        let kept = self.keeper.as_mut().map(|keeper| keeper.finish(ended));
+        let kept = self.keeper.as_mut().map(|keeper| keeper.finish(ended, &notes));
         let (run, mut warnings) = kept.unwrap_or_default();
         warnings.extend(self.prefixes().flat_map(Prefix::finish));
         warnings.extend(self.followed().flat_map(Follow::finish));

@@ -5,12 +5,14 @@
 //! keeps no history and takes no differences.
 
 mod machine;
+mod network;
 mod process;
 
 pub use machine::{
     Cpu, Disk, IoPressure, Memory, parse_boot_time, parse_cpu, parse_disks, parse_io_pressure,
     parse_memory,
 };
+pub use network::{Network, parse_networks};
 pub use process::{
     FdInfo, Io, Stat, Status, parse_children, parse_fd_info, parse_io, parse_stat, parse_status,
     parse_words,
@@ -149,6 +151,12 @@ impl Proc {
     pub fn disks(&mut self) -> io::Result<Vec<Disk>> {
         self.read("diskstats")?;
         parse_disks(&self.buffer).ok_or_else(|| self.strange())
+    }
+
+    /// Network interfaces of our namespace, since they came up.
+    pub fn networks(&mut self) -> io::Result<Vec<Network>> {
+        self.read("net/dev")?;
+        parse_networks(&self.buffer).ok_or_else(|| self.strange())
     }
 
     /// Time that tasks waited for I/O since boot; `None` when the kernel does not account it.

@@ -18,6 +18,7 @@ pub(crate) const ALL: &[(&str, Make)] = &[
     ("hostile", hostile::run),
     ("one-task", || pipeline::measured(1)),
     ("empty", empty),
+    ("filer", pipeline::filer),
     ("big-25k", || pipeline::measured(25_000)),
     ("big-100k", || pipeline::measured(100_000)),
 ];

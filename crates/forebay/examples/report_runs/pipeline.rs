@@ -50,6 +50,19 @@ pub(crate) fn simulated(tasks: u32) -> (Header, Vec<Fact>) {
     (made.header, made.facts)
 }
 
+/// What was sampled on a server, from ten seconds before the measured run on, for two minutes.
+pub(crate) fn filer() -> (Header, Vec<Fact>) {
+    let mut made = Made::new(Origin::Measured, 0);
+    made.facts.clear();
+    made.header.host = Some("filer".to_owned());
+    made.header.started_unix = Micros(made.header.started_unix.0 - 10_000_000);
+    made.header.more = vec![("sampled_every_s".to_owned(), "1".to_owned())];
+    let end = Micros::from_secs(120);
+    made.samples(end);
+    made.facts.push(ended(end));
+    (made.header, made.facts)
+}
+
 struct Made {
     header: Header,
     facts: Vec<Fact>,
@@ -319,6 +332,7 @@ impl Made {
                 },
                 memory,
                 devices: vec![disk],
+                networks: Vec::new(),
                 pressure: Some(Pressure {
                     some: Micros(every * iowait / 40),
                     full: Micros(every * iowait / 90),

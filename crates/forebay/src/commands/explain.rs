@@ -1,48 +1,57 @@
 //! `forebay explain`: why a plan is as it is, or where the time of a run went, in sentences.
 
+mod chapters;
+mod lives;
+mod story;
+
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use forebay_plan::told::{Plan, SCHEMA, explain};
+use serde_json::json;
 
 use super::plan;
 use crate::exit::Stop;
 use crate::say;
+use story::{Options, Story};
 
-/// So many tasks and classes of files of a run are told of.
-const MOST: usize = 3;
+/// Lines of mails and of narrow terminals: wider ones are not filled.
+const COLUMNS: usize = 80;
 
 /// Options of `forebay explain`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: forebay explain rules.plan.json\n\n\
+#[command(after_help = "Examples:\n  forebay explain a.run\n  \
+    forebay explain a.run filer.run          with what `forebay sample` saw on other machines\n  \
+    forebay explain a.run --instance ec2.m6i.large | mail -s 'last night' me\n  \
+    forebay explain rules.plan.json          why a plan is as it is\n\n\
     Exit codes: 0, or 1 if the file is neither a plan, nor rules of one, nor a run.")]
 pub(crate) struct Args {
     /// What `forebay plan -o RULES` wrote (RULES, or the .plan.json beside it), or a run file
     file: PathBuf,
+    /// What `forebay sample` wrote meanwhile, on servers and other nodes
+    #[arg(value_name = "SAMPLES")]
+    samples: Vec<PathBuf>,
     /// Tell of all files, tasks and choices, not of the most important ones only
     #[arg(long)]
     all: bool,
-    /// Print JSON on standard output: a list of sentences, with all there is to tell of a plan
+    #[command(flatten)]
+    options: Options,
+    /// Print JSON on standard output: of a plan a list of sentences, of a run its chapters, each
+    /// with its sentences and their figures
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let plan = plan_of(&args.file)?;
-    if let Some(plan) = plan.as_ref().filter(|_| !args.json) {
-        print!("{}", plan::explained(plan, args.all, say::width()));
-        return Ok(0);
-    }
-    let sentences = match plan {
-        Some(plan) => explain(&plan),
-        None => of_run(&args.file, args.all)?,
+    let text = match plan_of(&args.file)? {
+        Some(plan) if args.json => {
+            serde_json::to_string(&explain(&plan)).expect("texts are plain data") + "\n"
+        }
+        Some(plan) => plan::explained(&plan, args.all, say::width()),
+        None => of_run(args)?,
     };
-    if args.json {
-        println!("{}", serde_json::to_string(&sentences).expect("texts are plain data"));
-        return Ok(0);
-    }
-    let mut text = String::new();
-    sentences.iter().for_each(|sentence| plan::push(&mut text, sentence, say::width()));
-    print!("{text}");
+    // Whoever reads may have seen enough (`| head`).
+    let _ = std::io::stdout().write_all(text.as_bytes());
     Ok(0)
 }
 
@@ -65,34 +74,28 @@ fn plan_of(path: &Path) -> Result<Option<Plan>, Stop> {
     Ok(Some(plan))
 }
 
-/// Where the time of a run went.
-fn of_run(path: &Path, all: bool) -> Result<Vec<String>, Stop> {
-    let summary = super::summary::read(path)?;
-    let mut told = Vec::new();
-    let waited = match summary.waited_share {
-        Some(share) => format!("tasks waited for storage in {:.0} % of their time", share * 100.0),
-        None => format!("tasks waited {} for storage, summed", summary.waited_us),
-    };
-    told.push(format!("It took {}; {waited}.", summary.wall_us));
-    if summary.hidden {
-        told.push("Reads and writes went past Forebay: what they took is not in it.".to_owned());
+/// Where the time of a run went: a chapter for each thing that there is to tell.
+fn of_run(args: &Args) -> Result<String, Stop> {
+    let story = Story::read(&args.file, &args.samples, args.all, &args.options)?;
+    let told =
+        chapters::CHAPTERS.iter().filter_map(|chapter| Some((chapter, (chapter.tell)(&story)?)));
+    if args.json {
+        let chapters: Vec<_> = told
+            .map(|(chapter, told)| {
+                let (name, title) = (chapter.name, chapter.title);
+                let (sentences, facts) = (told.sentences, told.facts);
+                json!({"name": name, "title": title, "sentences": sentences, "facts": facts})
+            })
+            .collect();
+        return Ok(json!({"schema": 1, "chapters": chapters}).to_string() + "\n");
     }
-    let most = if all { usize::MAX } else { MOST };
-    for task in summary.tasks.iter().filter(|task| !task.driver).take(most) {
-        let wall = task.wall_us.map(|wall| format!(" of {wall}")).unwrap_or_default();
-        let waited =
-            task.waited_us.map_or_else(|| "not known how long".to_owned(), |w| w.to_string());
-        told.push(format!("{} ({}): {waited} waited{wall}.", task.name, task.count));
+    let mut text = String::new();
+    for (chapter, told) in told {
+        if !text.is_empty() {
+            text.push_str(&format!("\n{}\n", chapter.title));
+        }
+        let width = say::width().min(COLUMNS);
+        told.sentences.iter().for_each(|sentence| plan::push(&mut text, sentence, width));
     }
-    for class in summary.classes.iter().take(most) {
-        told.push(format!("Files of {:?} took {}, summed.", class.pattern, class.time_us));
-    }
-    if let Some(op) = &summary.costliest {
-        told.push(format!("The costliest kind of operation is {}.", op.op));
-    }
-    for elsewhere in &summary.not_seen {
-        told.push(format!("What {} started elsewhere was not seen.", elsewhere.program));
-    }
-    told.extend(summary.advice.map(|advice| advice.sentence));
-    Ok(told)
+    Ok(text)
 }

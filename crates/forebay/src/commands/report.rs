@@ -31,13 +31,15 @@ use seen::Seen;
     forebay report .forebay/latest.run -o run.html\n  \
     forebay report predicted.run measured.run -o both.html\n  \
     forebay report nfs=1.run nfs=2.run lustre=3.run lustre=4.run -o storages.html\n  \
-    forebay report bench/ -o bench.html\n\n\
+    forebay report bench/ -o bench.html\n  \
+    forebay report day1.run filer.run -o day1.html        with what `forebay sample` saw\n\n\
     The page is one file that needs no network: open it in any browser, or send it. With several \
     runs it has a panel that compares them.\n\n\
     Exit codes: 0; 1 if a run can't be read or the page can't be written; 2 wrong usage.")]
 pub(crate) struct Args {
     /// Run files, measured, simulated or imported; NAME=RUN to give one a name, and those of one
-    /// name are repeats; or a directory in which `forebay bench` left its runs
+    /// name are repeats; a directory in which `forebay bench` left its runs; and what `forebay
+    /// sample` wrote of other machines meanwhile
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<OsString>,
     /// Where the page goes; - for standard output
@@ -56,12 +58,17 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     if let Some(output) = &args.output {
         write::check(output)?;
     }
+    let (inputs, samples) = inputs::apart(inputs).map_err(|error| stop(&error))?;
+    if inputs.is_empty() {
+        let next = "name the run, too, that went on while they were taken";
+        return Err(Stop::new(1, "these are samples of machines, and no run", next));
+    }
     let mut runs = Vec::new();
     for input in inputs {
         if std::io::stderr().is_terminal() {
             say::passing(&format!("forebay: reading {}", input.file.display()));
         }
-        runs.push(Seen::read(&input).map_err(|error| stop(&error))?);
+        runs.push(Seen::read(&input, &samples).map_err(|error| stop(&error))?);
     }
     say::clear();
     let data = document::of(&runs, sheet.as_ref());

@@ -114,9 +114,11 @@ fn finish(args: &Args, directory: &Path, outcome: &Outcome) -> Result<i32, Stop>
         }
         if !args.quiet {
             // A summary that can't be made is no reason to hide the command's status.
-            match summary::read(run) {
-                Ok(summary) if args.json => say::text(&format!("{}\n", summary::json(&summary))),
-                Ok(summary) => {
+            match summary::read(run, &[]) {
+                Ok((_, summary)) if args.json => {
+                    say::text(&format!("{}\n", summary::json(&summary)))
+                }
+                Ok((_, summary)) => {
                     say::text(&summary_text::render(&summary, say::width(), say::colour()));
                 }
                 Err(stop) => say::error(&stop.message, None),

@@ -11,17 +11,21 @@ use crate::{say, summary_text};
 
 /// Options of `forebay summary`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: forebay summary .forebay/latest.run")]
+#[command(after_help = "Examples:\n  forebay summary .forebay/latest.run\n  \
+    forebay summary a.run filer.run          with what `forebay sample` saw on other machines")]
 pub(crate) struct Args {
     /// A run file
     run: PathBuf,
+    /// What `forebay sample` wrote meanwhile, on servers and other nodes
+    #[arg(value_name = "SAMPLES")]
+    samples: Vec<PathBuf>,
     /// Print JSON on standard output
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let summary = read(&args.run)?;
+    let (_, summary) = read(&args.run, &args.samples)?;
     let text = match args.json {
         true => json(&summary) + "\n",
         false => summary_text::render(&summary, say::width(), false),
@@ -31,13 +35,18 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     Ok(0)
 }
 
-/// Adds a run up.
-pub(crate) fn read(path: &Path) -> Result<Summary, Stop> {
+/// Adds a run up, with what was sampled elsewhere meanwhile.
+pub(crate) fn read(path: &Path, samples: &[PathBuf]) -> Result<(Run, Summary), Stop> {
     let stop = |error: forebay_model::Error| {
         Stop::new(1, error.to_string(), "`forebay run -o FILE -- COMMAND` makes a run file")
     };
     let run = Run::open(path).map_err(stop)?;
-    Summary::of(&run).map_err(stop)
+    let others = samples.iter().map(|path| Run::open(path)).collect::<Result<Vec<_>, _>>();
+    let others = others.map_err(|error| {
+        Stop::new(1, error.to_string(), "`forebay sample -o FILE` makes a file of samples")
+    })?;
+    let summary = Summary::with(&run, &others).map_err(stop)?;
+    Ok((run, summary))
 }
 
 /// The summary as one line of JSON.

@@ -128,6 +128,14 @@ fn a_run_is_explained_too() {
     let place = &planned.tiered.place;
     let text = done(&mut place.forebay(&["explain", "../out.run"])).code(0).text();
     assert!(text.starts_with("It took "), "{text}");
+    assert!(text.contains("\nWhat to do next\n"), "{text}");
+    let json = done(&mut place.forebay(&["explain", "../out.run", "--json"])).code(0).text();
+    let told: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(told["chapters"][0]["name"], "verdict");
+    let site = ["--site", "../plan-site.toml", "--predicted", "../predicted.run"];
+    done(&mut place.forebay(&[&["plan", "../out.run"], &site[..]].concat())).code(0);
+    let text = done(&mut place.forebay(&["explain", "../predicted.run"])).code(0).text();
+    assert!(text.starts_with("It would take "), "{text}");
 }
 
 #[test]

@@ -180,7 +180,7 @@ fn names_are_shown_and_never_run() {
         "</script><script>document.title='owned'</script>",
         r"two\nlines\r\n\tand a tab",
         r"\xff\xfe no \xc3( UTF-8 \x80",
-        r"\u{1b}[31mred",
+        r"\x1b[31mred",
         r"left \u{202e}gpj.exe right \u{2028} \u{200b}",
         "__proto__",
     ] {
@@ -284,4 +284,23 @@ fn the_same_runs_give_the_same_page() {
     let printed = done(&mut place.forebay(&["report", "measured.run", "-o", "-"])).code(0).text();
     assert!(printed == first, "on standard output it is another");
     assert!(!Path::new(&place.project.join("-")).exists());
+}
+
+#[test]
+fn what_was_sampled_elsewhere_is_laid_beside_the_run() {
+    let place = Place::new();
+    make(&place, "measured");
+    make(&place, "filer");
+    let (_, data) = page(&place, &["measured.run", "filer.run"]);
+    assert_eq!(data["runs"].as_array().map(Vec::len), Some(1), "samples are no run");
+    let io = &data["runs"][0]["panels"]["io"];
+    let names: Vec<&Value> =
+        io["nodes"].as_array().expect("nodes").iter().map(|node| &node["name"]).collect();
+    assert_eq!(names, ["n17", "filer"]);
+    let filer = &io["nodes"][1];
+    assert_eq!(filer["at_us"][0], 1_000_000, "what was before the run is left out");
+    let devices = io["devices"].as_array().expect("devices").iter();
+    let of_filer: Vec<&Value> = devices.filter(|device| device["node"] == 1).collect();
+    assert_eq!(of_filer.len(), 1);
+    done(&mut place.forebay(&["report", "filer.run", "-o", "x.html"])).code(1).says("no run");
 }

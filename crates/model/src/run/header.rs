@@ -1,6 +1,6 @@
 //! The header of a run: what ran, where, by what.
 
-use super::sql::{Text, bytes, int, text_value, uint, words_from_json, words_to_json};
+use super::sql::{bytes, int, text_value, uint, words_from_json, words_to_json};
 use crate::{ByteCount, Ended, Exit, Micros, Privacy};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -129,14 +129,7 @@ impl Header {
         set(c, key::SEALED, 0)?;
         set(c, key::FOLDED, 0)?;
         set(c, key::COMPLETE, 0)?;
-        for (name, value) in &self.more {
-            let name = format!("more.{name}");
-            c.execute(
-                "INSERT OR REPLACE INTO header VALUES (?1, ?2)",
-                params![name, Text(value.as_bytes())],
-            )?;
-        }
-        Ok(())
+        super::note::store(c, &self.more)
     }
 
     /// Reads them back. The salt of an anonymised run is gone for good, so `privacy` is not told.

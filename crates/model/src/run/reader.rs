@@ -2,7 +2,7 @@
 
 use super::header::{self, Header, key};
 use super::sql::{bytes, error, uint, words_from_json};
-use super::{check, copy};
+use super::{check, copy, network};
 #[cfg(doc)]
 use crate::Kind;
 use crate::event::*;
@@ -334,6 +334,7 @@ impl Run {
                 samples[found].devices.push(device);
             }
         }
+        network::read(&self.conn, &mut samples).map_err(|e| self.error(e))?;
         Ok(samples)
     }
 
@@ -491,6 +492,7 @@ fn sample_row(r: &Row<'_>) -> rusqlite::Result<Sample> {
             cached: size(10)?,
         },
         devices: Vec::new(),
+        networks: Vec::new(),
         pressure,
     })
 }

@@ -171,6 +171,14 @@ CREATE TABLE sample_devices (
   busy_us       INTEGER NOT NULL
 );
 
+-- Network interfaces at the same moments (not in older files of this version).
+CREATE TABLE sample_networks (
+  at_us          INTEGER NOT NULL,
+  name           TEXT NOT NULL,
+  received_bytes INTEGER NOT NULL,
+  sent_bytes     INTEGER NOT NULL
+);
+
 -- Files outside the covered trees, seen open by sampling. Bytes are the farthest position seen in
 -- one file of the directory: a minimum.
 CREATE TABLE outside (

@@ -2,7 +2,7 @@
 
 use super::header::{self, Header};
 use super::sql::{Text, error, int, words_to_json};
-use super::{APPLICATION_ID, SCHEMA, SCHEMA_VERSION, copy, fold, given};
+use super::{APPLICATION_ID, SCHEMA, SCHEMA_VERSION, copy, fold, given, network};
 use crate::event::{
     EngineFile, Fact, File, Op, OpKey, Open, Ops, Outside, Process, ProcessCounters, Sample, Tree,
 };
@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 /// makes a readable run of it.
 #[derive(Debug)]
 pub struct RunWriter {
-    conn: Connection,
-    path: PathBuf,
+    pub(super) conn: Connection,
+    pub(super) path: PathBuf,
     header: Header,
 }
 
@@ -310,7 +310,7 @@ fn write_sample(c: &Connection, s: &Sample) -> rusqlite::Result<()> {
             ],
         )?;
     }
-    Ok(())
+    network::write(c, s)
 }
 
 fn write_outside(c: &Connection, o: &Outside) -> rusqlite::Result<()> {

@@ -55,6 +55,7 @@ pub(super) fn summary(run: &Run) -> Result<Summary> {
         cpu_us: cpu,
         cpu_unattributed_us: cpu.map(|cpu| cpu - attributed),
         tasks,
+        machines: Vec::new(),
         advice: None,
     };
     let evidence = Evidence {

@@ -100,13 +100,18 @@ impl Keeper {
     }
 
     /// Writes the end, copies the run out, and removes the state.
-    pub(super) fn finish(&mut self, ended: Ended) -> (Option<PathBuf>, Vec<String>) {
+    pub(super) fn finish(
+        &mut self,
+        ended: Ended,
+        notes: &[(String, String)],
+    ) -> (Option<PathBuf>, Vec<String>) {
         self.halt();
         let mut book = self.book.lock();
         self.recorder
             .tell(Fact::Ended(Ended { complete: ended.complete && !book.dropped, ..ended }));
         book.write(&self.recorder);
-        let copied = book.writer.finish().and_then(|()| copy_out(&book.writer, &self.output));
+        let finished = book.writer.note(notes).and_then(|()| book.writer.finish());
+        let copied = finished.and_then(|()| copy_out(&book.writer, &self.output));
         if copied.is_ok() && book.facts.is_empty() {
             let path = book.writer.path().to_owned();
             let told = tell(&book, copied, &self.output);

@@ -5,6 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use forebay_model::{Result, Run};
+
 use super::text::shown;
 use crate::exit::Stop;
 
@@ -19,7 +21,7 @@ pub(super) struct Input {
 }
 
 /// All runs that the words name.
-pub(super) fn all(words: &[OsString]) -> Result<Vec<Input>, Stop> {
+pub(super) fn all(words: &[OsString]) -> std::result::Result<Vec<Input>, Stop> {
     let mut found: Vec<(Option<String>, PathBuf)> = Vec::new();
     for word in words {
         let path = Path::new(word);
@@ -34,6 +36,20 @@ pub(super) fn all(words: &[OsString]) -> Result<Vec<Input>, Stop> {
     Ok(labelled(found))
 }
 
+/// Runs, and samples of machines apart from them.
+///
+/// # Errors
+/// Those of a run file.
+pub(super) fn apart(inputs: Vec<Input>) -> Result<(Vec<Input>, Vec<Run>)> {
+    let (mut runs, mut samples) = (Vec::new(), Vec::new());
+    for input in inputs {
+        let file = Run::open(&input.file)?;
+        let sampled = file.header()?.more.iter().any(|(key, _)| key == "sampled_every_s");
+        if sampled { samples.push(file) } else { runs.push(input) }
+    }
+    Ok((runs, samples))
+}
+
 /// `NAME=FILE`.
 fn named(word: &OsStr) -> Option<(&OsStr, PathBuf)> {
     let bytes = word.as_bytes();
@@ -42,7 +58,7 @@ fn named(word: &OsStr) -> Option<(&OsStr, PathBuf)> {
 }
 
 /// What `forebay bench` left: ROUND-NAME.run.
-fn of_bench(folder: &Path) -> Result<Vec<(Option<String>, PathBuf)>, Stop> {
+fn of_bench(folder: &Path) -> std::result::Result<Vec<(Option<String>, PathBuf)>, Stop> {
     let none = |why: String| {
         let message = format!("{}: {why}", folder.display());
         Stop::new(1, message, "name run files, or the directory after -o of `forebay bench`")

@@ -45,3 +45,19 @@ pub(super) const PANELS: &[Panel] = &[
     cost::PANEL,
     compare::PANEL,
 ];
+
+#[cfg(test)]
+mod tests {
+    //! If this fails, one panel takes the place of another in the data.
+    use super::*;
+
+    #[test]
+    fn every_panel_has_a_name_of_its_own() {
+        let names: std::collections::BTreeSet<&str> =
+            PANELS.iter().map(|panel| panel.name).collect();
+        assert_eq!(names.len(), PANELS.len());
+        let of_all = PANELS.iter().filter(|panel| matches!(panel.draws, Draws::All(_)));
+        assert!(of_all.clone().all(|panel| !["runs", "strings", "schema"].contains(&panel.name)));
+        assert_eq!(of_all.count(), 1);
+    }
+}

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use forebay_model::run::{OpRow, TaskRow};
 use forebay_model::{
-    ClassId, File, FileId, Header, Micros, Result, Run, Sample, Summary, Tree, TreeId,
+    ClassId, File, FileId, Header, Machine, Micros, Result, Run, Summary, Tree, TreeId, machines,
 };
 
 use super::bins::Bins;
@@ -38,25 +38,28 @@ pub(super) struct Seen {
     files: Vec<File>,
     pub(super) gone: HashMap<FileId, Micros>,
     pub(super) ops: Vec<OpRow>,
-    pub(super) samples: Vec<Sample>,
+    /// Those that were looked at while it lasted, its own first.
+    pub(super) machines: Vec<Machine>,
     /// The words of a task's first process.
     pub(super) commands: HashMap<u32, Vec<Vec<u8>>>,
     pub(super) opened: Opened,
 }
 
 impl Seen {
-    /// Reads all that a report shows of a run.
+    /// Reads all that a report shows of a run, with what was sampled elsewhere meanwhile.
     ///
     /// # Errors
     /// Those of the run file.
-    pub(super) fn read(input: &Input) -> Result<Self> {
+    pub(super) fn read(input: &Input, samples: &[Run]) -> Result<Self> {
         let run = Run::open(&input.file)?;
         let summary = Summary::of(&run)?;
-        let (tasks, trees, samples) = (run.tasks()?, run.trees()?, run.samples()?);
+        let (tasks, trees) = (run.tasks()?, run.trees()?);
+        let mut machines = machines(&run, samples)?;
         let times = tasks.iter().flat_map(|task| [task.started, task.ended]).flatten();
-        let times = times.chain(samples.iter().map(|sample| sample.at));
+        let times = times.chain(machines[0].samples.iter().map(|sample| sample.at));
         let span = times.chain([summary.wall_us]).max().unwrap_or_default();
         let bins = Bins::of(span);
+        machines.retain(|machine| !machine.samples.is_empty());
         let names: Vec<(String, bool)> =
             summary.tasks.iter().map(|task| (task.name.clone(), task.driver)).collect();
         let by_name: HashMap<(&str, bool), usize> =
@@ -88,7 +91,7 @@ impl Seen {
             names,
             trees,
             files,
-            samples,
+            machines,
             opened,
         })
     }

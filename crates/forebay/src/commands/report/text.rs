@@ -1,27 +1,9 @@
-//! Text for people: names as they are, with nothing in them that acts.
+//! Text for a page: names as they are, with nothing in them that acts.
+
+pub(super) use crate::named::named as shown;
 
 /// So many characters of a text are shown.
 const LONGEST: usize = 300;
-
-/// Bytes of a name as they are shown: what is no UTF-8 as `\xff`, what controls as `\n` or
-/// `\u{1b}`, a backslash as `\\`. Two names that differ are shown differently.
-pub(super) fn shown(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            match c {
-                '\\' => text.push_str("\\\\"),
-                '\n' | '\t' | '\r' => text.extend(c.escape_default()),
-                c if c.is_control() || is_unseen(c) => text.extend(c.escape_unicode()),
-                c => text.push(c),
-            }
-        }
-        for byte in chunk.invalid() {
-            text.push_str(&format!("\\x{byte:02x}"));
-        }
-    }
-    text
-}
 
 /// The words of a command as one line.
 pub(super) fn command(words: &[Vec<u8>]) -> String {
@@ -40,16 +22,6 @@ pub(super) fn cut(mut text: String) -> String {
         text.push('…');
     }
     text
-}
-
-/// Characters that nobody sees, or that turn the order of others round.
-fn is_unseen(c: char) -> bool {
-    matches!(
-        c,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}'
-    )
 }
 
 /// Text between tags, or in an attribute.
@@ -96,7 +68,7 @@ mod tests {
             (b"two\nlines\t", r"two\nlines\t"),
             (b"\xffa\xc3", r"\xffa\xc3"),
             (b"C:\\x", r"C:\\x"),
-            (b"\x1b[31m\x7f", r"\u{1b}[31m\u{7f}"),
+            (b"\x1b[31m\x7f", r"\x1b[31m\x7f"),
             ("é\u{202e}gpj".as_bytes(), r"é\u{202e}gpj"),
             ("\u{85}\u{2028}".as_bytes(), r"\u{85}\u{2028}"),
         ] {

@@ -15,19 +15,19 @@ use crate::commands::report::table::missing;
 pub(super) const PANEL: Panel = Panel { name: "io", draws: Draws::Run(of) };
 
 fn of(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
-    if run.trees.is_empty() && run.samples.is_empty() {
+    if run.trees.is_empty() && run.machines.is_empty() {
         return missing("Neither storage nor the machine was looked at in this run.");
     }
     let mut notes =
         vec!["Bytes are spread evenly from open to close, operations over their task.".to_owned()];
     if run.opened.hidden > 0 {
         notes.push(format!(
-            "{} of {} opens read or wrote past Forebay: of these only growth is counted. The \
-             block devices below saw all of it.",
+            "{} of {} opens read or wrote past Forebay: of these only growth is counted. Block \
+             devices, where they were sampled, show what came to them.",
             run.opened.hidden, run.opened.opens
         ));
     }
-    if run.samples.is_empty() {
+    if run.machines.is_empty() {
         notes.push("The machine was not sampled in this run.".to_owned());
     }
     let (operations, queues) = operations(run);

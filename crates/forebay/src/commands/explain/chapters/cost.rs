@@ -1,0 +1,32 @@
+//! What it cost in dollars: the machine that is named, or what a simulation counted.
+
+use forebay_model::{Seconds, Usd};
+use forebay_plan::cost::recorded;
+use serde_json::json;
+
+use super::{Chapter, Told};
+use crate::commands::explain::story::Story;
+
+pub(super) const CHAPTER: Chapter = Chapter { name: "cost", title: "Cost", tell };
+
+fn tell(story: &Story) -> Option<Told> {
+    if let Some(usd) = story.noted("cost_usd") {
+        let told = format!("By the price sheet it would cost {}, machines and storage.", Usd(usd));
+        return Told::new(vec![told], json!({ "usd": usd }));
+    }
+    let (instance, prices) = story.paid.as_ref()?;
+    let lasted = Seconds(story.summary.wall_us.as_secs());
+    let cost = match recorded(prices, lasted, Some(instance), None) {
+        Ok(cost) => cost,
+        Err(why) => {
+            let told = format!("What it cost is not known: {why}.");
+            return Told::new(vec![told], json!({ "usd": null, "why": why.to_string() }));
+        }
+    };
+    let told = format!(
+        "One {instance} for as long as it took: {} (price sheet {} of {}; storage is not in it: \
+         `forebay plan` counts it).",
+        cost.total, cost.sheet, cost.compiled
+    );
+    Told::new(vec![told], json!({ "usd": cost.total, "instance": instance, "cost": cost }))
+}

@@ -1,0 +1,46 @@
+//! The files for which most bytes were moved: who made and read them, where they were, and where
+//! they belong.
+
+use serde_json::json;
+
+use super::{Chapter, Told};
+use crate::commands::explain::story::{Story, count, listed};
+use crate::named::named;
+
+pub(super) const CHAPTER: Chapter =
+    Chapter { name: "files", title: "The biggest files, and where they belong", tell };
+
+fn tell(story: &Story) -> Option<Told> {
+    let (mut told, mut rows) = (Vec::new(), Vec::new());
+    for life in story.lives.iter().filter(|life| life.moved().get() > 0).take(story.most) {
+        let path = named(&life.path);
+        let place = story.trees.iter().find(|tree| tree.id == life.tree);
+        let place = place.map_or_else(|| "?".to_owned(), |tree| story.tree(tree));
+        let (writers, readers) =
+            (story.names(life.writers.clone()), story.names(life.readers.clone()));
+        let belongs = life.belongs();
+        let mut does = Vec::new();
+        if !life.writers.is_empty() {
+            does.push(format!("written by {}", listed(&writers)));
+        }
+        if !life.readers.is_empty() {
+            does.push(format!("read by {}", listed(&readers)));
+        }
+        let does = if does.is_empty() { String::new() } else { format!("{}; ", does.join(", ")) };
+        told.push(format!(
+            "`{path}` ({}, {} read and {} written in {}, on {place}): {does}{}.",
+            life.size,
+            life.read,
+            life.written,
+            count(life.opens, "open"),
+            belongs.why()
+        ));
+        rows.push(json!({
+            "path": path, "size_bytes": life.size, "read_bytes": life.read,
+            "written_bytes": life.written, "opens": life.opens, "made": life.made,
+            "removed": life.gone, "written_by": writers, "read_by": readers, "on": place,
+            "belongs": belongs.rule(), "why": belongs.why(),
+        }));
+    }
+    Told::new(told, json!({ "files": rows }))
+}

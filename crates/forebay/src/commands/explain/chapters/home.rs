@@ -1,0 +1,70 @@
+//! What came home from tiers: while the run went on, and after its last task.
+
+use forebay_model::{ByteCount, Seconds};
+use serde_json::json;
+
+use super::{Chapter, Told};
+use crate::commands::explain::story::{Story, count};
+
+pub(super) const CHAPTER: Chapter =
+    Chapter { name: "home", title: "What came home after the last task", tell };
+
+/// What became of files, as the header counts it (FORMATS.md), and in words.
+const BECAME: [(&str, &str); 4] = [
+    ("drained", "came home while the run went on"),
+    ("discarded", "went, as their rule says"),
+    ("kept", "stay on their tier, as their rule says"),
+    ("published", "were copied to where results go"),
+];
+
+fn tell(story: &Story) -> Option<Told> {
+    let took = Seconds(story.noted("homecoming_s")?);
+    let amount = |what: &str| {
+        let files = story.noted(&format!("{what}_files"))? as u64;
+        Some((files, ByteCount(story.noted(&format!("{what}_bytes"))? as u64)))
+    };
+    let (mut told, mut became) = (Vec::new(), serde_json::Map::new());
+    let (brought, drained) = (amount("brought_home"), amount("drained").unwrap_or_default());
+    match brought {
+        None if took == Seconds::ZERO => {
+            told.push("Nothing comes home after the last task.".to_owned());
+        }
+        None => told.push(format!("After the last task, files come home for {took}.")),
+        Some((files, bytes)) => {
+            let (files, bytes) = (files.saturating_sub(drained.0), bytes - drained.1);
+            became.insert("after_last_task".into(), json!({"files": files, "bytes": bytes}));
+            told.push(match files {
+                0 => format!("After the last task nothing had to come home ({took} to look)."),
+                _ => format!(
+                    "After the last task {} came home ({bytes}), which took {took}.",
+                    count(files, "file")
+                ),
+            });
+        }
+    }
+    for (what, words) in BECAME {
+        let Some((files, bytes)) = amount(what) else { continue };
+        became.insert(what.into(), json!({"files": files, "bytes": bytes}));
+        if files > 0 {
+            told.push(format!("{} ({bytes}) {words}.", count(files, "file")));
+        }
+    }
+    for (what, words) in [
+        (
+            "left_files",
+            "could not come home and are on their tier still: `forebay restore` brings them",
+        ),
+        (
+            "spilled_files",
+            "stayed in place against their rule, since their tier was full or refused",
+        ),
+    ] {
+        let Some(files) = story.noted(what).map(|files| files as u64) else { continue };
+        became.insert(what.into(), json!(files));
+        if files > 0 {
+            told.push(format!("{} {words}.", count(files, "file")));
+        }
+    }
+    became.insert("homecoming_s".into(), json!(took));
+    Told::new(told, became.into())
+}

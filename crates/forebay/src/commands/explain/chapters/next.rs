@@ -1,0 +1,26 @@
+//! What to do next.
+
+use forebay_model::Origin;
+use serde_json::json;
+
+use super::{Chapter, Told};
+use crate::commands::explain::story::Story;
+use crate::named::named;
+
+pub(super) const CHAPTER: Chapter = Chapter { name: "next", title: "What to do next", tell };
+
+fn tell(story: &Story) -> Option<Told> {
+    let summary = &story.summary;
+    let advice = summary.advice.as_ref();
+    let mut told: Vec<String> =
+        advice.map(|advice| named(advice.sentence.as_bytes())).into_iter().collect();
+    let path = &story.path;
+    // What only samples has no tasks to plan for.
+    if !summary.tasks.is_empty() && summary.origin != Origin::Simulated {
+        told.push(format!(
+            "`forebay plan {path} --site SITE.toml -o rules.toml` finds where its files should \
+             live, and says what that saves."
+        ));
+    }
+    Told::new(told, json!({ "advice": advice }))
+}

@@ -1,0 +1,71 @@
+//! A storm of small files: how large the files were that the run made, and what their names took.
+
+use std::collections::{BTreeMap, HashSet};
+
+use forebay_model::{ClassId, Micros, Op, OpGroup};
+use serde_json::json;
+
+use super::{Chapter, Told};
+use crate::commands::explain::story::{Story, count};
+
+pub(super) const CHAPTER: Chapter = Chapter { name: "small_files", title: "Small files", tell };
+
+/// Upper ends of size classes, in bytes, and their names.
+pub(super) const SIZES: [(u64, &str); 5] = [
+    (4 << 10, "up to 4 KiB"),
+    (64 << 10, "up to 64 KiB"),
+    (1 << 20, "up to 1 MiB"),
+    (64 << 20, "up to 64 MiB"),
+    (u64::MAX, "more"),
+];
+/// Fewer are no storm.
+const MANY: u64 = 500;
+/// A file that costs more in names than in bytes nearly everywhere.
+const SMALL: u64 = 64 << 10;
+
+fn tell(story: &Story) -> Option<Told> {
+    let mut sizes = [(0u64, 0u64); SIZES.len()];
+    let mut classes: BTreeMap<ClassId, (u64, u64)> = BTreeMap::new();
+    for life in story.lives.iter().filter(|life| life.made) {
+        let size = life.size.get();
+        let at = SIZES.iter().position(|(end, _)| size <= *end).unwrap_or(SIZES.len() - 1);
+        sizes[at] = (sizes[at].0 + 1, sizes[at].1 + size);
+        let (files, bytes) = classes.entry(life.class).or_default();
+        (*files, *bytes) = (*files + 1, *bytes + size);
+    }
+    let made: u64 = sizes.iter().map(|(files, _)| files).sum();
+    let small = sizes[0].0 + sizes[1].0;
+    classes.retain(|_, (files, bytes)| *bytes / *files < SMALL);
+    let small_classes: HashSet<ClassId> = classes.into_keys().collect();
+    let of_names = |op: &str| Op::from_name(op).is_some_and(|op| op.group() == OpGroup::Metadata);
+    let rows =
+        story.ops.iter().filter(|row| small_classes.contains(&row.class) && of_names(&row.op));
+    let names: Micros = rows.map(|row| row.time).sum();
+    let mut told = Vec::new();
+    if small >= MANY {
+        told.push(format!(
+            "Of {} that the run made, {small} are of at most 64 KiB; their names alone took \
+             {names} (creating, looking up, renaming, removing).",
+            count(made, "file")
+        ));
+        let told_sizes = sizes.iter().zip(SIZES).filter(|((files, _), _)| *files > 0);
+        let parts: Vec<String> =
+            told_sizes.map(|((files, _), (_, size))| format!("{files} {size}")).collect();
+        told.push(format!("By size: {}.", parts.join(", ")));
+        told.push(
+            "A tier of the node, or `layout = \"packed\"`, takes the names off the storage."
+                .to_owned(),
+        );
+    } else if made > 0 {
+        told.push(format!(
+            "No storm: the run made {}, {small} of at most 64 KiB.",
+            count(made, "file")
+        ));
+    }
+    let histogram: Vec<_> = sizes
+        .iter()
+        .zip(SIZES)
+        .map(|((files, bytes), (_, size))| json!({"size": size, "files": files, "bytes": bytes}))
+        .collect();
+    Told::new(told, json!({"made": made, "small": small, "names_us": names, "sizes": histogram}))
+}

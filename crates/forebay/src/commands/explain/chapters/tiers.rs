@@ -1,0 +1,42 @@
+//! What rules sent to which tier, and how much lay there.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::{Chapter, Told};
+use crate::commands::explain::story::{Story, count};
+use crate::named::named;
+
+pub(super) const CHAPTER: Chapter = Chapter { name: "tiers", title: "Tiers", tell };
+
+fn tell(story: &Story) -> Option<Told> {
+    let mut lay: BTreeMap<u16, (u64, u64, u64)> = BTreeMap::new();
+    for life in &story.lives {
+        let (files, bytes, gone) = lay.entry(life.tree.0).or_default();
+        (*files, *bytes) = (*files + 1, *bytes + life.size.get());
+        *gone += u64::from(life.gone);
+    }
+    let (mut told, mut rows) = (Vec::new(), Vec::new());
+    for tree in story.trees.iter().filter(|tree| tree.tier.is_some()) {
+        let (files, bytes, gone) = lay.get(&tree.id.0).copied().unwrap_or_default();
+        let bytes = forebay_model::ByteCount(bytes);
+        let name = story.tree(tree);
+        told.push(match files {
+            0 => format!("On {name} no file lived."),
+            _ => format!(
+                "On {name} ({}) lived {} of {bytes} together, {gone} of them removed by the run.",
+                named(tree.fs_type.as_bytes()),
+                count(files, "file")
+            ),
+        });
+        rows.push(json!({
+            "tier": tree.tier, "fs_type": tree.fs_type, "files": files, "bytes": bytes,
+            "removed": gone,
+        }));
+    }
+    if told.is_empty() && !story.trees.is_empty() {
+        told.push("All files lived in place: no rules sent any to a tier.".to_owned());
+    }
+    Told::new(told, json!({ "tiers": rows }))
+}

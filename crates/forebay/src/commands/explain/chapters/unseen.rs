@@ -1,0 +1,39 @@
+//! What Forebay did not see: files outside the covered directories, work that went elsewhere.
+
+use serde_json::json;
+
+use super::{Chapter, Told};
+use crate::commands::explain::story::{Story, count, percent};
+use crate::named::named;
+
+pub(super) const CHAPTER: Chapter = Chapter { name: "unseen", title: "What was not seen", tell };
+
+fn tell(story: &Story) -> Option<Told> {
+    let summary = &story.summary;
+    let mut told = Vec::new();
+    let outside = &summary.outside;
+    if let (Some(share), Some(at)) = (outside.share, &outside.at) {
+        let places: Vec<String> =
+            outside.directories.iter().take(3).map(|d| named(d.path.as_bytes())).collect();
+        told.push(format!(
+            "{} of the bytes (at least {}) moved outside, in {}; `--at {}` covers that, too.",
+            percent(share),
+            outside.bytes,
+            places.join(", "),
+            named(at.as_bytes())
+        ));
+    }
+    for elsewhere in &summary.not_seen {
+        told.push(format!(
+            "What {} started elsewhere ({}) was not seen.",
+            named(elsewhere.program.as_bytes()),
+            count(elsewhere.count, "time")
+        ));
+    }
+    if let (Some(cpu), Some(lost)) = (summary.cpu_us, summary.cpu_unattributed_us)
+        && lost.0 > cpu.0 / 20
+    {
+        told.push(format!("{lost} of {cpu} of CPU time belongs to no task that was seen."));
+    }
+    Told::new(told, json!({ "outside": outside, "not_seen": summary.not_seen }))
+}

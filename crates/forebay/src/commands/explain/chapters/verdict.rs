@@ -1,0 +1,83 @@
+//! How long it took, how it ended, and whether storage was what it waited for.
+
+use forebay_model::{Exit, Origin};
+use serde_json::json;
+
+use super::{Chapter, Told};
+use crate::commands::explain::story::{Story, count, percent};
+use crate::named::named;
+
+pub(super) const CHAPTER: Chapter = Chapter { name: "verdict", title: "Verdict", tell };
+
+/// From here on storage holds a run up.
+const MUCH: f64 = 0.3;
+/// Below this it does not matter.
+const LITTLE: f64 = 0.05;
+
+fn tell(story: &Story) -> Option<Told> {
+    let summary = &story.summary;
+    let words: Vec<&[u8]> = summary.command.iter().map(|word| word.as_bytes()).collect();
+    let command = named(&words.join(&b' '));
+    let (verb, end) = match summary.origin {
+        Origin::Simulated => ("It would take", String::new()),
+        _ => ("It took", ended(summary.exit)),
+    };
+    let of = match (&*command, &story.header.host) {
+        ("", _) => String::new(),
+        (_, Some(host)) => format!(" to run `{command}` on {}", named(host.as_bytes())),
+        _ => format!(" to run `{command}`"),
+    };
+    let mut told = vec![format!("{verb} {}{of}{end}.", summary.wall_us)];
+    if !summary.complete {
+        told.push(
+            "The run is not complete: what happened after its last record is missing.".to_owned(),
+        );
+    }
+    let tasks: u64 = summary.tasks.iter().filter(|task| !task.driver).map(|task| task.count).sum();
+    if let Some(share) = summary.waited_share {
+        let judged = match share {
+            _ if share >= MUCH => "storage held it up",
+            _ if share >= LITTLE => "storage is a part of it",
+            _ => "storage is not what it waited for",
+        };
+        let tasks = count(tasks, "task");
+        told.push(format!(
+            "Of the time of its {tasks}, {} was waiting for storage: {judged}.",
+            percent(share)
+        ));
+    } else if tasks > 0 {
+        told.push(format!(
+            "Operations on storage took {} in all; how much of it {} waited is not known.",
+            summary.waited_us,
+            count(tasks, "task")
+        ));
+    }
+    if summary.hidden {
+        told.push(
+            "Reads and writes went past Forebay (kernel passthrough): waiting for them is not in \
+             these figures. `--trace every-read` sees it."
+                .to_owned(),
+        );
+    }
+    let failed: u64 = summary.tasks.iter().map(|task| task.failed).sum();
+    if failed > 0 {
+        told.push(format!("{} failed.", count(failed, "task")));
+    }
+    let facts = json!({
+        "origin": summary.origin, "command": summary.command, "host": story.header.host,
+        "wall_us": summary.wall_us, "exit": summary.exit, "complete": summary.complete,
+        "tasks": tasks, "failed": failed, "waited_us": summary.waited_us,
+        "waited_share": summary.waited_share, "hidden": summary.hidden,
+        "pressure_share": summary.pressure_share,
+    });
+    Told::new(told, facts)
+}
+
+fn ended(exit: Option<Exit>) -> String {
+    match exit {
+        Some(Exit::Code(0)) => ", with success".to_owned(),
+        Some(Exit::Code(code)) => format!(", and it ended with status {code}"),
+        Some(Exit::Signal(signal)) => format!(", until signal {signal} ended it"),
+        None => ", and its end was not seen".to_owned(),
+    }
+}

@@ -1,0 +1,146 @@
+//! Each file of a run from its making to its end: who wrote it, who read it, and where it should
+//! have lived.
+
+use std::collections::{BTreeSet, HashMap};
+
+use forebay_model::{ByteCount, ClassId, FileId, Result, Run, TreeId};
+
+/// A file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Life {
+    pub(super) path: Vec<u8>,
+    pub(super) class: ClassId,
+    /// Where its bytes were.
+    pub(super) tree: TreeId,
+    pub(super) size: ByteCount,
+    /// Bytes that were read and written, as far as they were seen.
+    pub(super) read: ByteCount,
+    pub(super) written: ByteCount,
+    pub(super) opens: u64,
+    /// The run made it.
+    pub(super) made: bool,
+    /// The run removed it.
+    pub(super) gone: bool,
+    /// Numbers of tasks.
+    pub(super) writers: BTreeSet<u32>,
+    pub(super) readers: BTreeSet<u32>,
+}
+
+/// Where a file belongs by the way it was used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Belongs {
+    /// On a tier of the node, and never home.
+    Scratch,
+    /// On a fast tier, and home at the end.
+    Near,
+    /// In place, with a copy near those who read it.
+    Copied,
+    /// In place.
+    Place,
+}
+
+impl Belongs {
+    /// The rule that would send it there.
+    pub(super) const fn rule(self) -> &'static str {
+        match self {
+            Self::Scratch => "home = a tier of the node, after = \"discard\"",
+            Self::Near => "home = a fast tier, and home when the run ends",
+            Self::Copied => "home = \"here\", cache = a tier of the node",
+            Self::Place => "home = \"here\"",
+        }
+    }
+
+    /// Why, for a sentence.
+    pub(super) const fn why(self) -> &'static str {
+        match self {
+            Self::Scratch => "made and removed again: it needs no home",
+            Self::Near => "made by one task and read by another: a fast tier near them",
+            Self::Copied => "read by several tasks: a copy near them",
+            Self::Place => "used once: where it is",
+        }
+    }
+}
+
+impl Life {
+    /// Where it belongs. What `forebay plan` says weighs room, waits and dollars, too.
+    pub(super) fn belongs(&self) -> Belongs {
+        match (self.made, self.gone) {
+            (true, true) => Belongs::Scratch,
+            (true, false) if self.readers.difference(&self.writers).next().is_some() => {
+                Belongs::Near
+            }
+            (false, _) if self.readers.len() > 1 => Belongs::Copied,
+            _ => Belongs::Place,
+        }
+    }
+
+    pub(super) fn moved(&self) -> ByteCount {
+        self.read + self.written
+    }
+}
+
+/// All files of a run that were opened, those first for which most bytes were moved.
+pub(super) fn all(run: &Run) -> Result<Vec<Life>> {
+    let mut lives: HashMap<FileId, Life> = HashMap::new();
+    run.each_open(|row| {
+        let open = &row.open;
+        let life = lives.entry(open.file).or_default();
+        life.opens += 1;
+        life.made |= open.created;
+        life.size = open.size_at_close.or(open.size_at_open).unwrap_or(life.size);
+        let (before, after) = (open.size_at_open, open.size_at_close.unwrap_or_default());
+        // What went past Forebay is known by sizes alone.
+        let read = open.read.map(|io| io.bytes);
+        let read = read.unwrap_or(if open.hidden && !open.write { after } else { ByteCount::ZERO });
+        let grown = after - before.unwrap_or_default();
+        let written = open.wrote.map_or(grown, |io| io.bytes);
+        life.read += read;
+        life.written += if open.write { written } else { ByteCount::ZERO };
+        if open.write {
+            life.writers.extend(row.task);
+        } else if read > ByteCount::ZERO {
+            life.readers.extend(row.task);
+        }
+    })?;
+    for file in run.files()? {
+        if let Some(life) = lives.get_mut(&file.id) {
+            (life.path, life.class) = (file.path, file.class);
+            life.tree = file.home.unwrap_or(file.tree);
+        }
+    }
+    for (file, _) in run.gone()? {
+        if let Some(life) = lives.get_mut(&file) {
+            life.gone = true;
+        }
+    }
+    let mut all: Vec<Life> = lives.into_values().collect();
+    all.sort_by(|a, b| b.moved().cmp(&a.moved()).then_with(|| a.path.cmp(&b.path)));
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    //! If this fails, people are told to keep a result on a disk that is wiped.
+    use super::*;
+
+    #[test]
+    fn a_file_belongs_where_its_use_says() {
+        let tasks = |numbers: &[u32]| numbers.iter().copied().collect::<BTreeSet<u32>>();
+        let life = |made, gone, writers: &[u32], readers: &[u32]| Life {
+            made,
+            gone,
+            writers: tasks(writers),
+            readers: tasks(readers),
+            ..Life::default()
+        };
+        for (life, belongs) in [
+            (life(true, true, &[1], &[2]), Belongs::Scratch),
+            (life(true, false, &[1], &[1, 2]), Belongs::Near),
+            (life(true, false, &[1], &[1]), Belongs::Place),
+            (life(false, false, &[], &[1, 2]), Belongs::Copied),
+            (life(false, true, &[], &[1]), Belongs::Place),
+        ] {
+            assert_eq!(life.belongs(), belongs, "{life:?}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What there is to tell of a run, gathered once for all chapters.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use forebay_model::run::{OpRow, TaskRow};
+use forebay_model::summary::{Amount, Summary};
+use forebay_model::{Flaw, Header, Prices, Tree};
+
+use super::lives::{self, Life};
+use crate::exit::Stop;
+use crate::named::named;
+use crate::storages::own_prices;
+
+/// So many tasks, storages and files are told of.
+const MOST: usize = 5;
+
+/// What is paid for.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct Options {
+    /// Say what it cost: the machine, by its name in the price sheet, such as ec2.m6i.large
+    #[arg(long, value_name = "ITEM")]
+    instance: Option<String>,
+    /// A price sheet instead of Forebay's own (FORMATS.md)
+    #[arg(long, value_name = "FILE", requires = "instance")]
+    prices: Option<PathBuf>,
+}
+
+/// A run, as chapters need it.
+#[derive(Debug)]
+pub(super) struct Story {
+    pub(super) summary: Summary,
+    pub(super) header: Header,
+    pub(super) trees: Vec<Tree>,
+    pub(super) ops: Vec<OpRow>,
+    pub(super) tasks: HashMap<u32, TaskRow>,
+    /// Those first for which most bytes were moved.
+    pub(super) lives: Vec<Life>,
+    /// How many rows of one kind are told.
+    pub(super) most: usize,
+    /// The machine that is paid, and the sheet that prices it.
+    pub(super) paid: Option<(String, Prices)>,
+    /// As it is to be named in what to do next.
+    pub(super) path: String,
+}
+
+impl Story {
+    pub(super) fn read(
+        path: &Path,
+        samples: &[PathBuf],
+        all: bool,
+        options: &Options,
+    ) -> Result<Story, Stop> {
+        let (run, summary) = crate::commands::summary::read(path, samples)?;
+        let paid = options.instance.as_ref().map(|item| Ok((item.clone(), sheet(options)?)));
+        let gather = || -> forebay_model::Result<_> {
+            let tasks = run.tasks()?.into_iter().map(|task| (task.id, task)).collect();
+            Ok((run.header()?, run.trees()?, run.ops()?, tasks, lives::all(&run)?))
+        };
+        let (header, trees, ops, tasks, lives) = gather().map_err(unread)?;
+        Ok(Story {
+            summary,
+            header,
+            trees,
+            ops,
+            tasks,
+            lives,
+            most: if all { usize::MAX } else { MOST },
+            paid: paid.transpose()?,
+            path: named(path.as_os_str().as_encoded_bytes()),
+        })
+    }
+
+    /// The number that the writer of the run noted under this key.
+    pub(super) fn noted(&self, key: &str) -> Option<f64> {
+        let found = self.header.more.iter().find(|(name, _)| name == key)?;
+        found.1.parse().ok()
+    }
+
+    /// What a tree is called: its tier, or its path.
+    pub(super) fn tree(&self, tree: &Tree) -> String {
+        match &tree.tier {
+            Some(tier) => format!("tier {}", named(tier.as_bytes())),
+            None => named(&tree.path),
+        }
+    }
+
+    /// Names of tasks, each once.
+    pub(super) fn names(&self, tasks: impl IntoIterator<Item = u32>) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for task in tasks.into_iter().filter_map(|task| self.tasks.get(&task)) {
+            let name = named(task.name.as_bytes());
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+}
+
+fn unread(error: forebay_model::Error) -> Stop {
+    Stop::new(1, error.to_string(), "`forebay run -o FILE -- COMMAND` makes a run file")
+}
+
+fn sheet(options: &Options) -> Result<Prices, Stop> {
+    let flawed = |flaw: Flaw| Stop::new(1, flaw.to_string(), "FORMATS.md has all keys of a sheet");
+    let Some(path) = &options.prices else { return own_prices().map_err(flawed) };
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Stop::new(1, format!("{}: {error}", path.display()), "name a price sheet (FORMATS.md)")
+    })?;
+    Prices::parse(&text, &path.display().to_string()).map_err(flawed)
+}
+
+/// An amount in a sentence.
+pub(super) fn bytes(amount: &Amount) -> String {
+    match (amount.seen, amount.at_least, amount.at_most) {
+        (Some(seen), _, _) => seen.to_string(),
+        (None, least, _) if least.get() > 0 => format!("at least {least}"),
+        (None, _, Some(most)) => format!("at most {most}"),
+        (None, _, None) => "an unknown amount".to_owned(),
+    }
+}
+
+/// A share of 1 in percent.
+pub(super) fn percent(share: f64) -> String {
+    match share * 100.0 {
+        p if p <= 0.0 => "0 %".to_owned(),
+        p if p < 1.0 => "less than 1 %".to_owned(),
+        p => format!("{p:.0} %"),
+    }
+}
+
+/// `1 file`, `2 files`.
+pub(super) fn count(number: u64, what: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {what}{ending}", crate::say::grouped(number))
+}
+
+/// Several things as one, for a sentence; the first few.
+pub(super) fn listed(names: &[String]) -> String {
+    const SHOWN: usize = 3;
+    match names.len() {
+        0 => "nobody that was seen".to_owned(),
+        1..=SHOWN => names.join(", "),
+        many => format!("{} and {} more", names[..SHOWN].join(", "), many - SHOWN),
+    }
+}

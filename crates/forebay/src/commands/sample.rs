@@ -1,0 +1,162 @@
+//! `forebay sample`: looks at a machine that has no mount, such as the server that others read from.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use forebay_model::{Commands, Ended, Exit, Fact, Micros, Privacy, RunWriter, Seconds};
+use forebay_volume::sampler::Watch;
+
+use super::run::{Trace, header};
+use crate::exit::Stop;
+use crate::say;
+
+/// More samples are not kept in memory while the disk is full.
+const MOST_KEPT: usize = 100_000;
+
+/// Options of `forebay sample`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    forebay sample -o filer.run                       on the server, until Ctrl-C\n  \
+    forebay sample -o filer.run --every 5s --for 2h\n  \
+    forebay explain a.run filer.run                   with the run, by the time of day\n\n\
+    What is sampled: CPU, waiting for I/O, memory, disks, network (no RDMA). Nothing else is read,\n\
+    no root is needed. FILE is a run file (FORMATS.md), also while it grows and after a kill.\n\n\
+    Exit codes: 0, or 1 if FILE can't be written (one that is there is not replaced).")]
+pub(crate) struct Args {
+    /// Where samples go
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Between two samples, such as 500ms or 10s
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = pause)]
+    every: Seconds,
+    /// When to end, such as 2h; without it, at SIGINT (Ctrl-C), SIGTERM or SIGHUP
+    #[arg(long = "for", value_name = "TIME", value_parser = time)]
+    lasts: Option<Seconds>,
+}
+
+fn time(word: &str) -> Result<Seconds, String> {
+    let time: Seconds = word.parse().map_err(|why: forebay_model::NotReal| why.to_string())?;
+    (time.get() > 0.0).then_some(time).ok_or_else(|| "it must be longer than that".to_owned())
+}
+
+fn pause(word: &str) -> Result<Seconds, String> {
+    let time = time(word)?;
+    let fits = (0.1..=3600.0).contains(&time.get());
+    fits.then_some(time).ok_or_else(|| "it is from 100ms to 1h".to_owned())
+}
+
+pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+    let ends = Ends::hold();
+    let start = Instant::now();
+    let privacy = Privacy { commands: Commands::Masked, anonymise: None };
+    let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    let command: Vec<_> = std::env::args_os().collect();
+    let mut header = header(&command, &directory, privacy, Trace::Files);
+    header.more = vec![("sampled_every_s".to_owned(), args.every.get().to_string())];
+    let host = header.host.clone().unwrap_or_else(|| "this machine".to_owned());
+    let stop = |error: forebay_model::Error| {
+        Stop::new(
+            1,
+            error.to_string(),
+            "give -o a new file in a local directory that you may write",
+        )
+    };
+    let mut book = Book {
+        writer: RunWriter::create_in_place(&args.output, header).map_err(stop)?,
+        facts: Vec::new(),
+        lost: 0,
+        trouble: false,
+        samples: 0,
+    };
+    let mut watch = Watch::start();
+    let every = Duration::from_secs_f64(args.every.get());
+    let last = args.lasts.map(|time| Duration::from_secs_f64(time.get()));
+    let mut next = every;
+    loop {
+        let now = start.elapsed();
+        let until = last.map_or(next, |last| next.min(last));
+        let ended = ends.within(until.saturating_sub(now));
+        let at = start.elapsed();
+        if let Some(mut sample) = watch.look() {
+            sample.at = Micros::from(at);
+            book.facts.push(Fact::Sample(sample));
+            book.samples += 1;
+        }
+        let over = ended || last.is_some_and(|last| at >= last);
+        if over {
+            let (exit, complete) = (Some(Exit::Code(0)), book.lost == 0);
+            let (at, cpu_user, cpu_system) = (Micros::from(at), None, None);
+            book.facts.push(Fact::Ended(Ended { at, exit, cpu_user, cpu_system, complete }));
+        }
+        let written = book.write();
+        if over {
+            written.map_err(stop)?;
+            let samples = say::grouped(book.samples);
+            book.writer.close().map_err(stop)?;
+            say::note(&format!("{samples} samples of {host} are in {}", args.output.display()));
+            return Ok(0);
+        }
+        // A machine that slept, or was stopped, is not sampled for the time that it missed.
+        while next <= at {
+            next += every;
+        }
+    }
+}
+
+/// Samples on their way to the file.
+struct Book {
+    writer: RunWriter,
+    facts: Vec<Fact>,
+    lost: usize,
+    trouble: bool,
+    samples: u64,
+}
+
+impl Book {
+    /// Writes what there is; what can't be written now is kept for the next time.
+    fn write(&mut self) -> Result<(), forebay_model::Error> {
+        let done = self.writer.write(&self.facts);
+        match &done {
+            Ok(()) => {
+                self.facts.clear();
+                self.trouble = false;
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut self.trouble, true) {
+                    say::error(&error.to_string(), Some("samples are kept in memory meanwhile"));
+                }
+                let many = self.facts.len().saturating_sub(MOST_KEPT);
+                self.lost += many;
+                self.facts.drain(..many);
+            }
+        }
+        done
+    }
+}
+
+/// The signals by which somebody ends it.
+struct Ends(libc::sigset_t);
+
+impl Ends {
+    /// Holds them back; one that comes is waited for.
+    fn hold() -> Ends {
+        // SAFETY: a zeroed set is valid, and is written to before it is read.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&mut set);
+            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+                libc::sigaddset(&mut set, signal);
+            }
+            libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
+            Ends(set)
+        }
+    }
+
+    /// Waits so long; true when one came.
+    fn within(&self, time: Duration) -> bool {
+        let (tv_sec, tv_nsec) = (time.as_secs() as _, time.subsec_nanos().into());
+        let limit = libc::timespec { tv_sec, tv_nsec };
+        // SAFETY: set and limit live as long as the call.
+        unsafe { libc::sigtimedwait(&self.0, std::ptr::null_mut(), &limit) > 0 }
+    }
+}

@@ -1,0 +1,40 @@
+//! Network interfaces of samples: a table that older files of this version lack.
+
+use super::sql::{int, uint};
+use super::writer::run;
+use crate::event::{Network, Sample};
+use crate::{ByteCount, Micros};
+use rusqlite::{Connection, params};
+
+pub(super) fn write(c: &Connection, sample: &Sample) -> rusqlite::Result<()> {
+    for network in &sample.networks {
+        let (received, sent) = (int(network.received.0), int(network.sent.0));
+        run(
+            c,
+            "INSERT INTO sample_networks VALUES (?1, ?2, ?3, ?4)",
+            params![int(sample.at.0), network.name, received, sent],
+        )?;
+    }
+    Ok(())
+}
+
+/// Adds to each sample, in the order of time, what its interfaces did.
+pub(super) fn read(c: &Connection, samples: &mut [Sample]) -> rusqlite::Result<()> {
+    if !c.table_exists(None, "sample_networks")? {
+        return Ok(());
+    }
+    let mut select = c.prepare_cached(
+        "SELECT at_us, name, received_bytes, sent_bytes FROM sample_networks
+         ORDER BY at_us, rowid",
+    )?;
+    let mut rows = select.query([])?;
+    while let Some(row) = rows.next()? {
+        let bytes = |column| row.get::<_, i64>(column).map(|bytes| ByteCount(uint(bytes)));
+        let at = Micros(uint(row.get(0)?));
+        let (name, received, sent) = (row.get(1)?, bytes(2)?, bytes(3)?);
+        if let Ok(found) = samples.binary_search_by_key(&at, |sample| sample.at) {
+            samples[found].networks.push(Network { name, received, sent });
+        }
+    }
+    Ok(())
+}

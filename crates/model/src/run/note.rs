@@ -1,0 +1,52 @@
+//! What a writer learns late, and runs that are written where they stay.
+
+use super::RunWriter;
+use super::header::{self, Header, key};
+use super::sql::{Text, error};
+use crate::Result;
+use rusqlite::{Connection, params};
+use std::path::Path;
+
+/// Keeps notes among what the header says.
+pub(super) fn store(c: &Connection, notes: &[(String, String)]) -> rusqlite::Result<()> {
+    let sql = "INSERT OR REPLACE INTO header VALUES (?1, ?2)";
+    for (name, value) in notes {
+        c.execute(sql, params![format!("more.{name}"), Text(value.as_bytes())])?;
+    }
+    Ok(())
+}
+
+impl RunWriter {
+    /// Adds to [`Header::more`] what was not known at the start.
+    ///
+    /// # Errors
+    /// As [`write`](RunWriter::write).
+    pub fn note(&mut self, notes: &[(String, String)]) -> Result<()> {
+        store(&self.conn, notes).map_err(|e| error(&self.path, "write to", e))
+    }
+
+    /// Makes a run file that stays where it is: nobody copies it out at the end. Each batch of facts
+    /// is in the file itself as soon as it is written, so that a kill leaves one file to read.
+    ///
+    /// # Errors
+    /// As [`create`](RunWriter::create).
+    pub fn create_in_place(path: &Path, header: Header) -> Result<Self> {
+        let writer = Self::create(path, header)?;
+        let set = writer.conn.pragma_update(None, "wal_autocheckpoint", 1);
+        set.map_err(|e| error(path, "create", e))?;
+        Ok(writer)
+    }
+
+    /// Ends such a file: one file, without a log beside it, that can be read from anywhere.
+    ///
+    /// # Errors
+    /// As [`write`](RunWriter::write); what was written is in the file and its log.
+    pub fn close(mut self) -> Result<()> {
+        self.finish()?;
+        let close = || {
+            header::set(&self.conn, key::SEALED, 1)?;
+            self.conn.pragma_update(None, "journal_mode", "DELETE")
+        };
+        close().map_err(|e| error(&self.path, "finish", e))
+    }
+}

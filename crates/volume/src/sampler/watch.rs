@@ -1,0 +1,88 @@
+//! The machine between two looks: what CPUs, disks and network did, and what memory holds.
+
+use forebay_model::{ByteCount, Cpu, Device, Memory, Micros, Network, Pressure, Sample};
+
+use crate::proc::{self, Proc};
+
+/// Looks at the machine; each look tells what happened since the one before.
+#[derive(Debug, Default)]
+pub struct Watch {
+    proc: Proc,
+    cpu: proc::Cpu,
+    disks: Vec<proc::Disk>,
+    networks: Vec<proc::Network>,
+    pressure: Option<proc::IoPressure>,
+}
+
+impl Watch {
+    /// From now on.
+    #[must_use]
+    pub fn start() -> Watch {
+        let mut watch = Watch::default();
+        let _ = watch.look();
+        watch
+    }
+
+    /// What happened since the last look; whoever asks says when that is. `None` where `/proc` does
+    /// not tell.
+    pub fn look(&mut self) -> Option<Sample> {
+        let cpu = self.proc.cpu().ok()?;
+        let memory = self.proc.memory().ok()?;
+        let disks = self.proc.disks().unwrap_or_default();
+        let networks = self.proc.networks().unwrap_or_default();
+        let pressure = self.proc.io_pressure().ok().flatten();
+        let since = |now: u64, then: u64| Micros(now.saturating_sub(then));
+        let old = &self.cpu;
+        let sample = Sample {
+            at: Micros(0),
+            cpu: Cpu {
+                user: since(cpu.user_us, old.user_us),
+                system: since(cpu.system_us, old.system_us),
+                iowait: since(cpu.iowait_us, old.iowait_us),
+                idle: since(cpu.idle_us, old.idle_us),
+                steal: since(cpu.steal_us, old.steal_us),
+            },
+            memory: Memory {
+                total: ByteCount(memory.total_bytes),
+                available: ByteCount(memory.available_bytes),
+                dirty: ByteCount(memory.dirty_bytes),
+                writeback: ByteCount(memory.writeback_bytes),
+                cached: ByteCount(memory.cached_bytes),
+            },
+            devices: disks.iter().filter_map(|now| device(now, &self.disks)).collect(),
+            networks: networks.iter().filter_map(|now| network(now, &self.networks)).collect(),
+            pressure: pressure.as_ref().zip(self.pressure.as_ref()).map(|(now, then)| Pressure {
+                some: since(now.some_us, then.some_us),
+                full: since(now.full_us, then.full_us),
+            }),
+        };
+        (self.cpu, self.disks, self.networks, self.pressure) = (cpu, disks, networks, pressure);
+        Some(sample)
+    }
+}
+
+/// What a device did since then; `None` when it did nothing.
+fn device(now: &proc::Disk, before: &[proc::Disk]) -> Option<Device> {
+    let then = before.iter().find(|disk| disk.name == now.name)?;
+    let device = Device {
+        name: now.name.clone(),
+        read: ByteCount(now.read_bytes.saturating_sub(then.read_bytes)),
+        written: ByteCount(now.written_bytes.saturating_sub(then.written_bytes)),
+        reads: now.reads.saturating_sub(then.reads),
+        writes: now.writes.saturating_sub(then.writes),
+        busy: Micros(now.busy_us.saturating_sub(then.busy_us)),
+    };
+    (device.reads + device.writes > 0).then_some(device)
+}
+
+/// What an interface did since then; `None` when it did nothing, or for what never leaves the
+/// machine.
+fn network(now: &proc::Network, before: &[proc::Network]) -> Option<Network> {
+    let then = before.iter().find(|network| network.name == now.name)?;
+    let network = Network {
+        name: now.name.clone(),
+        received: ByteCount(now.received_bytes.saturating_sub(then.received_bytes)),
+        sent: ByteCount(now.sent_bytes.saturating_sub(then.sent_bytes)),
+    };
+    (now.name != "lo" && network.received.0 + network.sent.0 > 0).then_some(network)
+}
