@@ -30,7 +30,7 @@ pub(crate) fn told(seed: u64, what: impl FnOnce()) {
         eprintln!("failed: {}", replay(seed));
         resume_unwind(cause);
     }
-    if seed % STEP == 0 {
+    if seed.is_multiple_of(STEP) {
         eprintln!("no failure up to seed {seed}");
     }
 }
