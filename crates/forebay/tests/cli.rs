@@ -14,6 +14,8 @@ mod place;
 mod processes;
 #[path = "../../volume/tests/common/s3.rs"]
 mod s3;
+#[path = "common/turn.rs"]
+mod turn;
 
 #[path = "cli/attach_s3.rs"]
 mod attach_s3;

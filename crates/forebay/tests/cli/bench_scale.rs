@@ -28,7 +28,7 @@ fn an_hour(text: &str) -> [f64; 2] {
 
 #[test]
 fn nodes_share_what_a_server_has() {
-    let place = Place::new();
+    let place = Place::new().alone();
     let end = done(&mut bench(&place, "total = \"20 MB/s\""));
     end.code(0);
     told(&end, &["server@1x1", "server@4x1", "efficiency", "hardly more done"]);
@@ -45,7 +45,7 @@ fn nodes_share_what_a_server_has() {
 
 #[test]
 fn what_each_node_has_grows_with_them() {
-    let place = Place::new();
+    let place = Place::new().alone();
     let end = done(&mut bench(&place, "node = \"20 MB/s\""));
     end.code(0);
     told(&end, &["still got more done"]);

@@ -12,6 +12,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use crate::processes;
+use crate::turn::Turn;
 
 pub(crate) const FOREBAY: &str = env!("CARGO_BIN_EXE_forebay");
 /// Shell: waits for a file, but not for ever.
@@ -60,6 +61,7 @@ pub(crate) struct Place {
     pub(crate) project: PathBuf,
     pub(crate) state: PathBuf,
     pub(crate) run: PathBuf,
+    turn: Option<Turn>,
 }
 
 impl Place {
@@ -86,7 +88,15 @@ impl Place {
         let (project, state, run) = (all.join("project"), all.join("state"), all.join("out.run"));
         std::fs::create_dir(&project).expect("a project directory");
         std::fs::create_dir(&state).expect("a state directory");
-        Place { _dir: dir, all, project, state, run }
+        let turn = Some(Turn::beside_others());
+        Place { _dir: dir, all, project, state, run, turn }
+    }
+
+    /// Waits until no other test is under way, and keeps others from beginning.
+    pub(crate) fn alone(mut self) -> Place {
+        self.turn = None;
+        self.turn = Some(Turn::alone());
+        self
     }
 
     /// Gives all that is here to the ordinary user, and a copy of the binary that they can reach.
