@@ -8,6 +8,9 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 : "${FOREBAY:=${CARGO_TARGET_DIR:-$PWD/target}/release/forebay}"
 export FOREBAY
+# Optimised, but each crate by itself: a dozen test programs would each be optimised as a whole, which
+# takes longer than all tests together. `make build` does that for the one that users get.
+export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 
 build() { cargo build --quiet --release --locked -p forebay; }
 format() { cargo fmt --all --check; }
