@@ -68,15 +68,16 @@ fn who_is_in_a_copy_or_has_mapped_a_file_of_it_keeps_the_volume() {
     let Some(place) = Place::with_root() else { return };
     mount(&place);
     std::fs::write(place.all.join("at/file"), vec![b'.'; 4096]).expect("written");
-    // A mapping alone, past us: the file is closed.
-    let map = "import mmap, os, sys, time\n\
-        f = os.open('../copy/file', os.O_RDWR); m = mmap.mmap(f, 4096); os.close(f)\n\
-        open('../mapped', 'w').close()\n\
-        while not os.path.exists('../write'): time.sleep(0.05)\n\
+    // A mapping alone, past us: the file is closed. Until then somebody is inside, or the volume
+    // would be one that nobody uses.
+    let map = "import mmap, os, time\n\
+        f = os.open('file', os.O_RDWR); m = mmap.mmap(f, 4096); os.close(f)\n\
+        os.chdir('..'); open('mapped', 'w').close()\n\
+        while not os.path.exists('write'): time.sleep(0.05)\n\
         m[:5] = b'later'; m.close()";
     let script = format!(
-        "(cd ../copy; touch ../inside; await ../leave; cat file > ../read; echo new > fresh)\n\
-        touch ../left\npython3 -c \"{map}\""
+        "cd ../copy; touch ../inside; await ../leave; cat file > ../read; echo new > fresh\n\
+        exec python3 -c \"{map}\""
     );
     let shell = elsewhere(&place, &script);
     place.wait_for("inside");
