@@ -85,6 +85,8 @@ mod simulate;
 mod streams;
 #[path = "cli/tiers.rs"]
 mod tiers;
+#[path = "cli/top.rs"]
+mod top;
 #[path = "cli/trees.rs"]
 mod trees;
 #[path = "cli/trust.rs"]

@@ -12,7 +12,8 @@ fn sampling(place: &Place, more: &[&str]) -> Child {
     let child = command.stderr(std::process::Stdio::piped()).spawn().expect("started");
     wait_until("two samples are there", || {
         // While the file is made it is no run yet.
-        let samples = rusqlite::Connection::open(&place.run)
+        let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let samples = rusqlite::Connection::open_with_flags(&place.run, flags)
             .and_then(|file| file.query_row("SELECT count(*) FROM samples", [], |row| row.get(0)));
         samples.unwrap_or(0i64) >= 2
     });

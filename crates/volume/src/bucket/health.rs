@@ -53,6 +53,11 @@ impl Health {
         }
     }
 
+    /// Why it does not; `None`: it does.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.why.lock().clone()
+    }
+
     /// It does.
     pub(crate) fn answered(&self) {
         if self.why.lock().take().is_some()

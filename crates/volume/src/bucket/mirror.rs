@@ -2,6 +2,7 @@
 //! background, one cut after the other, and what is only there comes when it is read.
 
 mod asking;
+mod now;
 mod room;
 mod worker;
 
