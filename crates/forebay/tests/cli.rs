@@ -51,6 +51,8 @@ mod doctor;
 mod early;
 #[path = "cli/exits.rs"]
 mod exits;
+#[path = "cli/export.rs"]
+mod export;
 #[path = "cli/faults.rs"]
 mod faults;
 #[path = "cli/help.rs"]
