@@ -73,10 +73,9 @@ impl Heat {
     pub(super) fn hottest(&self, opened: Heat, most: usize) -> Vec<FileNow> {
         let mut all = opened.0;
         for (path, file) in &self.0 {
-            let both = all.entry(path.clone()).or_insert_with(|| FileNow {
-                path: file.path.clone(),
-                ..FileNow::default()
-            });
+            let both = all
+                .entry(path.clone())
+                .or_insert_with(|| FileNow { path: file.path.clone(), ..FileNow::default() });
             both.opens += file.opens;
             both.read += file.read;
             both.written += file.written;
