@@ -14,6 +14,7 @@ mod late;
 mod later;
 mod lock;
 mod meta;
+mod opened;
 mod reply;
 mod session;
 

@@ -119,6 +119,7 @@ impl Session {
         let keeps = ask.read_flags & abi::READ_LOCKOWNER == 0;
         let count = self.tree.native.read(&handle, &mut scratch[..size], ask.offset, keeps)?;
         // Before the answer: a close may follow it at once, on another thread.
+        handle.flow.read(count);
         if let Some(record) = handle.record.get() {
             record.read(count as u64);
         }
@@ -139,6 +140,7 @@ impl Session {
         } else {
             native.write_mapped(&handle, data, ask.offset)?
         };
+        handle.flow.wrote(count);
         if let Some(record) = handle.record.get() {
             record.wrote(count as u64);
         }
@@ -168,6 +170,7 @@ impl Session {
         request.reply(&[]);
         if let Some(handle) = handle {
             self.count_open(request, Op::Close, &handle, false);
+            self.remember(&handle);
             self.record_close(&handle);
         }
         Ok(())
@@ -227,6 +230,8 @@ impl Session {
         native.settle_pages(&from);
         native.settle_pages(&to);
         let count = native.copy_range(&from, ask.off_in, &to, ask.off_out, ask.len)?;
+        from.flow.read(count);
+        to.flow.wrote(count);
         if let Some(record) = from.record.get() {
             record.read(count as u64);
         }
