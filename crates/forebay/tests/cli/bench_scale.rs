@@ -5,7 +5,7 @@ use crate::bench::told;
 use crate::place::{Place, done};
 
 /// `forebay bench` on a storage that is emulated with these limits of writing, by one node and by
-/// four; each command writes 10 MB and says where it is.
+/// four; each command writes 20 MB and says where it is.
 fn bench(place: &Place, limits: &str) -> std::process::Command {
     let profile = place.all.join("server.toml");
     let text = format!(
@@ -13,7 +13,7 @@ fn bench(place: &Place, limits: &str) -> std::process::Command {
     );
     std::fs::write(&profile, text).expect("a profile");
     let emulate = format!("server={}", profile.display());
-    let script = "echo $FOREBAY_NODE.$FOREBAY_JOB; head -c 10000000 /dev/zero > file; ls";
+    let script = "echo $FOREBAY_NODE.$FOREBAY_JOB; head -c 20000000 /dev/zero > file; ls";
     let words = ["bench", "--on", "server", "--emulate", &emulate, "--nodes", "1,4"];
     place.forebay(&[&words[..], &["--repeat", "3", "--", "sh", "-c", script]].concat())
 }
@@ -29,7 +29,7 @@ fn an_hour(text: &str) -> [f64; 2] {
 #[test]
 fn nodes_share_what_a_server_has() {
     let place = Place::new().alone();
-    let end = done(&mut bench(&place, "total = \"20 MB/s\""));
+    let end = done(&mut bench(&place, "total = \"10 MB/s\""));
     end.code(0);
     told(&end, &["server@1x1", "server@4x1", "efficiency", "hardly more done"]);
     let [one, four] = an_hour(&end.text());
@@ -46,7 +46,7 @@ fn nodes_share_what_a_server_has() {
 #[test]
 fn what_each_node_has_grows_with_them() {
     let place = Place::new().alone();
-    let end = done(&mut bench(&place, "node = \"20 MB/s\""));
+    let end = done(&mut bench(&place, "node = \"10 MB/s\""));
     end.code(0);
     told(&end, &["still got more done"]);
     let [one, four] = an_hour(&end.text());
