@@ -20,9 +20,7 @@ impl Way {
     /// The fastest that this machine can.
     fn best() -> Way {
         #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2")
-            && std::arch::is_x86_feature_detected!("popcnt")
-        {
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
             return Way::Avx2;
         }
         Way::Scalar
