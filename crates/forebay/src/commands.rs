@@ -19,6 +19,7 @@ mod sample;
 mod simulate;
 mod study;
 mod summary;
+mod top;
 mod unmount;
 
 use crate::exit::Stop;
@@ -30,6 +31,8 @@ pub(crate) enum Command {
     Run(run::Args),
     /// Print the summary of a run again
     Summary(summary::Args),
+    /// Watch runs and mounts while they work: tiers, tasks, hot files, uploads, warnings
+    Top(top::Args),
     /// Look at a machine without a mount, such as a file server, while others work with it
     Sample(sample::Args),
     /// Make a run file of the records that another tool kept of a run
@@ -76,6 +79,7 @@ impl Command {
         match self {
             Command::Run(args) => run::run(args),
             Command::Summary(args) => summary::run(&args),
+            Command::Top(args) => top::run(&args),
             Command::Sample(args) => sample::run(&args),
             Command::Import(args) => import::run(&args),
             Command::Export(args) => export::run(&args),

@@ -1,6 +1,7 @@
 //! The `forebay` command: the only place that prints, exits, and reads the clock for people.
 
 mod commands;
+mod ends;
 mod exit;
 mod keep;
 mod named;

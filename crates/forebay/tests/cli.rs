@@ -57,6 +57,8 @@ mod doctor;
 mod early;
 #[path = "cli/exits.rs"]
 mod exits;
+#[path = "cli/export.rs"]
+mod export;
 #[path = "cli/faults.rs"]
 mod faults;
 #[path = "cli/help.rs"]
@@ -97,6 +99,8 @@ mod simulate;
 mod streams;
 #[path = "cli/tiers.rs"]
 mod tiers;
+#[path = "cli/top.rs"]
+mod top;
 #[path = "cli/trees.rs"]
 mod trees;
 #[path = "cli/trust.rs"]

@@ -38,6 +38,12 @@ const TABLES: &[(&str, &str, &str, &str)] = &[
         "PANEL",
     ),
     (
+        "crates/forebay/src/commands/export.rs",
+        "crates/forebay/src/commands/export",
+        "const FORMAT:",
+        "FORMAT",
+    ),
+    (
         "crates/forebay/src/commands/explain/chapters.rs",
         "crates/forebay/src/commands/explain/chapters",
         "const CHAPTER:",

@@ -23,6 +23,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::cover::{Access, Plan};
 use crate::fuse::{Emulated, Session};
 use crate::launch::{Channel, HomecomingTold, ToDaemon, ToFront};
+use crate::live;
 use crate::native::Settings;
 use crate::processes::Processes;
 use crate::recorder::Recorder;
@@ -130,7 +131,8 @@ fn serve(parts: Parts) -> io::Result<()> {
         (Role::Run { front }, Some(record)) => (front, record.header.command.clone()),
         _ => (0, Vec::new()),
     };
-    let processes = Arc::new(Processes::new(Arc::clone(&recorder), start_us, front, command));
+    let words = command.clone();
+    let processes = Arc::new(Processes::new(Arc::clone(&recorder), start_us, front, words));
     processes.start()?;
     let points: Vec<PathBuf> = plan.targets.iter().map(|target| target.point.clone()).collect();
     let keeper = record.map(|Record { header, state, output }| {
@@ -173,7 +175,21 @@ fn serve(parts: Parts) -> io::Result<()> {
     let _ = rustix::io::write(&mounts, &[1]);
     drop(mounts);
     let (stop_sampling, stopped) = channel();
+    let passthrough = !every_read && house.settings.shared && house.emulated.is_none();
     let House { volumes, recorder, processes, .. } = house;
+    let looks = live::Sources {
+        lasting: matches!(role, Role::Lasting { .. }),
+        passthrough,
+        command,
+        points: points.clone(),
+        recorder: Arc::clone(&recorder),
+        processes: Arc::downgrade(&processes),
+        sessions: sessions.iter().map(Arc::downgrade).collect(),
+        tiers: volumes.iter().filter_map(|(_, tiers)| tiers.as_ref().map(Arc::downgrade)).collect(),
+    };
+    if let Err(error) = live::open(looks) {
+        log::warn!("`forebay top` can't look: {error}");
+    }
     let sampler = std::thread::Builder::new().name("forebay-sample".into()).spawn({
         let (recorder, processes) = (Arc::clone(&recorder), Arc::clone(&processes));
         let points = points.clone();

@@ -14,6 +14,8 @@ mod late;
 mod later;
 mod lock;
 mod meta;
+mod opened;
+mod rare;
 mod reply;
 mod session;
 

@@ -10,6 +10,7 @@ pub mod creds;
 mod daemon;
 pub mod fuse;
 pub mod launch;
+pub mod live;
 pub mod native;
 mod numbered;
 mod pack;

@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::clock::Clock;
+use crate::live::Counters;
 
 /// What the record knows of a path: computed once, kept with the node.
 #[derive(Debug)]
@@ -113,6 +114,8 @@ pub struct Recorder {
     clock: Arc<dyn Clock>,
     /// Nobody will ask: nothing is kept.
     silent: bool,
+    /// What is counted all the same, for who looks on.
+    live: Counters,
     counts: [Mutex<Counts>; SHARDS],
     facts: Mutex<Vec<Fact>>,
     classes: DashMap<String, ClassId, FxBuildHasher>,
@@ -126,6 +129,7 @@ impl Recorder {
         Recorder {
             clock,
             silent: false,
+            live: Counters::default(),
             counts: std::array::from_fn(|_| Mutex::default()),
             facts: Mutex::default(),
             classes: DashMap::with_hasher(FxBuildHasher),
@@ -149,6 +153,11 @@ impl Recorder {
         &*self.clock
     }
 
+    /// Sums for who looks on.
+    pub(crate) fn live(&self) -> &Counters {
+        &self.live
+    }
+
     /// Adds a fact.
     pub fn tell(&self, fact: Fact) {
         if !self.silent {
@@ -165,6 +174,7 @@ impl Recorder {
         key: OpKey,
         count: OpCount,
     ) {
+        self.live.count(key, &count);
         if self.silent {
             return;
         }

@@ -1,7 +1,7 @@
 //! `forebay explain`: why a plan is as it is, or where the time of a run went, in sentences.
 
 mod chapters;
-mod lives;
+pub(super) mod lives;
 mod story;
 
 use std::io::Write;

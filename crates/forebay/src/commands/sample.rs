@@ -7,6 +7,7 @@ use forebay_model::{Commands, Ended, Exit, Fact, Micros, Privacy, RunWriter, Sec
 use forebay_volume::sampler::Watch;
 
 use super::run::{Trace, header};
+use crate::ends::Ends;
 use crate::exit::Stop;
 use crate::say;
 
@@ -131,32 +132,5 @@ impl Book {
             }
         }
         done
-    }
-}
-
-/// The signals by which somebody ends it.
-struct Ends(libc::sigset_t);
-
-impl Ends {
-    /// Holds them back; one that comes is waited for.
-    fn hold() -> Ends {
-        // SAFETY: a zeroed set is valid, and is written to before it is read.
-        unsafe {
-            let mut set: libc::sigset_t = std::mem::zeroed();
-            libc::sigemptyset(&mut set);
-            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-                libc::sigaddset(&mut set, signal);
-            }
-            libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
-            Ends(set)
-        }
-    }
-
-    /// Waits so long; true when one came.
-    fn within(&self, time: Duration) -> bool {
-        let (tv_sec, tv_nsec) = (time.as_secs() as _, time.subsec_nanos().into());
-        let limit = libc::timespec { tv_sec, tv_nsec };
-        // SAFETY: set and limit live as long as the call.
-        unsafe { libc::sigtimedwait(&self.0, std::ptr::null_mut(), &limit) > 0 }
     }
 }

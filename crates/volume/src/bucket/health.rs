@@ -58,6 +58,11 @@ impl Health {
         self.why.lock().is_some()
     }
 
+    /// Why it does not; `None`: it does.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.why.lock().clone()
+    }
+
     /// It does.
     pub(crate) fn answered(&self) {
         if self.why.lock().take().is_some()

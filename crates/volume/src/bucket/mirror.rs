@@ -3,6 +3,7 @@
 
 mod asking;
 mod fill;
+mod now;
 mod room;
 mod worker;
 

@@ -27,17 +27,7 @@ impl Session {
             op::WRITE => self.write(request),
             op::FLUSH => self.flush(request),
             op::RELEASE => self.release(request),
-            op::FSYNC => self.fsync(request),
-            op::FALLOCATE => self.fallocate(request),
-            op::LSEEK => self.seek(request),
-            op::COPY_FILE_RANGE => self.copy(request),
-            op::IOCTL => self.ioctl(request),
-            op::SYNCFS => {
-                // What programs wrote is with the backing file system already; sync(2) goes on there.
-                request.done(self.tree.native.sync_pack());
-                Ok(())
-            }
-            _ => return None,
+            _ => return self.serve_rare(request),
         })
     }
 
@@ -119,6 +109,7 @@ impl Session {
         let keeps = ask.read_flags & abi::READ_LOCKOWNER == 0;
         let count = self.tree.native.read(&handle, &mut scratch[..size], ask.offset, keeps)?;
         // Before the answer: a close may follow it at once, on another thread.
+        handle.flow.read(count);
         if let Some(record) = handle.record.get() {
             record.read(count as u64);
         }
@@ -139,6 +130,7 @@ impl Session {
         } else {
             native.write_mapped(&handle, data, ask.offset)?
         };
+        handle.flow.wrote(count);
         if let Some(record) = handle.record.get() {
             record.wrote(count as u64);
         }
@@ -168,6 +160,7 @@ impl Session {
         request.reply(&[]);
         if let Some(handle) = handle {
             self.count_open(request, Op::Close, &handle, false);
+            self.remember(&handle);
             self.record_close(&handle);
         }
         Ok(())
@@ -188,64 +181,6 @@ impl Session {
                 self.recorder.engine_file(self.tree.id, &known.path, content);
             }
         }
-    }
-
-    fn fsync(&self, request: &Request<'_>) -> Result<()> {
-        let (ask, _) = request.parse::<abi::FsyncIn>()?;
-        let handle = self.tree.native.handle(ask.fh)?;
-        let data_only = ask.fsync_flags & abi::FSYNC_DATA_ONLY != 0;
-        self.tree.native.settle_pages(&handle);
-        let done = self.tree.native.fsync(&handle, data_only);
-        self.count_open(request, Op::Fsync, &handle, done.is_err());
-        request.done(done);
-        Ok(())
-    }
-
-    fn fallocate(&self, request: &Request<'_>) -> Result<()> {
-        let (ask, _) = request.parse::<abi::FallocateIn>()?;
-        let handle = self.tree.native.handle(ask.fh)?;
-        self.tree.native.settle_pages(&handle);
-        let done = self.tree.native.fallocate(&handle, ask.mode, ask.offset, ask.length);
-        self.count_open(request, Op::Fallocate, &handle, done.is_err());
-        request.done(done);
-        Ok(())
-    }
-
-    fn seek(&self, request: &Request<'_>) -> Result<()> {
-        let (ask, _) = request.parse::<abi::LseekIn>()?;
-        let handle = self.tree.native.handle(ask.fh)?;
-        let offset = self.tree.native.seek(&handle, ask.offset, ask.whence)?;
-        request.reply(&[abi::LseekOut { offset }.as_bytes()]);
-        self.count_open(request, Op::Seek, &handle, false);
-        Ok(())
-    }
-
-    fn copy(&self, request: &Request<'_>) -> Result<()> {
-        let (ask, _) = request.parse::<abi::CopyFileRangeIn>()?;
-        let native = &self.tree.native;
-        let (from, to) = (native.handle(ask.fh_in)?, native.handle(ask.fh_out)?);
-        native.settle_pages(&from);
-        native.settle_pages(&to);
-        let count = native.copy_range(&from, ask.off_in, &to, ask.off_out, ask.len)?;
-        if let Some(record) = from.record.get() {
-            record.read(count as u64);
-        }
-        if let Some(record) = to.record.get() {
-            record.wrote(count as u64);
-        }
-        request.reply(&[abi::WriteOut { size: count as u32, padding: 0 }.as_bytes()]);
-        self.count_data(request, Op::CopyRange, &to, count as u64, Pattern::Sequential);
-        Ok(())
-    }
-
-    fn ioctl(&self, request: &Request<'_>) -> Result<()> {
-        let (ask, input) = request.parse::<abi::IoctlIn>()?;
-        let mut output = vec![0; (ask.out_size as usize).min(64)];
-        self.tree.native.ioctl(request.node(), ask.cmd, input, &mut output)?;
-        let head = abi::IoctlOut::default();
-        request.reply(&[head.as_bytes(), &output]);
-        self.count(request, Op::Ioctl, self.class_of_id(request.node()), false);
-        Ok(())
     }
 }
 

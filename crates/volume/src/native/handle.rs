@@ -10,6 +10,7 @@ use super::Native;
 use super::iostate::IoState;
 use super::node::Node;
 use crate::bucket::Body;
+use crate::live::Flow;
 use crate::recorder::OpenRecord;
 use crate::tiers::Lent;
 
@@ -39,6 +40,8 @@ pub(crate) struct Handle {
     /// Where the last read and the last write ended, to tell streams from jumps.
     pub(crate) read_end: AtomicU64,
     pub(crate) write_end: AtomicU64,
+    /// What went through it, for who looks on.
+    pub(crate) flow: Flow,
     /// What the record will say of this open.
     pub(crate) record: OnceRecord,
 }

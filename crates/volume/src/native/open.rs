@@ -168,6 +168,7 @@ impl Native {
             lockers: Mutex::default(),
             read_end: AtomicU64::new(0),
             write_end: AtomicU64::new(0),
+            flow: Default::default(),
             record: Default::default(),
         });
         open.handles.push(Arc::clone(&handle));

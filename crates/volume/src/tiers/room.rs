@@ -85,6 +85,13 @@ impl Room {
         std::fs::read_dir(&self.path).is_ok_and(|mut bodies| bodies.next().is_none())
     }
 
+    /// Bytes that it holds, how many it may, and of its file system all and what is free.
+    pub(crate) fn now(&self) -> (u64, Option<u64>, Option<(u64, u64)>) {
+        let all = rustix::fs::fstatvfs(&self.root).ok();
+        let all = all.map(|all| (all.f_blocks * all.f_frsize, all.f_bavail * all.f_frsize));
+        (self.used.load(Relaxed), self.capacity, all)
+    }
+
     pub(super) fn is_full(&self) -> bool {
         self.capacity.is_some_and(|capacity| self.used.load(Relaxed) >= capacity)
     }

@@ -5,30 +5,50 @@ use std::collections::{BTreeSet, HashMap};
 
 use forebay_model::{ByteCount, ClassId, FileId, Result, Run, TreeId};
 
+/// Upper ends of size classes, in bytes, and their names.
+pub(in crate::commands) const SIZES: [(u64, &str); 5] = [
+    (4 << 10, "up to 4 KiB"),
+    (64 << 10, "up to 64 KiB"),
+    (1 << 20, "up to 1 MiB"),
+    (64 << 20, "up to 64 MiB"),
+    (u64::MAX, "more"),
+];
+
+/// Of each size class, how many files the run made, and their bytes.
+pub(in crate::commands) fn sizes(lives: &[Life]) -> [(u64, u64); SIZES.len()] {
+    let mut sizes = [(0, 0); SIZES.len()];
+    for life in lives.iter().filter(|life| life.made) {
+        let size = life.size.get();
+        let at = SIZES.iter().position(|(end, _)| size <= *end).unwrap_or(SIZES.len() - 1);
+        sizes[at] = (sizes[at].0 + 1, sizes[at].1 + size);
+    }
+    sizes
+}
+
 /// A file.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Life {
-    pub(super) path: Vec<u8>,
-    pub(super) class: ClassId,
+pub(in crate::commands) struct Life {
+    pub(in crate::commands) path: Vec<u8>,
+    pub(in crate::commands) class: ClassId,
     /// Where its bytes were.
-    pub(super) tree: TreeId,
-    pub(super) size: ByteCount,
+    pub(in crate::commands) tree: TreeId,
+    pub(in crate::commands) size: ByteCount,
     /// Bytes that were read and written, as far as they were seen.
-    pub(super) read: ByteCount,
-    pub(super) written: ByteCount,
-    pub(super) opens: u64,
+    pub(in crate::commands) read: ByteCount,
+    pub(in crate::commands) written: ByteCount,
+    pub(in crate::commands) opens: u64,
     /// The run made it.
-    pub(super) made: bool,
+    pub(in crate::commands) made: bool,
     /// The run removed it.
-    pub(super) gone: bool,
+    pub(in crate::commands) gone: bool,
     /// Numbers of tasks.
-    pub(super) writers: BTreeSet<u32>,
-    pub(super) readers: BTreeSet<u32>,
+    pub(in crate::commands) writers: BTreeSet<u32>,
+    pub(in crate::commands) readers: BTreeSet<u32>,
 }
 
 /// Where a file belongs by the way it was used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Belongs {
+pub(in crate::commands) enum Belongs {
     /// On a tier of the node, and never home.
     Scratch,
     /// On a fast tier, and home at the end.
@@ -41,7 +61,7 @@ pub(super) enum Belongs {
 
 impl Belongs {
     /// The rule that would send it there.
-    pub(super) const fn rule(self) -> &'static str {
+    pub(in crate::commands) const fn rule(self) -> &'static str {
         match self {
             Self::Scratch => "home = a tier of the node, after = \"discard\"",
             Self::Near => "home = a fast tier, and home when the run ends",
@@ -51,7 +71,7 @@ impl Belongs {
     }
 
     /// Why, for a sentence.
-    pub(super) const fn why(self) -> &'static str {
+    pub(in crate::commands) const fn why(self) -> &'static str {
         match self {
             Self::Scratch => "made and removed again: it needs no home",
             Self::Near => "made by one task and read by another: a fast tier near them",
@@ -63,7 +83,7 @@ impl Belongs {
 
 impl Life {
     /// Where it belongs. What `forebay plan` says weighs room, waits and dollars, too.
-    pub(super) fn belongs(&self) -> Belongs {
+    pub(in crate::commands) fn belongs(&self) -> Belongs {
         match (self.made, self.gone) {
             (true, true) => Belongs::Scratch,
             (true, false) if self.readers.difference(&self.writers).next().is_some() => {
@@ -74,13 +94,13 @@ impl Life {
         }
     }
 
-    pub(super) fn moved(&self) -> ByteCount {
+    pub(in crate::commands) fn moved(&self) -> ByteCount {
         self.read + self.written
     }
 }
 
 /// All files of a run that were opened, those first for which most bytes were moved.
-pub(super) fn all(run: &Run) -> Result<Vec<Life>> {
+pub(in crate::commands) fn all(run: &Run) -> Result<Vec<Life>> {
     let mut lives: HashMap<FileId, Life> = HashMap::new();
     run.each_open(|row| {
         let open = &row.open;

@@ -6,30 +6,21 @@ use forebay_model::{ClassId, Micros, Op, OpGroup};
 use serde_json::json;
 
 use super::{Chapter, Told};
+use crate::commands::explain::lives::{SIZES, sizes};
 use crate::commands::explain::story::{Story, count};
 
 pub(super) const CHAPTER: Chapter = Chapter { name: "small_files", title: "Small files", tell };
 
-/// Upper ends of size classes, in bytes, and their names.
-pub(super) const SIZES: [(u64, &str); 5] = [
-    (4 << 10, "up to 4 KiB"),
-    (64 << 10, "up to 64 KiB"),
-    (1 << 20, "up to 1 MiB"),
-    (64 << 20, "up to 64 MiB"),
-    (u64::MAX, "more"),
-];
 /// Fewer are no storm.
 const MANY: u64 = 500;
 /// A file that costs more in names than in bytes nearly everywhere.
 const SMALL: u64 = 64 << 10;
 
 fn tell(story: &Story) -> Option<Told> {
-    let mut sizes = [(0u64, 0u64); SIZES.len()];
+    let sizes = sizes(&story.lives);
     let mut classes: BTreeMap<ClassId, (u64, u64)> = BTreeMap::new();
     for life in story.lives.iter().filter(|life| life.made) {
         let size = life.size.get();
-        let at = SIZES.iter().position(|(end, _)| size <= *end).unwrap_or(SIZES.len() - 1);
-        sizes[at] = (sizes[at].0 + 1, sizes[at].1 + size);
         let (files, bytes) = classes.entry(life.class).or_default();
         (*files, *bytes) = (*files + 1, *bytes + size);
     }

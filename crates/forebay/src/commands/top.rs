@@ -1,0 +1,145 @@
+//! `forebay top`: what runs and mounts do just now.
+
+mod cells;
+mod keys;
+mod queues;
+mod rows;
+mod screen;
+mod state;
+mod view;
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use forebay_model::Seconds;
+use forebay_volume::launch::place_of;
+use forebay_volume::live::{Live, ask, daemons};
+use serde_json::json;
+
+use crate::ends::Ends;
+use crate::exit::Stop;
+use crate::say;
+use state::State;
+use view::View;
+
+/// Between the two looks of `--once`, for rates.
+const ONCE: Duration = Duration::from_millis(500);
+/// Rows of `--once` as text: nothing has to fit a screen.
+const ONCE_ROWS: u16 = 60;
+
+/// Options of `forebay top`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  forebay top                      all runs and mounts of yours\n  \
+    forebay top /mnt/project         one of them\n  \
+    forebay top --once --json        its figures, for scripts\n\n\
+    Keys: q ends it, arrows scroll, tab shows the next run, s sorts files, ? explains.\n\
+    Bytes that go past Forebay (kernel passthrough) are not in its figures; it says so.\n\n\
+    Exit codes: 0, or 1 if nothing of yours runs, or nothing at MOUNT."
+)]
+pub(crate) struct Args {
+    /// A directory that is covered or mounted; without it, all of yours
+    #[arg(value_name = "MOUNT")]
+    mount: Option<PathBuf>,
+    /// Look once, print it, and end
+    #[arg(long)]
+    once: bool,
+    /// Print JSON on standard output: sums since each began, and rates per second
+    #[arg(long, requires = "once")]
+    json: bool,
+    /// Between two looks, such as 500ms
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = pause)]
+    every: Seconds,
+}
+
+fn pause(word: &str) -> Result<Seconds, String> {
+    let time: Seconds = word.parse().map_err(|why: forebay_model::NotReal| why.to_string())?;
+    let fits = (0.1..=60.0).contains(&time.get());
+    fits.then_some(time).ok_or_else(|| "it is from 100ms to 1min".to_owned())
+}
+
+pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+    let wanted = args.mount.as_deref().map(place_of);
+    let find = || found(wanted.as_deref());
+    let views: Vec<View> = find()?.into_iter().map(View::first).collect();
+    if args.once {
+        std::thread::sleep(ONCE);
+        let mut state = State::new(views, false);
+        state.renew(find().unwrap_or_default());
+        let text = match args.json {
+            true => as_json(&state.views),
+            false => as_text(&mut state),
+        };
+        // Whoever reads may have seen enough (`| head`).
+        let _ = std::io::stdout().write_all(text.as_bytes());
+        return Ok(0);
+    }
+    if !std::io::stdout().is_terminal() {
+        let why = "standard output is no terminal";
+        return Err(Stop::new(1, why, "`forebay top --once` prints once, --json for scripts"));
+    }
+    let state = State::new(views, std::env::var_os("NO_COLOR").is_none());
+    let every = Duration::from_secs_f64(args.every.get());
+    keys::watch(state, every, &Ends::hold(), || find().unwrap_or_default())
+}
+
+/// Daemons of this user; with `at`, the one that shows this directory.
+fn found(at: Option<&std::path::Path>) -> Result<Vec<Live>, Stop> {
+    let stop = |why: String| Stop::new(1, why, "is /proc mounted? `forebay doctor` says");
+    let pids = daemons().map_err(|error| stop(format!("looking for daemons: {error}")))?;
+    let (mut found, mut silent) = (Vec::new(), None);
+    for pid in pids {
+        match ask(pid) {
+            Ok(live) => found.extend(live),
+            Err(why) => silent = Some(why),
+        }
+    }
+    let Some(at) = at else {
+        if found.is_empty() {
+            let why =
+                silent.map_or_else(|| "nothing of yours runs".to_owned(), |why| why.to_string());
+            let next = "`forebay run -- COMMAND` or `forebay mount VOLUME DIR` first; this looks at \
+                        your own alone";
+            return Err(Stop::new(1, why, next));
+        }
+        return Ok(found);
+    };
+    // Of several that lie in each other the innermost shows it.
+    let depth = |live: &Live| {
+        let above = live.points.iter().filter(|point| at.starts_with(point));
+        above.map(|point| point.as_os_str().len()).max()
+    };
+    let nearest =
+        found.into_iter().filter(|live| depth(live).is_some()).max_by_key(|live| depth(live));
+    nearest.map(|live| vec![live]).ok_or_else(|| {
+        let why = format!("nothing of yours is at {}", at.display());
+        Stop::new(1, why, "`forebay top` without a directory shows all of yours")
+    })
+}
+
+fn as_json(views: &[View]) -> String {
+    let one = |view: &View| {
+        let mut live = json!(view.now);
+        live["per_s"] = view.per_second();
+        live
+    };
+    let all: Vec<_> = views.iter().map(one).collect();
+    json!({ "schema": 1, "daemons": all }).to_string() + "\n"
+}
+
+/// One screen for each, without what only a terminal needs.
+fn as_text(state: &mut State) -> String {
+    let mut text = String::new();
+    for number in 0..state.views.len() {
+        state.shown = number;
+        if number > 0 {
+            text.push('\n');
+        }
+        text.push_str(&screen::text(state, say::width().clamp(60, 200) as u16, ONCE_ROWS));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

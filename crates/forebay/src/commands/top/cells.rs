@@ -1,0 +1,47 @@
+//! Text in columns: names are cut, numbers are not.
+
+use ratatui::text::Span;
+
+/// Columns that a name has at least.
+const NAME_LEAST: usize = 12;
+
+/// Text in so many columns: cut at its start, where a path says least.
+pub(super) fn fit(text: &str, columns: usize) -> String {
+    let wide = |text: &str| Span::raw(text).width();
+    if wide(text) <= columns {
+        return format!("{text}{}", " ".repeat(columns - wide(text)));
+    }
+    let mut kept = text;
+    while wide(kept) >= columns.max(1) && !kept.is_empty() {
+        let first = kept.chars().next().map_or(0, char::len_utf8);
+        kept = &kept[first..];
+    }
+    format!("…{kept}{}", " ".repeat(columns.saturating_sub(wide(kept) + 1)))
+}
+
+/// Text in at most so many columns, cut at its end.
+pub(super) fn clip(text: &str, columns: usize) -> String {
+    let wide = |text: &str| Span::raw(text).width();
+    if wide(text) <= columns {
+        return text.to_owned();
+    }
+    let mut kept = text;
+    while wide(kept) >= columns.max(1) && !kept.is_empty() {
+        let last = kept.chars().next_back().map_or(0, char::len_utf8);
+        kept = &kept[..kept.len() - last];
+    }
+    format!("{kept}…")
+}
+
+/// A name and its cells; the name has the room that they leave. Where that is too little, the first
+/// cells are left out.
+pub(super) fn row(name: &str, cells: &[(String, usize)], columns: usize) -> String {
+    let wide = |cells: &[(String, usize)]| cells.iter().map(|(_, width)| width + 2).sum::<usize>();
+    let mut cells = cells;
+    while cells.len() > 1 && columns < wide(cells) + NAME_LEAST {
+        cells = &cells[1..];
+    }
+    let right: String = cells.iter().map(|(cell, width)| format!("  {cell:>width$}")).collect();
+    let room = columns.saturating_sub(right.chars().count()).max(8);
+    format!("{}{right}", fit(name, room))
+}

@@ -1,0 +1,133 @@
+//! Lines of each part of the screen, as text.
+
+use super::cells::row;
+use super::view::View;
+use crate::named::named;
+use crate::say::grouped;
+use forebay_model::{ByteCount, Micros};
+use forebay_volume::live::Group;
+
+pub(super) fn bytes(bytes: u64) -> String {
+    ByteCount(bytes).to_string()
+}
+
+/// Bytes a second; `-`: not known.
+fn per_s(rate: Option<f64>) -> String {
+    rate.map_or("-".to_owned(), |rate| match rate.round() as u64 {
+        0 => "0".to_owned(),
+        rate => format!("{}/s", bytes(rate)),
+    })
+}
+
+pub(super) fn title(view: &View) -> String {
+    let live = &view.now;
+    let what = match live.lasting {
+        true => format!(
+            "mount at {}",
+            live.points
+                .first()
+                .map(|p| named(p.as_os_str().as_encoded_bytes()))
+                .unwrap_or_default()
+        ),
+        false => {
+            let words: Vec<String> =
+                live.command.iter().map(|word| named(word.as_bytes())).collect();
+            words.join(" ")
+        }
+    };
+    let end = if view.ended { ", ended" } else { "" };
+    format!("{what}  (pid {}, {}{end})", live.pid, Micros(live.at_us))
+}
+
+/// Operations and bytes a second.
+pub(super) fn totals(view: &View) -> Vec<String> {
+    let group = |name: &str, of: fn(&forebay_volume::live::Live) -> Group| {
+        let rate = view.rate(|live| of(live).count);
+        let rate =
+            rate.map_or("-".to_owned(), |rate| format!("{}/s", grouped(rate.round() as u64)));
+        let each = view.each_us(of).map(|us| format!(" of {}", Micros(us.round() as u64)));
+        format!("{name} {rate}{}", each.unwrap_or_default())
+    };
+    let live = &view.now;
+    let mut bytes_line = format!(
+        "read {}, written {}, so far {}, {}",
+        per_s(view.rate(|live| live.read)),
+        per_s(view.rate(|live| live.written)),
+        bytes(live.read),
+        bytes(live.written)
+    );
+    if live.passthrough {
+        bytes_line.push_str("   (+ passthrough)");
+    }
+    let operations = [
+        group("names", |live| live.names),
+        group("data", |live| live.data),
+        group("sync", |live| live.syncs),
+    ];
+    vec![operations.join("   "), bytes_line]
+}
+
+pub(super) fn tiers(view: &View, columns: usize) -> Vec<String> {
+    let cells = |used: String, limit: String, free: String| [(used, 9), (limit, 9), (free, 9)];
+    let titles = cells("used".into(), "limit".into(), "free".into());
+    let mut lines = vec![row("tier", &titles, columns)];
+    for tier in &view.now.tiers {
+        let name = match &tier.tier {
+            Some(name) => named(name.as_bytes()),
+            None => named(tier.path.as_os_str().as_encoded_bytes()),
+        };
+        let known = |amount: Option<u64>| amount.map_or("-".to_owned(), bytes);
+        let cells = cells(known(tier.used), known(tier.limit), known(tier.free));
+        lines.push(row(&name, &cells, columns));
+    }
+    lines
+}
+
+pub(super) fn tasks(view: &View, columns: usize) -> Vec<String> {
+    let live = &view.now;
+    if live.lasting && !live.recorded {
+        return vec!["tasks: not looked up (mount with -o RUN to know them)".to_owned()];
+    }
+    let cells = |processes: String, waiting: String, cpu: String, read: String, written: String| {
+        [(processes, 5), (waiting, 7), (cpu, 11), (read, 11), (written, 11)]
+    };
+    let titles =
+        cells("procs".into(), "waiting".into(), "cpu".into(), "read".into(), "written".into());
+    let mut lines = vec![row("task", &titles, columns)];
+    for task in &live.tasks {
+        let rates = view.of_task(&task.name);
+        let cells = cells(
+            task.processes.to_string(),
+            task.waiting.to_string(),
+            Micros(task.cpu_us).to_string(),
+            per_s(rates.0),
+            per_s(rates.1),
+        );
+        lines.push(row(&named(task.name.as_bytes()), &cells, columns));
+    }
+    lines
+}
+
+pub(super) fn files(view: &View, order: super::state::Sort, columns: usize) -> Vec<String> {
+    let cells = |open: String, opens: String, read: String, written: String, rate: String| {
+        [(open, 4), (opens, 6), (read, 9), (written, 9), (rate, 11)]
+    };
+    let titles =
+        cells("open".into(), "opens".into(), "read".into(), "written".into(), "now".into());
+    let mut lines = vec![row(order.title(), &titles, columns)];
+    let mut files = view.now.files.clone();
+    order.sort(&mut files);
+    for file in &files {
+        let rates = view.of_file(&file.path);
+        let cells = cells(
+            file.open.to_string(),
+            grouped(file.opens),
+            bytes(file.read),
+            bytes(file.written),
+            per_s(rates.map(|(read, written)| read + written)),
+        );
+        let name = if file.path.is_empty() { "." } else { &file.path };
+        lines.push(row(&named(name.as_bytes()), &cells, columns));
+    }
+    lines
+}

@@ -1,0 +1,70 @@
+//! What is shown: of which daemon, in which order, from which line on.
+
+use forebay_volume::live::{FileNow, Live};
+
+use super::view::View;
+
+/// In which order files are shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Sort {
+    /// As the daemon has them: open ones first, then by bytes and opens.
+    #[default]
+    Hot,
+    Opens,
+    Name,
+}
+
+impl Sort {
+    pub(super) const fn title(self) -> &'static str {
+        match self {
+            Sort::Hot => "file (hottest)",
+            Sort::Opens => "file (most opens)",
+            Sort::Name => "file (by name)",
+        }
+    }
+
+    pub(super) const fn next(self) -> Sort {
+        match self {
+            Sort::Hot => Sort::Opens,
+            Sort::Opens => Sort::Name,
+            Sort::Name => Sort::Hot,
+        }
+    }
+
+    pub(super) fn sort(self, files: &mut [FileNow]) {
+        match self {
+            Sort::Hot => {}
+            Sort::Opens => files.sort_by_key(|file| std::cmp::Reverse(file.opens)),
+            Sort::Name => files.sort_by(|a, b| a.path.cmp(&b.path)),
+        }
+    }
+}
+
+/// What is shown.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) views: Vec<View>,
+    pub(super) shown: usize,
+    pub(super) sort: Sort,
+    pub(super) scroll: usize,
+    pub(super) help: bool,
+    pub(super) colour: bool,
+    /// Keys work.
+    pub(super) keys: bool,
+}
+
+impl State {
+    pub(super) fn new(views: Vec<View>, colour: bool) -> State {
+        let (shown, sort, scroll) = (0, Sort::default(), 0);
+        State { views, shown, sort, scroll, help: false, colour, keys: false }
+    }
+
+    /// Takes in what daemons say now; those that are new come last.
+    pub(super) fn renew(&mut self, mut lives: Vec<Live>) {
+        for view in &mut self.views {
+            let at = lives.iter().position(|live| live.pid == view.now.pid);
+            view.renew(at.map(|at| lives.remove(at)));
+        }
+        self.views.extend(lives.into_iter().map(View::first));
+    }
+}

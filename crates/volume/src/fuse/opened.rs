@@ -1,0 +1,24 @@
+//! Files that are open, for who looks at a daemon that works.
+
+use super::session::Session;
+use crate::live::Flow;
+use crate::native::Handle;
+
+impl Session {
+    /// Shows the path of each open file, and what has gone through it.
+    pub(crate) fn each_open(&self, mut show: impl FnMut(&[u8], &Flow)) {
+        // Paths are looked up afterwards: that may wait for who changes names.
+        let mut nodes = Vec::new();
+        self.tree.native.each_handle(|handle| {
+            nodes.push((std::sync::Arc::clone(&handle.node), handle.flow.copy()));
+        });
+        for (node, flow) in nodes {
+            show(&self.known(&node).path, &flow);
+        }
+    }
+
+    /// A file is closed: who looks on may want to know that it was used.
+    pub(super) fn remember(&self, handle: &Handle) {
+        self.recorder.live().closed(&self.known(&handle.node).path, &handle.flow);
+    }
+}

@@ -1,0 +1,109 @@
+//! Sums of all that was asked for, kept even where nobody wants a record: a few additions for each
+//! request, on memory that threads do not share.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use forebay_model::{Op, OpCount, OpGroup, OpKey};
+use parking_lot::Mutex;
+
+use super::heat::{Flow, Heat};
+use super::{Group, Live};
+
+const SHARDS: usize = 16;
+
+/// One thread's sums, or those of a few; a cache line of its own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Shard {
+    groups: [(AtomicU64, AtomicU64); 3],
+    read: AtomicU64,
+    written: AtomicU64,
+}
+
+/// What was done since the daemon began.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    shards: [Shard; SHARDS],
+    pub(super) heat: Mutex<Heat>,
+}
+
+const fn number(group: OpGroup) -> usize {
+    match group {
+        OpGroup::Metadata => 0,
+        OpGroup::Data => 1,
+        OpGroup::Sync => 2,
+    }
+}
+
+impl Counters {
+    /// Adds operations of one kind.
+    pub(crate) fn count(&self, key: OpKey, count: &OpCount) {
+        thread_local!(static SHARD: usize = {
+            static NEXT: AtomicU32 = AtomicU32::new(0);
+            NEXT.fetch_add(1, Relaxed) as usize % SHARDS
+        });
+        let (shard, op) = (SHARD.with(|shard| &self.shards[*shard]), key.op());
+        let (number, nanos) = &shard.groups[number(op.group())];
+        number.fetch_add(count.count, Relaxed);
+        nanos.fetch_add(count.nanos, Relaxed);
+        match op {
+            Op::Read => drop(shard.read.fetch_add(count.bytes, Relaxed)),
+            Op::Write => drop(shard.written.fetch_add(count.bytes, Relaxed)),
+            Op::CopyRange => {
+                shard.read.fetch_add(count.bytes, Relaxed);
+                shard.written.fetch_add(count.bytes, Relaxed);
+            }
+            _ => {}
+        }
+    }
+
+    /// A file is closed.
+    pub(crate) fn closed(&self, path: &[u8], flow: &Flow) {
+        self.heat.lock().closed(path, flow);
+    }
+
+    pub(super) fn tell(&self, live: &mut Live) {
+        let group = |group: OpGroup| {
+            let sums = self.shards.iter().map(|shard| &shard.groups[number(group)]);
+            let add = |(count, nanos): (u64, u64), (c, n): &(AtomicU64, AtomicU64)| {
+                (count + c.load(Relaxed), nanos + n.load(Relaxed))
+            };
+            let (count, nanos) = sums.fold((0, 0), add);
+            Group { count, time_us: nanos / 1000 }
+        };
+        live.names = group(OpGroup::Metadata);
+        live.data = group(OpGroup::Data);
+        live.syncs = group(OpGroup::Sync);
+        live.read = self.shards.iter().map(|shard| shard.read.load(Relaxed)).sum();
+        live.written = self.shards.iter().map(|shard| shard.written.load(Relaxed)).sum();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! If this fails, people look for a storm where there is none.
+    use super::*;
+    use forebay_model::Pattern;
+
+    #[test]
+    fn what_threads_count_adds_up() {
+        let counters = Counters::default();
+        let of = |bytes| OpCount { count: 1, nanos: 2_000, bytes, failed: 0 };
+        std::thread::scope(|scope| {
+            for _ in 0..20 {
+                scope.spawn(|| {
+                    counters.count(OpKey::data(Op::Read, 10, Pattern::Random), &of(10));
+                    counters.count(OpKey::data(Op::CopyRange, 5, Pattern::Random), &of(5));
+                    counters.count(OpKey::plain(Op::Lookup), &of(0));
+                    counters.count(OpKey::plain(Op::Fsync), &of(0));
+                });
+            }
+        });
+        let mut live = Live::default();
+        counters.tell(&mut live);
+        assert_eq!(live.names, Group { count: 20, time_us: 40 });
+        assert_eq!(live.data, Group { count: 40, time_us: 80 });
+        assert_eq!(live.syncs.count, 20);
+        assert_eq!((live.read, live.written), (300, 100));
+    }
+}

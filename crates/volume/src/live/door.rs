@@ -1,0 +1,93 @@
+//! Where a daemon is asked, and who asks.
+
+use std::io;
+use std::sync::Arc;
+
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect, listen,
+    socket_with,
+};
+
+use super::{Live, Sources};
+use crate::launch::Channel;
+
+/// How names of doors begin, as /proc/net/unix writes them after an `@`.
+const NAMES: &str = "forebay/live/";
+/// A daemon that is stopped answers nobody.
+const PATIENCE_MS: u16 = 2000;
+
+fn address(pid: u32) -> rustix::io::Result<SocketAddrUnix> {
+    SocketAddrUnix::new_abstract_name(format!("{NAMES}{pid}").as_bytes())
+}
+
+fn socket() -> rustix::io::Result<std::os::fd::OwnedFd> {
+    socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+}
+
+/// Opens the door of this process, and answers whoever may know: its user, and root.
+///
+/// # Errors
+/// When the name is taken or no thread can be made; nobody can look then, and all else goes on.
+pub(crate) fn open(sources: Sources) -> io::Result<()> {
+    let (socket, me) = (socket()?, rustix::process::geteuid());
+    bind(&socket, &address(std::process::id())?)?;
+    listen(&socket, 16)?;
+    std::thread::Builder::new().name("forebay-live".into()).spawn(move || {
+        loop {
+            match accept_with(&socket, SocketFlags::CLOEXEC) {
+                Ok(guest) => {
+                    let peer = rustix::net::sockopt::socket_peercred(&guest);
+                    if peer.is_ok_and(|peer| peer.uid == me || peer.uid.is_root()) {
+                        // Whoever asked may be gone, or stopped.
+                        Channel::new(guest).mention(&sources.look());
+                    }
+                }
+                Err(Errno::INTR | Errno::CONNABORTED) => {}
+                Err(_) => return,
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// Processes of daemons on this machine, of whoever they are.
+///
+/// # Errors
+/// Where /proc is not mounted.
+pub fn daemons() -> io::Result<Vec<u32>> {
+    let text = std::fs::read_to_string("/proc/net/unix")?;
+    let names = text.lines().filter_map(|line| line.split_whitespace().last()?.strip_prefix('@'));
+    let mut found: Vec<u32> =
+        names.filter_map(|name| name.strip_prefix(NAMES)?.parse().ok()).collect();
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+/// Asks a daemon what it does. `Ok(None)`: it is somebody else's, or gone.
+///
+/// # Errors
+/// TimedOut when it does not answer, InvalidData when a newer Forebay answers.
+pub fn ask(pid: u32) -> io::Result<Option<Live>> {
+    let socket = socket()?;
+    if connect(&socket, &address(pid)?).is_err() {
+        return Ok(None);
+    }
+    // Anybody can take a free name: believe our own daemons only, and none of another process.
+    let peer = rustix::net::sockopt::socket_peercred(&socket)?;
+    if peer.uid != rustix::process::geteuid() || peer.pid.as_raw_nonzero().get() as u32 != pid {
+        return Ok(None);
+    }
+    let channel = Arc::new(Channel::new(socket));
+    if !channel.is_heard(PATIENCE_MS) {
+        let message = format!("daemon {pid} does not answer (is it stopped?)");
+        return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+    }
+    let Some(live) = channel.hear::<Live>() else { return Ok(None) };
+    if live.schema != super::SCHEMA {
+        let message = format!("daemon {pid} is of another Forebay");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+    }
+    Ok(Some(live))
+}

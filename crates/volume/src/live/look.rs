@@ -1,0 +1,156 @@
+//! One look at all that a daemon has.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+
+use super::heat::Heat;
+use super::{BucketNow, FileNow, Live, SCHEMA, TaskNow, TierNow};
+use crate::fuse::Session;
+use crate::proc::Proc;
+use crate::processes::Processes;
+use crate::recorder::Recorder;
+use crate::tiers::Tiers;
+
+/// More rows do not fit a message, nor a screen.
+const FILES_MOST: usize = 40;
+const TASKS_MOST: usize = 100;
+/// The number of the covered directory itself.
+const ROOT: u64 = 1;
+/// Longer names are cut at their start.
+const PATH_MOST: usize = 1000;
+
+/// What is looked at. It keeps nothing alive that ends with the daemon's work.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    pub(crate) lasting: bool,
+    pub(crate) passthrough: bool,
+    pub(crate) command: Vec<Vec<u8>>,
+    pub(crate) points: Vec<PathBuf>,
+    pub(crate) recorder: Arc<Recorder>,
+    pub(crate) processes: Weak<Processes>,
+    pub(crate) sessions: Vec<Weak<Session>>,
+    pub(crate) tiers: Vec<Weak<Tiers>>,
+}
+
+impl Sources {
+    /// All figures of this moment.
+    pub(crate) fn look(&self) -> Live {
+        let words = forebay_model::privacy::mask_words(&self.command);
+        let word = |word: &[u8]| String::from_utf8_lossy(word).into_owned();
+        let mut live = Live {
+            schema: SCHEMA,
+            pid: std::process::id(),
+            lasting: self.lasting,
+            command: words.iter().map(|text| word(text)).collect(),
+            points: self.points.clone(),
+            at_us: self.recorder.clock().now().get(),
+            recorded: !self.recorder.is_silent(),
+            passthrough: self.passthrough,
+            files: self.files(),
+            tasks: self.tasks(),
+            ..Live::default()
+        };
+        self.recorder.live().tell(&mut live);
+        live.tiers = self.points.iter().map(|point| self.covered(point)).collect();
+        for tiers in self.tiers.iter().filter_map(Weak::upgrade) {
+            tell_tiers(&tiers, &mut live);
+        }
+        live.bucket = self.bucket();
+        if let Some(bucket) = &live.bucket {
+            let url = &bucket.url;
+            let ill = bucket.trouble.iter().map(|why| format!("{url} is out of reach: {why}"));
+            live.warnings.extend(ill);
+            let lost = bucket.lost.iter().map(|why| format!("nothing comes into {url}: {why}"));
+            live.warnings.extend(lost);
+        }
+        live
+    }
+
+    /// A covered directory: its room is seen through the mount, where it would ask ourselves; so
+    /// the directory below is asked.
+    fn covered(&self, point: &Path) -> TierNow {
+        let at = self.points.iter().position(|known| known == point);
+        let session = at.and_then(|at| self.sessions.get(at)).and_then(Weak::upgrade);
+        let room = session.and_then(|session| session.native().statfs(ROOT).ok());
+        TierNow {
+            path: point.to_owned(),
+            room: room.as_ref().map(|room| room.f_blocks * room.f_frsize),
+            free: room.as_ref().map(|room| room.f_bavail * room.f_frsize),
+            ..TierNow::default()
+        }
+    }
+
+    fn files(&self) -> Vec<FileNow> {
+        let mut opened = Heat::default();
+        for session in self.sessions.iter().filter_map(Weak::upgrade) {
+            session.each_open(|path, flow| opened.open(path, flow));
+        }
+        let mut hottest = self.recorder.live().heat.lock().hottest(opened, FILES_MOST);
+        for file in &mut hottest {
+            let many = file.path.chars().count().saturating_sub(PATH_MOST);
+            if many > 0 {
+                file.path = file.path.chars().skip(many).collect();
+            }
+        }
+        hottest
+    }
+
+    fn tasks(&self) -> Vec<TaskNow> {
+        let Some(processes) = self.processes.upgrade() else { return Vec::new() };
+        let (mut proc, mut tasks) = (Proc::default(), BTreeMap::<String, TaskNow>::new());
+        for (_, pid) in processes.living() {
+            let Ok(stat) = proc.stat(pid) else { continue };
+            if stat.state == b'Z' {
+                continue;
+            }
+            // A shell or an engine that starts the others has no name among tasks.
+            let Some(name) = processes.task(pid) else { continue };
+            let task = tasks.entry(name).or_default();
+            task.processes += 1;
+            task.waiting += u64::from(stat.state == b'D');
+            task.cpu_us += stat.user_us + stat.system_us;
+            if let Ok(io) = proc.io(pid) {
+                task.read = Some(task.read.unwrap_or(0) + io.rchar);
+                task.written = Some(task.written.unwrap_or(0) + io.wchar);
+            }
+        }
+        let named = tasks.into_iter().map(|(name, task)| TaskNow { name, ..task });
+        let mut all: Vec<TaskNow> = named.collect();
+        all.sort_by(|a, b| b.processes.cmp(&a.processes).then_with(|| a.name.cmp(&b.name)));
+        all.truncate(TASKS_MOST);
+        all
+    }
+
+    fn bucket(&self) -> Option<BucketNow> {
+        let mut sessions = self.sessions.iter().filter_map(Weak::upgrade);
+        sessions.find_map(|session| session.native().mirror().map(|mirror| mirror.now()))
+    }
+}
+
+fn tell_tiers(tiers: &Tiers, live: &mut Live) {
+    for room in tiers.rooms() {
+        let (used, limit, all) = room.now();
+        live.tiers.push(TierNow {
+            tier: Some(room.tier.to_string()),
+            path: room.path.clone(),
+            used: Some(used),
+            limit,
+            room: all.map(|(room, _)| room),
+            free: all.map(|(_, free)| free),
+        });
+        if limit.is_some_and(|limit| used >= limit) {
+            live.warnings.push(format!("tier {} is full: files stay in place", room.tier));
+        }
+    }
+    let (files, bytes) = tiers.moved();
+    live.drained = (live.drained.0 + files, live.drained.1 + bytes);
+    if let (files @ 1.., why) = tiers.spilled() {
+        live.warnings.push(format!("{files} files stayed in place against their rule: {why}"));
+    }
+    live.warnings.extend(tiers.missing());
+    if let Some(cache) = tiers.cache_told() {
+        live.warnings.extend(cache.why_not.iter().map(|why| format!("not copied: {why}")));
+        live.cache = Some(cache);
+    }
+}

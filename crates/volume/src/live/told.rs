@@ -1,0 +1,130 @@
+//! What is told: plain data, one JSON message. Amounts are bytes, times are microseconds.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::launch::CacheTold;
+
+/// Raised when a figure changes its meaning.
+pub const SCHEMA: u32 = 1;
+
+/// A daemon, at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Live {
+    /// [`SCHEMA`] of the daemon's Forebay.
+    pub schema: u32,
+    /// The daemon's process.
+    pub pid: u32,
+    /// It serves a mount for all, not a command.
+    pub lasting: bool,
+    /// The command's words, if it has one.
+    pub command: Vec<String>,
+    /// Where its directories are seen.
+    pub points: Vec<PathBuf>,
+    /// Since the daemon began.
+    pub at_us: u64,
+    /// Processes and tasks are known: somebody asked for a record.
+    pub recorded: bool,
+    /// Bytes may go past Forebay (kernel passthrough), and are not in these figures then.
+    pub passthrough: bool,
+    /// Operations on names and attributes.
+    pub names: Group,
+    /// Reads and writes.
+    pub data: Group,
+    /// What makes bytes durable.
+    pub syncs: Group,
+    /// Bytes that passed Forebay.
+    pub read: u64,
+    /// The same, written.
+    pub written: u64,
+    /// Covered directories and tiers.
+    pub tiers: Vec<TierNow>,
+    /// What runs, by task.
+    pub tasks: Vec<TaskNow>,
+    /// Files that are open, and those that were used much lately.
+    pub files: Vec<FileNow>,
+    /// Files that came home while programs went on, and their bytes.
+    pub drained: (u64, u64),
+    /// Copies near readers; `None`: no rule has a cache.
+    pub cache: Option<CacheTold>,
+    /// A volume that a bucket keeps.
+    pub bucket: Option<BucketNow>,
+    /// What a person should know.
+    pub warnings: Vec<String>,
+}
+
+/// Operations of one group.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    /// How many.
+    pub count: u64,
+    /// From request to answer, summed.
+    pub time_us: u64,
+}
+
+/// A covered directory, or a directory on a tier.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TierNow {
+    /// The tier's name; `None`: a covered directory.
+    pub tier: Option<String>,
+    /// Where it is.
+    pub path: PathBuf,
+    /// What this volume holds there; `None` for a covered directory.
+    pub used: Option<u64>,
+    /// What it may hold; `None`: as much as there is room.
+    pub limit: Option<u64>,
+    /// Room of the file system.
+    pub room: Option<u64>,
+    /// Of that, what is free.
+    pub free: Option<u64>,
+}
+
+/// All living processes of one task's name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskNow {
+    /// As the table of tasks will call it.
+    pub name: String,
+    /// How many processes.
+    pub processes: u64,
+    /// Of these, how many wait for storage (state D).
+    pub waiting: u64,
+    /// CPU that they have used.
+    pub cpu_us: u64,
+    /// Bytes from read calls, pipes included; `None`: not known.
+    pub read: Option<u64>,
+    /// Bytes to write calls, pipes included; `None`: not known.
+    pub written: Option<u64>,
+}
+
+/// A file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileNow {
+    /// Path in its directory; what is not UTF-8 is replaced.
+    pub path: String,
+    /// How many have it open.
+    pub open: u64,
+    /// How often it was opened.
+    pub opens: u64,
+    /// Bytes that passed Forebay.
+    pub read: u64,
+    /// The same, written.
+    pub written: u64,
+}
+
+/// A volume that a bucket keeps.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BucketNow {
+    /// `s3://BUCKET/PREFIX`
+    pub url: String,
+    /// Names that changed and were not looked at yet.
+    pub changed: u64,
+    /// Files on their way, and their bytes.
+    pub queued: (u64, u64),
+    /// Objects that were written, and their bytes.
+    pub shipped: (u64, u64),
+    /// Why the bucket can't be used just now; `None`: it answered when it was asked last.
+    pub trouble: Option<String>,
+    /// Why nothing comes into it any more.
+    pub lost: Option<String>,
+}
