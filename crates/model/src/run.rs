@@ -12,6 +12,7 @@ mod header;
 mod network;
 mod note;
 mod reader;
+mod samples;
 mod seal;
 mod sql;
 mod writer;

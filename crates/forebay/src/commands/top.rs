@@ -1,6 +1,7 @@
 //! `forebay top`: what runs and mounts do just now.
 
 mod cells;
+mod hosts;
 mod keys;
 mod queues;
 mod rows;
@@ -20,6 +21,7 @@ use serde_json::json;
 use crate::ends::Ends;
 use crate::exit::Stop;
 use crate::say;
+use hosts::Hosts;
 use state::State;
 use view::View;
 
@@ -33,6 +35,7 @@ const ONCE_ROWS: u16 = 60;
 #[command(
     after_help = "Examples:\n  forebay top                      all runs and mounts of yours\n  \
     forebay top /mnt/project         one of them\n  \
+    forebay top --sample filer.run   with what `forebay sample` writes of another machine\n  \
     forebay top --once --json        its figures, for scripts\n\n\
     Keys: q ends it, arrows scroll, tab shows the next run, s sorts files, ? explains.\n\
     Bytes that go past Forebay (kernel passthrough) are not in its figures; it says so.\n\n\
@@ -48,6 +51,9 @@ pub(crate) struct Args {
     /// Print JSON on standard output: sums since each began, and rates per second
     #[arg(long, requires = "once")]
     json: bool,
+    /// Show the machine, too, whose samples `forebay sample` writes to this file just now
+    #[arg(long, value_name = "FILE")]
+    sample: Vec<PathBuf>,
     /// Between two looks, such as 500ms
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = pause)]
     every: Seconds,
@@ -61,14 +67,21 @@ fn pause(word: &str) -> Result<Seconds, String> {
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let wanted = args.mount.as_deref().map(place_of);
-    let find = || found(wanted.as_deref());
+    let mut hosts = Hosts::open(&args.sample)?;
+    let others = hosts.has_others() && wanted.is_none();
+    let find = || match found(wanted.as_deref()) {
+        // There are other machines to look at.
+        Err(_) if others => Ok(Vec::new()),
+        found => found,
+    };
     let views: Vec<View> = find()?.into_iter().map(View::first).collect();
     if args.once {
         std::thread::sleep(ONCE);
         let mut state = State::new(views, false);
         state.renew(find().unwrap_or_default());
+        state.hosts = hosts.look();
         let text = match args.json {
-            true => as_json(&state.views),
+            true => as_json(&state),
             false => as_text(&mut state),
         };
         // Whoever reads may have seen enough (`| head`).
@@ -81,7 +94,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     }
     let state = State::new(views, std::env::var_os("NO_COLOR").is_none());
     let every = Duration::from_secs_f64(args.every.get());
-    keys::watch(state, every, &Ends::hold(), || find().unwrap_or_default())
+    keys::watch(state, &mut hosts, every, &Ends::hold(), || find().unwrap_or_default())
 }
 
 /// Daemons of this user; with `at`, the one that shows this directory.
@@ -118,20 +131,21 @@ fn found(at: Option<&std::path::Path>) -> Result<Vec<Live>, Stop> {
     })
 }
 
-fn as_json(views: &[View]) -> String {
+fn as_json(state: &State) -> String {
     let one = |view: &View| {
         let mut live = json!(view.now);
         live["per_s"] = view.per_second();
         live
     };
-    let all: Vec<_> = views.iter().map(one).collect();
-    json!({ "schema": 1, "daemons": all }).to_string() + "\n"
+    let all: Vec<_> = state.views.iter().map(one).collect();
+    let machines = hosts::as_json(&state.hosts);
+    json!({ "schema": 1, "daemons": all, "machines": machines }).to_string() + "\n"
 }
 
 /// One screen for each, without what only a terminal needs.
 fn as_text(state: &mut State) -> String {
     let mut text = String::new();
-    for number in 0..state.views.len() {
+    for number in 0..state.views.len().max(1) {
         state.shown = number;
         if number > 0 {
             text.push('\n');

@@ -83,6 +83,34 @@ fn a_run_is_watched_while_it_works() {
 }
 
 #[test]
+fn another_machine_is_watched_through_its_samples() {
+    let place = Place::new();
+    let words = ["sample", "--every", "200ms", "-o", "filer.run"];
+    let child = place.forebay(&words).stderr(Stdio::piped()).spawn().expect("started");
+    let words = ["top", "--once", "--json", "--sample", "filer.run"];
+    let look = || -> Value {
+        serde_json::from_str(&done(&mut place.forebay(&words)).text()).unwrap_or_default()
+    };
+    let both = |told: &Value| told["machines"].as_array().is_some_and(|all| all.len() == 2);
+    wait_until("its samples are seen", || both(&look()));
+    let told = look();
+    let [here, filer] = [&told["machines"][0], &told["machines"][1]];
+    assert_eq!(here["host"], "this machine");
+    assert!(filer["age_us"].as_u64() < Some(60_000_000), "{told}");
+    for machine in [here, filer] {
+        assert!(machine["free_bytes"].as_u64() > Some(0), "{told}");
+        assert!(machine["busy_share"].as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)));
+    }
+    let screen =
+        done(&mut place.forebay(&["top", "--once", "--sample", "filer.run"])).code(0).text();
+    assert!(screen.contains("\nthis machine "), "{screen}");
+    // SAFETY: the child was not waited for, so the number is its.
+    unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
+    crate::place::finish(child, crate::place::PATIENCE).code(0);
+    done(&mut place.forebay(&["top", "--sample", "none.run"])).code(1).says("none.run");
+}
+
+#[test]
 fn a_mount_is_watched_without_a_record() {
     let Some(place) = Place::with_fuse() else { return };
     let point = place.all.join("point");

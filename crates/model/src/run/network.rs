@@ -18,16 +18,16 @@ pub(super) fn write(c: &Connection, sample: &Sample) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Adds to each sample, in the order of time, what its interfaces did.
-pub(super) fn read(c: &Connection, samples: &mut [Sample]) -> rusqlite::Result<()> {
+/// Adds to each sample, in the order of time and from this one on, what its interfaces did.
+pub(super) fn read(c: &Connection, from: i64, samples: &mut [Sample]) -> rusqlite::Result<()> {
     if !c.table_exists(None, "sample_networks")? {
         return Ok(());
     }
     let mut select = c.prepare_cached(
         "SELECT at_us, name, received_bytes, sent_bytes FROM sample_networks
-         ORDER BY at_us, rowid",
+         WHERE at_us >= ?1 ORDER BY at_us, rowid",
     )?;
-    let mut rows = select.query([])?;
+    let mut rows = select.query([from])?;
     while let Some(row) = rows.next()? {
         let bytes = |column| row.get::<_, i64>(column).map(|bytes| ByteCount(uint(bytes)));
         let at = Micros(uint(row.get(0)?));

@@ -2,7 +2,7 @@
 
 use super::header::{self, Header, key};
 use super::sql::{bytes, error, uint, words_from_json};
-use super::{check, copy, network};
+use super::{check, copy};
 #[cfg(doc)]
 use crate::Kind;
 use crate::event::*;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// A run file, open for reading. A run that is still being written can be read too.
 #[derive(Debug)]
 pub struct Run {
-    conn: Connection,
+    pub(super) conn: Connection,
     path: PathBuf,
     /// `PRAGMA user_version` of the file.
     format: i32,
@@ -305,39 +305,6 @@ impl Run {
         )
     }
 
-    /// Samples of the machine, in order of time.
-    pub fn samples(&self) -> Result<Vec<Sample>> {
-        let mut samples = self.rows(
-            "SELECT at_us, cpu_user_us, cpu_system_us, cpu_iowait_us, cpu_idle_us, cpu_steal_us,
-                    memory_bytes, available_bytes, dirty_bytes, writeback_bytes, cached_bytes,
-                    pressure_some_us, pressure_full_us
-             FROM samples ORDER BY at_us",
-            sample_row,
-        )?;
-        let devices = self.rows(
-            "SELECT at_us, name, read_bytes, written_bytes, reads, writes, busy_us
-             FROM sample_devices ORDER BY at_us, rowid",
-            |r| {
-                let device = Device {
-                    name: r.get(1)?,
-                    read: count(r, 2)?.unwrap_or_default(),
-                    written: count(r, 3)?.unwrap_or_default(),
-                    reads: number(r, 4)?.unwrap_or(0),
-                    writes: number(r, 5)?.unwrap_or(0),
-                    busy: micros(r, 6)?.unwrap_or_default(),
-                };
-                Ok((micros(r, 0)?.unwrap_or_default(), device))
-            },
-        )?;
-        for (at, device) in devices {
-            if let Ok(found) = samples.binary_search_by_key(&at, |s| s.at) {
-                samples[found].devices.push(device);
-            }
-        }
-        network::read(&self.conn, &mut samples).map_err(|e| self.error(e))?;
-        Ok(samples)
-    }
-
     /// How long each process waited for its operations, in nanoseconds, by process.
     pub fn waited(&self) -> Result<Vec<(ProcessId, u64)>> {
         self.rows(
@@ -376,20 +343,20 @@ impl Run {
         read().map_err(|e| self.error(e))
     }
 
-    fn error(&self, e: rusqlite::Error) -> Error {
+    pub(super) fn error(&self, e: rusqlite::Error) -> Error {
         error(&self.path, "read", e)
     }
 }
 
-fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<u64>> {
+pub(super) fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<u64>> {
     Ok(row.get::<_, Option<i64>>(column)?.map(uint))
 }
 
-fn micros(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Micros>> {
+pub(super) fn micros(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Micros>> {
     Ok(number(row, column)?.map(Micros))
 }
 
-fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<ByteCount>> {
+pub(super) fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<ByteCount>> {
     Ok(number(row, column)?.map(ByteCount))
 }
 
@@ -465,34 +432,5 @@ fn open_row(r: &Row<'_>) -> rusqlite::Result<OpenRow> {
             hidden: r.get(13)?,
             copy: r.get::<_, Option<u16>>(14)?.map(TreeId),
         },
-    })
-}
-
-fn sample_row(r: &Row<'_>) -> rusqlite::Result<Sample> {
-    let time = |at| -> rusqlite::Result<Micros> { Ok(micros(r, at)?.unwrap_or_default()) };
-    let size = |at| -> rusqlite::Result<ByteCount> { Ok(count(r, at)?.unwrap_or_default()) };
-    let pressure = match (micros(r, 11)?, micros(r, 12)?) {
-        (Some(some), Some(full)) => Some(Pressure { some, full }),
-        _ => None,
-    };
-    Ok(Sample {
-        at: time(0)?,
-        cpu: Cpu {
-            user: time(1)?,
-            system: time(2)?,
-            iowait: time(3)?,
-            idle: time(4)?,
-            steal: time(5)?,
-        },
-        memory: Memory {
-            total: size(6)?,
-            available: size(7)?,
-            dirty: size(8)?,
-            writeback: size(9)?,
-            cached: size(10)?,
-        },
-        devices: Vec::new(),
-        networks: Vec::new(),
-        pressure,
     })
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use forebay_volume::live::Live;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
+use super::hosts::Hosts;
 use super::screen::draw;
 use super::state::State;
 use crate::ends::Ends;
@@ -19,6 +20,7 @@ const PAGE: usize = 10;
 /// Shows it until somebody ends it, or nothing is left to show.
 pub(super) fn watch(
     mut state: State,
+    hosts: &mut Hosts,
     every: Duration,
     ends: &Ends,
     look: impl Fn() -> Vec<Live>,
@@ -44,8 +46,9 @@ pub(super) fn watch(
             }
             if looked.elapsed() >= every {
                 state.renew(look());
+                state.hosts = hosts.look();
                 looked = Instant::now();
-                if state.views.iter().all(|view| view.ended) {
+                if !hosts.has_others() && state.views.iter().all(|view| view.ended) {
                     return Ok(true);
                 }
             }

@@ -12,7 +12,7 @@ pub(super) fn bytes(bytes: u64) -> String {
 }
 
 /// Bytes a second; `-`: not known.
-fn per_s(rate: Option<f64>) -> String {
+pub(super) fn per_s(rate: Option<f64>) -> String {
     rate.map_or("-".to_owned(), |rate| match rate.round() as u64 {
         0 => "0".to_owned(),
         rate => format!("{}/s", bytes(rate)),

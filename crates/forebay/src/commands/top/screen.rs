@@ -8,7 +8,7 @@ use ratatui::{Frame, Terminal};
 
 use super::state::State;
 use super::view::View;
-use super::{cells, queues, rows};
+use super::{cells, hosts, queues, rows};
 use crate::named::named;
 
 /// Fewer rows are a small screen.
@@ -33,11 +33,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
     let lines = if state.help {
         HELP.iter().map(|line| Line::raw(*line)).collect()
     } else {
-        state
-            .views
-            .get(state.shown)
-            .map(|view| lines(view, state, columns, height))
-            .unwrap_or_default()
+        match state.views.get(state.shown) {
+            Some(view) => lines(view, state, columns, height),
+            None => machines(state, columns),
+        }
     };
     frame.render_widget(Paragraph::new(Text::from(lines)), area);
 }
@@ -61,6 +60,9 @@ fn lines(view: &View, state: &State, columns: usize, height: usize) -> Vec<Line<
         top.push(Line::styled(clip(&warning), colour(Color::Yellow)));
     }
     top.extend(queues::lines(view).into_iter().take(most).map(plain));
+    if height >= SMALL {
+        top.extend(machines(state, columns));
+    }
     let keys = "q ends   arrows scroll   tab next   s sorts   ? explains";
     let foot =
         state.keys.then(|| Line::styled(clip(keys), Style::new().add_modifier(Modifier::DIM)));
@@ -91,6 +93,16 @@ fn lines(view: &View, state: &State, columns: usize, height: usize) -> Vec<Line<
     all.resize_with(height.saturating_sub(usize::from(foot.is_some())), Line::default);
     all.extend(foot);
     all
+}
+
+/// A line for each machine.
+fn machines(state: &State, columns: usize) -> Vec<Line<'static>> {
+    if state.hosts.is_empty() {
+        return Vec::new();
+    }
+    let lines = hosts::lines(&state.hosts, columns).into_iter().map(Line::raw);
+    let strong = Style::new().add_modifier(Modifier::BOLD);
+    lines.enumerate().map(|(at, line)| if at == 0 { line.style(strong) } else { line }).collect()
 }
 
 /// The same as text, without what is empty at its end.

@@ -2,6 +2,7 @@
 
 use forebay_volume::live::{FileNow, Live};
 
+use super::hosts::Host;
 use super::view::View;
 
 /// In which order files are shown.
@@ -44,6 +45,8 @@ impl Sort {
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) views: Vec<View>,
+    /// Machines, this one first; empty: they were not looked at.
+    pub(super) hosts: Vec<Host>,
     pub(super) shown: usize,
     pub(super) sort: Sort,
     pub(super) scroll: usize,
@@ -56,7 +59,8 @@ pub(super) struct State {
 impl State {
     pub(super) fn new(views: Vec<View>, colour: bool) -> State {
         let (shown, sort, scroll) = (0, Sort::default(), 0);
-        State { views, shown, sort, scroll, help: false, colour, keys: false }
+        let hosts = Vec::new();
+        State { views, hosts, shown, sort, scroll, help: false, colour, keys: false }
     }
 
     /// Takes in what daemons say now; those that are new come last.

@@ -114,6 +114,33 @@ fn no_size_breaks_it_and_no_name_writes_to_the_terminal() {
 }
 
 #[test]
+fn machines_have_a_line_each_and_samples_that_are_old_say_so() {
+    let host = |name: &str, age| hosts::Host {
+        name: name.to_owned(),
+        age,
+        busy: 0.5,
+        waiting: 0.25,
+        free: forebay_model::ByteCount(3 << 30),
+        disks: 5e6,
+        network: 0.0,
+    };
+    let late = Some(forebay_model::Micros(20_000_000));
+    let hosts = vec![host("this machine", None), host("filer\x1b[2J", late)];
+    let screen = text(&State { hosts: hosts.clone(), ..state() }, 80, 30);
+    let line = |begin: &str| screen.lines().find(|line| line.starts_with(begin)).map(str::to_owned);
+    let here = line("this machine").expect("a line");
+    for said in ["50 %", "25 %", "3.0 GiB", "4.8 MiB/s"] {
+        assert!(here.contains(said), "{said} is not in {here:?}");
+    }
+    assert!(line("filer\\x1b[2J").is_some_and(|line| line.contains("20 s ago")), "{screen}");
+    assert!(screen.contains("\ntask "), "{screen}");
+    // Where nothing of this user's runs they are all that there is, and on a small screen the rest.
+    let alone = State { hosts: hosts.clone(), ..State::new(Vec::new(), false) };
+    assert!(text(&alone, 80, 24).starts_with("machine "));
+    assert!(!text(&State { hosts, ..state() }, 50, 14).contains("machine"));
+}
+
+#[test]
 fn without_colour_there_is_none() {
     let colours = |colour| {
         let mut terminal = Terminal::new(TestBackend::new(80, 24)).expect("memory");
