@@ -22,6 +22,7 @@ case $* in
     *s3fs,rclone* | *rclone,s3fs*) ;;
     *) { command -v s3fs && command -v rclone; } >/dev/null || scripts/setup-neighbours.sh >&2 ;;
 esac
+[[ $* = *--only* && $* != *flow* ]] || [ -x target/tools/nextflow/nextflow ] || tests/real/setup.sh >&2
 target=${CARGO_TARGET_DIR:-target}
 if [ -z "${BUILT:-}" ]; then
     cargo build --release --locked -p forebay-volume --examples >&2

@@ -82,7 +82,8 @@ def main():
                         part(scene, name, late)
                     except RuntimeError as error:
                         # The others are measured all the same.
-                        why = " ".join(str(error).split())[:300]
+                        why = " ".join(str(error).split())
+                        why = why if len(why) <= 300 else f"{why[:100]} ... {why[-200:]}"
                         scene.note(f"failed: {part.__name__}", name, late, why=why)
                     scene.clear()
         print(f"bucket: repeat {repeat + 1}: {time.monotonic() - began:.0f} s", file=sys.stderr)

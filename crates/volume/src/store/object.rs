@@ -38,6 +38,8 @@ pub struct Objects {
     store: Arc<dyn ObjectStore>,
     prefix: String,
     hedge: Arc<Hedge>,
+    /// MiB that parts of uploads may take, of all uploads together.
+    room: Arc<tokio::sync::Semaphore>,
     odd: sieve::Odd,
 }
 
@@ -68,7 +70,8 @@ impl Objects {
             .map_err(|error| Failed { kind: error.kind(), why: error.to_string() })?;
         let prefix = prefix.trim_matches('/').to_owned();
         let (hedge, odd) = (Arc::default(), Arc::default());
-        let objects = Objects { runtime, store, prefix, hedge, odd };
+        let room = Arc::new(tokio::sync::Semaphore::new(upload::ROOM_MIB));
+        let objects = Objects { runtime, store, prefix, hedge, room, odd };
         objects.at("")?;
         Ok(objects)
     }

@@ -1,9 +1,11 @@
 //! Writing objects that are too long for one request: parts at the same time, seen when all are there.
 
 use std::io;
+use std::sync::Arc;
 
-use bytes::BytesMut;
-use object_store::{ObjectStore, PutMultipartOptions, WriteMultipart};
+use bytes::{Bytes, BytesMut};
+use object_store::{MultipartUpload, ObjectStore, PutMultipartOptions, PutResult};
+use tokio::task::JoinSet;
 
 use super::put::{tagged, version_of};
 use super::{Failed, Objects, Version, When};
@@ -12,8 +14,8 @@ use super::{Failed, Objects, Version, When};
 const PART: u64 = 8 << 20;
 /// The most parts of an upload (Amazon S3 user guide, "Amazon S3 multipart upload limits").
 const MOST_PARTS: u64 = 10_000;
-/// Parts of one upload under way: 64 MiB in memory.
-const AT_ONCE: usize = 8;
+/// What parts under way take in memory, of all uploads together.
+pub(super) const ROOM_MIB: usize = 96;
 
 impl Objects {
     /// Writes an object of `size` bytes, which `next` gives in their order: it fills a buffer and
@@ -32,7 +34,7 @@ impl Objects {
     ) -> Result<Option<Version>, Failed> {
         let part = PART.max(size.div_ceil(MOST_PARTS).next_multiple_of(1 << 20));
         let mut left = size;
-        let mut piece = || -> Result<bytes::Bytes, Failed> {
+        let mut piece = || -> Result<Bytes, Failed> {
             let mut bytes = BytesMut::zeroed(part.min(left) as usize);
             fill(&mut bytes, next)?;
             left -= bytes.len() as u64;
@@ -46,20 +48,12 @@ impl Objects {
         }
         let path = self.at(name)?;
         let options = PutMultipartOptions { attributes: tagged(tag), ..Default::default() };
-        let upload = self.runtime.block_on(self.store.put_multipart_opts(&path, options))?;
-        let _here = self.runtime.enter();
-        let mut writer = WriteMultipart::new_with_chunk_size(upload, part as usize);
-        for _ in 0..size.div_ceil(part) {
-            let room = self.runtime.block_on(writer.wait_for_capacity(AT_ONCE));
-            match room.map_err(Failed::from).and_then(|()| piece()) {
-                Ok(bytes) => writer.put(bytes),
-                Err(failed) => {
-                    let _ = self.runtime.block_on(writer.abort());
-                    return Err(failed);
-                }
-            }
+        let mut upload = self.runtime.block_on(self.store.put_multipart_opts(&path, options))?;
+        if let Err(failed) = self.parts(&mut *upload, size.div_ceil(part), part, &mut piece) {
+            let _ = self.runtime.block_on(upload.abort());
+            return Err(failed);
         }
-        match self.runtime.block_on(writer.finish()) {
+        match self.runtime.block_on(finish(&mut *upload)) {
             Ok(put) => Ok(version_of(put)),
             // The client takes away what it takes for a failure, so the word may be that of the
             // removal: of parts that are an object already.
@@ -70,6 +64,50 @@ impl Objects {
             }
         }
     }
+
+    /// Sends `count` parts. Each waits for room first, so that however many files are on their way,
+    /// memory holds no more than [`ROOM_MIB`] of them.
+    fn parts(
+        &self,
+        upload: &mut dyn MultipartUpload,
+        count: u64,
+        part: u64,
+        piece: &mut dyn FnMut() -> Result<Bytes, Failed>,
+    ) -> Result<(), Failed> {
+        let mib = (part.div_ceil(1 << 20) as usize).min(ROOM_MIB) as u32;
+        let mut sent = JoinSet::new();
+        for _ in 0..count {
+            let room = self.runtime.block_on(Arc::clone(&self.room).acquire_many_owned(mib));
+            let room = room.expect("nobody closes it");
+            let going = upload.put_part(piece()?.into());
+            sent.spawn_on(
+                async {
+                    let done = going.await;
+                    drop(room);
+                    done
+                },
+                self.runtime.handle(),
+            );
+            while let Some(done) = sent.try_join_next() {
+                done.map_err(io::Error::from)??;
+            }
+        }
+        self.runtime.block_on(async {
+            while let Some(done) = sent.join_next().await {
+                done.map_err(io::Error::from)??;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Nobody sees the object before, and nothing is left of it if that fails.
+async fn finish(upload: &mut dyn MultipartUpload) -> object_store::Result<PutResult> {
+    let done = upload.complete().await;
+    if done.is_err() {
+        upload.abort().await?;
+    }
+    done
 }
 
 fn fill(
