@@ -97,7 +97,8 @@ fn what_was_acknowledged_before_a_disk_was_full_is_there_after_a_kill() {
     volume.place.nobody_left();
 }
 
-/// More files than the disk holds, written one after the other as fast as they can be.
+/// More files than the disk holds, written one after the other as fast as they can be, and read by
+/// a machine that has none of them.
 fn more_than_fits(space: &str, files: usize, bytes: usize) {
     let Some(volume) = Volume::with_root() else { return };
     let end = script(
@@ -107,7 +108,10 @@ fn more_than_fits(space: &str, files: usize, bytes: usize) {
             $FOREBAY mount --state $STATE/s {space} s3://ours/lab/v $AT; cd $AT
             head -c {bytes} /dev/urandom > $HERE/right
             for n in $(seq {files}); do (echo $n; cat $HERE/right) > f$n; done
-            mkdir d; mv f1 d; cd /; $FOREBAY unmount $AT; echo well"
+            mkdir d; mv f1 d; cd /; $FOREBAY unmount $AT; rm -rf $STATE/s
+            $FOREBAY mount --state $STATE/s {space} s3://ours/lab/v $AT; cd $AT
+            for n in $(seq 2 {files}); do (echo $n; cat $HERE/right) | cmp - f$n; done
+            cd /; $FOREBAY unmount $AT; echo well"
         ),
     );
     end.code(0);
@@ -122,12 +126,12 @@ fn more_than_fits(space: &str, files: usize, bytes: usize) {
 }
 
 #[test]
-fn who_writes_more_than_the_disk_holds_waits_for_the_bucket() {
+fn who_writes_or_reads_more_than_the_disk_holds_waits_for_room() {
     more_than_fits("", 120, 1_000_000);
 }
 
 #[test]
-fn who_writes_more_than_the_space_waits_for_the_bucket() {
+fn who_writes_or_reads_more_than_the_space_waits_for_room() {
     more_than_fits("--space 24MiB", 20, 6_000_000);
 }
 

@@ -66,6 +66,11 @@ impl Marks {
         Inside { _gate: is_first.then(|| self.gate.read()) }
     }
 
+    /// Whether this thread is changing a name: whoever waits for a cut then waits for itself.
+    pub(super) fn is_inside() -> bool {
+        INSIDE.get() > 0
+    }
+
     /// This name in the folder at that path may be another.
     pub(crate) fn mark(&self, folder: Vec<u8>, name: CString) {
         let mut noted = self.noted.lock();

@@ -49,7 +49,7 @@ impl Native {
     /// # Errors
     /// ESTALE when the name now leads to another file (the kernel then looks it up again), and
     /// the backing file system's, as the caller.
-    pub(crate) fn open(&self, id: u64, flags: u32) -> Result<(Opened, Arc<Node>)> {
+    pub(super) fn open_now(&self, id: u64, flags: u32) -> Result<(Opened, Arc<Node>)> {
         let node = self.node(id)?;
         if let Some(packed) = node.packed.get() {
             let opened = self.open_packed(&node, packed, flags)?;

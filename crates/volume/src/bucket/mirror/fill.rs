@@ -1,12 +1,14 @@
 //! Who makes files faster than the bucket takes them waits while that helps, before the disk is
 //! full. The bytes of an open file don't pass through us where the kernel lends files, so whoever
-//! begins to write waits, and not each write.
+//! begins to write waits, and not each write. Who reads what is away waits when the disk is full.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use rustix::fs::fstatvfs;
+use rustix::io::Errno;
 
+use super::super::marks::{Marks, Noted};
 use super::Mirror;
 
 /// Who begins to write waits when less than one part in so many of the disk is free: half of what
@@ -53,8 +55,7 @@ impl Mirror {
         let mut noted = self.marks.noted();
         let last = noted.rounds + ROUNDS;
         loop {
-            let is_vain = noted.over || noted.lost.is_some() || noted.is_vain;
-            if is_vain || self.health.is_ailing() || !self.has_little_room() {
+            if self.is_vain(&noted) || !self.has_little_room() {
                 return;
             }
             if noted.rounds >= last {
@@ -69,6 +70,40 @@ impl Mirror {
             self.marks.call.notify_all();
             self.marks.call.wait_for(&mut noted, LOOK);
         }
+    }
+
+    /// Does what needs room for bytes that come from the bucket; where there is none, again as soon
+    /// as others were given back, while that helps.
+    pub(crate) fn with_room<T>(&self, bring: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
+        for _ in 0..ROUNDS {
+            match bring() {
+                Err(Errno::NOSPC) if self.makes_room() => {}
+                done => return done,
+            }
+        }
+        bring()
+    }
+
+    /// Waits until room was looked for once more; false where waiting would be vain.
+    fn makes_room(&self) -> bool {
+        if Marks::is_inside() {
+            return false;
+        }
+        let mut noted = self.marks.noted();
+        let last = noted.rounds + 1;
+        while noted.rounds < last {
+            if self.is_vain(&noted) {
+                return false;
+            }
+            noted.crowded = true;
+            self.marks.call.notify_all();
+            self.marks.call.wait_for(&mut noted, LOOK);
+        }
+        true
+    }
+
+    fn is_vain(&self, noted: &Noted) -> bool {
+        noted.over || noted.lost.is_some() || noted.is_vain || self.health.is_ailing()
     }
 
     fn has_little_room(&self) -> bool {

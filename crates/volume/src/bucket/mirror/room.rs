@@ -41,7 +41,8 @@ impl Worker {
         if self.ship.is_pending() {
             return 0;
         }
-        let missing = self.missing();
+        let is_crowded = self.mirror.marks.noted().crowded;
+        let missing = self.missing(is_crowded);
         if missing.is_none() && self.grown == u64::MAX {
             // There was room when it began.
             self.grown = 0;
@@ -85,8 +86,8 @@ impl Worker {
     }
 
     /// Bytes that should be free and are not; `None`: there is room, as far as is known without
-    /// looking at all files.
-    fn missing(&self) -> Option<u64> {
+    /// looking at all files. These are looked at, too, when somebody waits for room.
+    fn missing(&self, is_crowded: bool) -> Option<u64> {
         let disk = fstatvfs(&self.mirror.root).ok()?;
         let is_little = disk.f_bavail < disk.f_blocks / NEARLY_FULL;
         let most = disk.f_blocks / (NEARLY_FULL / 2);
@@ -94,7 +95,7 @@ impl Worker {
         // Looking at all files is worth it when they may have become more: the disk may be full of
         // what is not ours.
         let has_grown = |space: u64| self.grown > space / GROWN;
-        match is_little && self.grown > WORTH.min(missing / 2) {
+        match is_little && (is_crowded || self.grown > WORTH.min(missing / 2)) {
             true => Some(missing),
             false => self.wanted.space.is_some_and(has_grown).then_some(0),
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustix::fs::Statx;
 
-use super::super::{Handle, Identity, Native, Node, Result};
+use super::super::{Handle, Identity, Native, Node, Opened, Result};
 use crate::bucket::Body;
 
 impl Native {
@@ -28,18 +28,34 @@ impl Native {
     pub(in crate::native) fn bring(&self, handle: &Handle, offset: u64, length: u64) -> Result<()> {
         match (self.bodies(), &handle.body) {
             (Some(bodies), Some(body)) if !body.is_whole() => {
-                let range = offset..offset + length;
-                self.wardrobe.undressed(|| bodies.read(body, range))
+                let bring = || bodies.read(body, offset..offset + length);
+                self.given_room(|| self.wardrobe.undressed(bring))
             }
             _ => Ok(()),
         }
+    }
+
+    /// Does what brings bytes; where the disk is full, others' give room.
+    fn given_room<T>(&self, bring: impl Fn() -> Result<T>) -> Result<T> {
+        match &self.mirror {
+            Some(mirror) => mirror.with_room(bring),
+            None => bring(),
+        }
+    }
+
+    /// Opens a file as [`Native::open_now`] does; the bytes of a small one come with it.
+    ///
+    /// # Errors
+    /// As said there.
+    pub(crate) fn open(&self, id: u64, flags: u32) -> Result<(Opened, Arc<Node>)> {
+        self.given_room(|| self.open_now(id, flags))
     }
 
     /// A file is about to be written: all of it is to be here.
     pub(in crate::native) fn bring_all(&self, handle: &Handle) -> Result<()> {
         if let (Some(mirror), Some(body)) = (&self.mirror, &handle.body) {
             if !body.is_whole() {
-                self.wardrobe.undressed(|| mirror.bodies.fill(body))?;
+                self.given_room(|| self.wardrobe.undressed(|| mirror.bodies.fill(body)))?;
             }
             body.changes();
         }
@@ -49,7 +65,7 @@ impl Native {
     /// The same of a file whose size or times are about to be set.
     pub(in crate::native) fn bring_before(&self, node: &Arc<Node>) -> Result<()> {
         if let (Some(mirror), Some(body)) = (&self.mirror, self.body_before(node)?) {
-            self.wardrobe.undressed(|| mirror.bodies.fill(&body))?;
+            self.given_room(|| self.wardrobe.undressed(|| mirror.bodies.fill(&body)))?;
             body.changes();
         }
         Ok(())
