@@ -49,6 +49,17 @@ impl Archive {
         &self.manifest
     }
 
+    /// How many groups it has.
+    pub(crate) fn group_count(&self) -> usize {
+        let last = self.pages.last().zip(self.manifest.stripes.last());
+        last.map_or(0, |((_, first), stripe)| first + stripe.groups)
+    }
+
+    /// The stripe that has a group.
+    pub(crate) fn stripe_of(&self, group: usize) -> Option<usize> {
+        self.pages.partition_point(|(_, first)| *first <= group).checked_sub(1)
+    }
+
     /// The groups of a stripe.
     pub(crate) fn groups(&self, stripe: usize) -> Result<Vec<GroupAt>> {
         let (offset, first) = self.pages[stripe];

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! pack    input -> window -> cut -> group (columns, codecs, decoded again) -> write
-//! read    objects -> manifest -> index -> archive -> view | verify
+//! read    objects -> manifest -> index -> archive -> view | verify | shown
 //! ```
 //!
 //! FORMATS.md draws the bytes. This crate knows nothing of the rest of Forebay: no volume, no
@@ -24,6 +24,7 @@ mod mates;
 mod objects;
 mod pack;
 mod rans;
+mod shown;
 mod totals;
 mod verify;
 mod view;
@@ -38,6 +39,7 @@ pub use hash::{Digests, hex};
 pub use manifest::{Family, MANIFEST, Manifest, Shape, Shown, Stripe};
 pub use objects::{Directory, Memory, Objects};
 pub use pack::{Packing, pack};
+pub use shown::{Cache, Face, Reader, SHARDS_MAX};
 pub use totals::Total;
 pub use verify::Verdict;
 pub use view::{Form, View};

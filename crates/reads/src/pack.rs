@@ -9,6 +9,7 @@ use crate::hash::Digests;
 use crate::in_order::in_order;
 use crate::input::Input;
 use crate::manifest::{Manifest, Shape, Shown};
+use crate::shown::bare;
 use crate::window::Window;
 use crate::write::Writer;
 
@@ -115,8 +116,7 @@ pub(crate) fn encode(cut: Cut) -> (usize, Vec<Mate>) {
 fn shown_names(packing: &Packing, shape: Shape) -> Result<Vec<String>> {
     let shown = |path: &PathBuf| {
         let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-        let bare = [".gz", ".bgz", ".zst"].iter().find_map(|end| name.strip_suffix(end));
-        let bare = bare.unwrap_or(&name);
+        let bare = bare(&name);
         if bare == "-" { "reads.fastq".to_owned() } else { bare.to_owned() }
     };
     let mut names = packing.names.clone();
@@ -130,8 +130,8 @@ fn shown_names(packing: &Packing, shape: Shape) -> Result<Vec<String>> {
         let words = format!("{} plain names of files are needed, not {names:?}", shape.files());
         return Err(Error::new(Kind::Request, words));
     }
-    if names.len() == 2 && names[0] == names[1] {
-        let words = format!("both files are called {}; give them names", names[0]);
+    if names.len() == 2 && bare(&names[0]) == bare(&names[1]) {
+        let words = format!("both files are called {}; give them names", bare(&names[0]));
         return Err(Error::new(Kind::Request, words));
     }
     Ok(names)

@@ -90,7 +90,7 @@ impl Archive {
     }
 
     /// A group as a view shows it.
-    fn view(&self, group: &GroupAt, view: View) -> Result<Vec<u8>> {
+    pub(crate) fn view(&self, group: &GroupAt, view: View) -> Result<Vec<u8>> {
         let shape = self.manifest().shape;
         let wanted = match (view, shape) {
             (View::Mate(mate), _) => [mate == 0, mate == 1],
@@ -144,7 +144,7 @@ impl Archive {
 
 impl GroupAt {
     /// Bytes of a file that the archive shows.
-    fn text_len(&self, shape: Shape, file: usize) -> u64 {
+    pub(crate) fn text_len(&self, shape: Shape, file: usize) -> u64 {
         match shape {
             Shape::Interleaved => self.mates.iter().map(|mate| mate.text_len as u64).sum(),
             _ => self.mates[file].text_len as u64,

@@ -1,0 +1,133 @@
+//! What an archive shows: each of its files, the same as BGZF, and shards of both. Names and sizes
+//! come from the manifest and the index; nothing is decoded until [`Reader`] is asked for bytes.
+
+mod bgzf;
+mod cache;
+mod lane;
+mod names;
+mod pages;
+mod reader;
+mod streams;
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use crate::archive::Archive;
+use crate::error::{Error, Kind, Result};
+pub use cache::Cache;
+use lane::{Ends, Lane};
+pub(crate) use names::bare;
+pub use reader::Reader;
+
+/// Shards of a file, at most.
+pub const SHARDS_MAX: u32 = 10_000;
+
+/// A file that an archive shows.
+#[derive(Clone, Debug)]
+pub struct Face {
+    /// Its name, without folders.
+    pub name: String,
+    /// Its size in bytes.
+    pub len: u64,
+    lane: Lane,
+    wrap: Wrap,
+}
+
+/// What is put around the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wrap {
+    /// Nothing.
+    Plain,
+    /// Blocks of gzip that are not compressed; see [`bgzf`].
+    Bgzf,
+}
+
+impl Archive {
+    /// The files that it shows: each as it was packed (`x_R1.fastq`), and as BGZF
+    /// (`x_R1.fastq.gz`). With `shards`, also so many shards of each in both forms
+    /// (`x_R1.0007-of-0064.fastq`): shard *k* has the groups *k* - 1, *k* - 1 + `shards`, ... of
+    /// about 4 MiB of text, of both mates of a pair the same reads; where there are fewer groups
+    /// than shards, some are empty. Each read is in one of them.
+    ///
+    /// Without shards it fetches nothing, with shards each page of the index once.
+    ///
+    /// # Errors
+    /// [`Kind::Request`] if two of them would have one name, if more than [`SHARDS_MAX`] shards are
+    /// wanted, or shards of text that has no records of four lines; for shards also what reading the index gives.
+    pub fn faces(&self, shards: Option<NonZeroU32>) -> Result<Vec<Face>> {
+        if shards.is_some_and(|shards| shards.get() > SHARDS_MAX) {
+            return Err(Error::new(Kind::Request, format!("{SHARDS_MAX} shards are the most")));
+        }
+        let mut faces = Vec::new();
+        let texts: Vec<Arc<[u64]>> = match shards {
+            Some(_) => self.group_texts()?,
+            None => Vec::new(),
+        };
+        for (file, shown) in self.manifest().files.iter().enumerate() {
+            let name = bare(&shown.name);
+            faces.extend(both(name.to_owned(), self.whole(file)));
+            let shards = shards.map_or(0, |shards| shards.get() as usize);
+            for first in 0..shards {
+                let lane = Lane::shard(file, first, shards, &texts[file]);
+                faces.extend(both(names::shard(name, first + 1, shards), lane));
+            }
+        }
+        let mut sorted: Vec<&str> = faces.iter().map(|face| face.name.as_str()).collect();
+        sorted.sort_unstable();
+        match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => {
+                let words = format!("two of the files that it shows are called {}", pair[0]);
+                Err(Error::new(Kind::Request, words))
+            }
+            None => Ok(faces),
+        }
+    }
+
+    /// The face with a name, also that of a shard, or None if there is none.
+    ///
+    /// # Errors
+    /// As [`Archive::faces`].
+    pub fn face(&self, name: &str) -> Result<Option<Face>> {
+        let faces = self.faces(names::shards(name))?;
+        Ok(faces.into_iter().find(|face| face.name == name))
+    }
+
+    fn whole(&self, file: usize) -> Lane {
+        let mut end = 0_u64;
+        let ends = self.manifest().stripes.iter().map(|stripe| {
+            end = end.saturating_add(stripe.texts[file]);
+            end
+        });
+        Lane { file, first: 0, step: 1, ends: Ends::OfStripes(ends.collect()) }
+    }
+
+    /// For each file the bytes of each group.
+    fn group_texts(&self) -> Result<Vec<Arc<[u64]>>> {
+        let shape = self.manifest().shape;
+        let mut texts = vec![Vec::new(); shape.files()];
+        for stripe in 0..self.manifest().stripes.len() {
+            for group in pages::checked(self, stripe)? {
+                if group.spots == 0 {
+                    let words = "its text has no records of four lines, so it has no shards";
+                    let words = format!("group {}: {words}", group.number);
+                    return Err(Error::new(Kind::Request, words));
+                }
+                for (file, lens) in texts.iter_mut().enumerate() {
+                    lens.push(group.text_len(shape, file));
+                }
+            }
+        }
+        Ok(texts.into_iter().map(Arc::from).collect())
+    }
+}
+
+/// A text as it is, and as BGZF.
+fn both(name: String, lane: Lane) -> [Face; 2] {
+    let len = lane.len();
+    let gz = format!("{name}.gz");
+    let plain = Face { name, len, lane: lane.clone(), wrap: Wrap::Plain };
+    [plain, Face { name: gz, len: bgzf::len(len), lane, wrap: Wrap::Bgzf }]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! Any part of a face, by many threads at a time, without a scratch file.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use super::cache::Cache;
+use super::lane::{Lane, Place, elsewhere};
+use super::pages::Pages;
+use super::streams::Streams;
+use super::{Face, Wrap, bgzf};
+use crate::archive::Archive;
+use crate::error::{Error, Result};
+use crate::index::GroupAt;
+use crate::view::View;
+use crate::window::GROUP_TEXT;
+
+/// Bytes in a row after which the next group is decoded ahead, which is looked at as often; and
+/// for each how many more another group is.
+const IN_A_ROW: u64 = 256 << 10;
+const ANOTHER: u64 = 2 << 20;
+
+/// Reads faces of an archive. A group is decoded once for all who want it at a time, and again
+/// only when the cache has let go of it. Pages of the index are fetched once and kept: 1 KiB for
+/// some 4 MiB of text.
+#[derive(Debug)]
+pub struct Reader {
+    source: Arc<Source>,
+    cache: Arc<Cache>,
+    streams: Streams,
+    /// What tells its groups from those of others in the cache.
+    number: u64,
+}
+
+/// What threads that decode ahead need.
+#[derive(Debug)]
+struct Source {
+    archive: Arc<Archive>,
+    pages: Pages,
+}
+
+impl Reader {
+    /// A reader with a cache of its own of `cache_bytes`, and as many threads that decode ahead as
+    /// the machine has cores, 8 at most.
+    #[must_use]
+    pub fn new(archive: Arc<Archive>, cache_bytes: usize) -> Reader {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Reader::sharing(archive, Cache::new(cache_bytes, cores.min(8)))
+    }
+
+    /// A reader that shares a cache and its threads with others.
+    #[must_use]
+    pub fn sharing(archive: Arc<Archive>, cache: Arc<Cache>) -> Reader {
+        let pages = Pages::new(&archive);
+        let number = cache.reader();
+        Reader {
+            source: Arc::new(Source { archive, pages }),
+            cache,
+            streams: Streams::default(),
+            number,
+        }
+    }
+
+    /// The archive.
+    #[must_use]
+    pub fn archive(&self) -> &Arc<Archive> {
+        &self.source.archive
+    }
+
+    /// Fills `out` with bytes of a face from `offset` on, and says how many there were: fewer only
+    /// at its end. Groups that it touches are decoded whole.
+    ///
+    /// # Errors
+    /// [`crate::Kind::Damaged`] with the place, what the objects give, and
+    /// [`crate::Kind::Request`] for a face of another archive.
+    pub fn read_at(&self, face: &Face, offset: u64, out: &mut [u8]) -> Result<usize> {
+        let lane = &face.lane;
+        if lane.file >= self.source.archive.manifest().files.len() {
+            return Err(elsewhere());
+        }
+        match face.wrap {
+            Wrap::Bgzf => {
+                bgzf::read(lane.len(), offset, out, |offset, out| self.text(lane, offset, out))
+            }
+            Wrap::Plain => {
+                let len = usize::try_from(lane.len().saturating_sub(offset)).unwrap_or(usize::MAX);
+                let len = len.min(out.len());
+                self.text(lane, offset, &mut out[..len])?;
+                Ok(len)
+            }
+        }
+    }
+
+    /// Writes all of a face, decoding with `threads` threads besides this one.
+    ///
+    /// # Errors
+    /// As [`Reader::read_at`], or `out` refuses.
+    pub fn copy(
+        archive: Arc<Archive>,
+        face: &Face,
+        threads: usize,
+        out: &mut impl Write,
+    ) -> Result<()> {
+        // Room for what each thread decodes and as much that waits, in the half that they have.
+        let reader = Reader::sharing(archive, Cache::new(4 * threads * GROUP_TEXT, threads));
+        let (mut piece, mut at) = (vec![0; 1 << 20], 0);
+        while at < face.len {
+            let got = reader.read_at(face, at, &mut piece)?;
+            out.write_all(&piece[..got]).map_err(|error| Error::io("writing", error))?;
+            at += got as u64;
+        }
+        Ok(())
+    }
+
+    /// Text of a lane, which has all that is asked for.
+    fn text(&self, lane: &Lane, offset: u64, out: &mut [u8]) -> Result<()> {
+        let len = out.len() as u64;
+        let run = self.streams.note(lane.id(), offset, len);
+        let mut done = 0;
+        while done < out.len() {
+            let at = offset + done as u64;
+            let place = lane.find(&self.source.archive, &self.source.pages, at)?;
+            if run >= IN_A_ROW && run / IN_A_ROW != run.saturating_sub(len) / IN_A_ROW {
+                self.ahead(lane, place, 1 + run / ANOTHER);
+            }
+            let text = self.group(lane, place)?;
+            let rest = text.get((at - place.start) as usize..).unwrap_or_default();
+            let part = rest.len().min(out.len() - done);
+            if part == 0 {
+                return Err(elsewhere());
+            }
+            out[done..done + part].copy_from_slice(&rest[..part]);
+            done += part;
+        }
+        Ok(())
+    }
+
+    fn group(&self, lane: &Lane, place: Place) -> Result<Arc<Vec<u8>>> {
+        let source = &self.source;
+        let len = source.len(lane.file, place.group)?;
+        let key = (self.number, place.group, lane.file);
+        self.cache.get(key, len, || source.decode(lane.file, place.group))
+    }
+
+    /// Has the next groups decoded.
+    fn ahead(&self, lane: &Lane, place: Place, groups: u64) {
+        let most = groups.min(2 * self.cache.threads() as u64) as usize;
+        let groups = (1..=most).map(|nth| place.group + nth * lane.step);
+        for group in groups.take_while(|group| *group < self.source.archive.group_count()) {
+            let (source, file) = (Arc::clone(&self.source), lane.file);
+            // The page may not be here yet; whoever decodes the group fetches it.
+            let len = source.mean(file, group);
+            let decode = Box::new(move || source.decode(file, group));
+            self.cache.ahead((self.number, group, file), len, decode);
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.cache.forget(self.number);
+    }
+}
+
+impl Source {
+    fn with<R>(&self, group: usize, work: impl FnOnce(&GroupAt) -> Result<R>) -> Result<R> {
+        let stripe = self.archive.stripe_of(group).ok_or_else(elsewhere)?;
+        let groups = self.pages.get(&self.archive, stripe)?;
+        let first = groups.first().map_or(0, |first| first.number);
+        let at = group.checked_sub(first).and_then(|nth| groups.get(nth));
+        work(at.ok_or_else(elsewhere)?)
+    }
+
+    /// Bytes of a group.
+    fn len(&self, file: usize, group: usize) -> Result<usize> {
+        let shape = self.archive.manifest().shape;
+        self.with(group, |group| Ok(group.text_len(shape, file) as usize))
+    }
+
+    /// Bytes of a group as they are in its stripe.
+    fn mean(&self, file: usize, group: usize) -> usize {
+        let stripes = &self.archive.manifest().stripes;
+        let stripe = self.archive.stripe_of(group).and_then(|stripe| stripes.get(stripe));
+        stripe.map_or(0, |stripe| stripe.texts[file] as usize / stripe.groups.max(1))
+    }
+
+    fn decode(&self, file: usize, group: usize) -> Result<Vec<u8>> {
+        let len = self.len(file, group)?;
+        let text = self.with(group, |group| self.archive.view(group, View::File(file)))?;
+        match text.len() == len {
+            true => Ok(text),
+            false => Err(Error::damaged(format!("group {group}: not as long as it was"))),
+        }
+    }
+}
