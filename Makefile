@@ -23,8 +23,8 @@ test: setup     ## format, lints, licences, unit tests, workflow tests, ordinary
 
 # 840 packs with 12 lives each: 10,080 ends by kills, and as many with power failures. 100 volumes in
 # buckets on 12 machines each, which are gone after some write. 100 mounts of such volumes, killed 4
-# times each while programs change names.
-test-long: setup build  ## the long ring too: fsx by the million, real reads, every variant, crashes
+# times each while programs change names. Ten minutes for each target of fuzz.sh.
+test-long: setup build  ## the long ring too: fsx by the million, real reads, every variant, crashes, bytes of nobody
 	FOREBAY_SEEDS=840 cargo test --quiet --release --locked -p forebay-volume --lib -- \
 		--nocapture a_kill_loses_nothing a_power_failure_leaves_a_past_moment
 	FOREBAY_SEEDS=100 cargo test --quiet --release --locked -p forebay-volume --lib -- \
@@ -32,6 +32,7 @@ test-long: setup build  ## the long ring too: fsx by the million, real reads, ev
 	FOREBAY_SEEDS=100 cargo test --quiet --release --locked -p forebay --test cli -- \
 		--nocapture a_daemon_killed_at_any_change
 	cargo build --quiet --release --locked --workspace --example s3_server
+	scripts/fuzz.sh 600
 	tests/real/run --long
 
 bench: build    ## what forebay costs, against the bare file system: 18 to 24 minutes

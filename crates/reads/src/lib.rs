@@ -14,6 +14,8 @@ mod codecs;
 mod columns;
 mod cut;
 mod error;
+#[cfg(any(test, feature = "fuzz"))]
+pub mod fuzz;
 mod group;
 mod hash;
 mod in_order;

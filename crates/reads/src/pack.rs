@@ -7,7 +7,7 @@ use crate::error::{Error, Kind, Result};
 use crate::group::{self, Mate};
 use crate::hash::Digests;
 use crate::in_order::in_order;
-use crate::input::Input;
+use crate::input::{self, Input};
 use crate::manifest::{Manifest, Shape, Shown};
 use crate::shown::bare;
 use crate::window::Window;
@@ -16,7 +16,8 @@ use crate::write::Writer;
 /// What to pack, and how.
 #[derive(Clone, Debug)]
 pub struct Packing {
-    /// One file, or two that go read by read; `-` is standard input.
+    /// One file, or two that go read by read; `-` is standard input. Files that follow each other,
+    /// as lanes do, are one with commas between: `L1_R1.fq,L2_R1.fq`.
     pub inputs: Vec<PathBuf>,
     /// Mates take turns in the one file.
     pub interleaved: bool,
@@ -115,7 +116,8 @@ pub(crate) fn encode(cut: Cut) -> (usize, Vec<Mate>) {
 /// `dir/x_R1.fastq.gz` shows as `x_R1.fastq`.
 fn shown_names(packing: &Packing, shape: Shape) -> Result<Vec<String>> {
     let shown = |path: &PathBuf| {
-        let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+        let first = input::files(path).swap_remove(0);
+        let name = first.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
         let bare = bare(&name);
         if bare == "-" { "reads.fastq".to_owned() } else { bare.to_owned() }
     };

@@ -1,16 +1,19 @@
-//! What can be had from an archive: one mate, both in turns, the files as they were; as FASTQ or
-//! FASTA; whole or a range of bytes.
+//! What can be had from an archive: one mate, both in turns, the files as they were; as FASTQ,
+//! FASTA or a table; all reads or some that follow each other.
 
+mod groups;
 mod records;
 
 use std::io::Write;
+use std::ops::Range;
 
 use crate::archive::{Archive, Texts};
 use crate::error::{Error, Kind, Result};
 use crate::in_order::in_order;
 use crate::index::GroupAt;
 use crate::manifest::Shape;
-use records::{fasta, in_turns};
+use groups::{Groups, Wanted};
+use records::{fasta, in_turns, some, tab};
 
 /// Which reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +33,9 @@ pub enum Form {
     Fastq,
     /// Names and bases.
     Fasta,
+    /// A line for each read, or for both of a pair: name, bases and qualities of each, with tabs
+    /// between, as `bowtie2 --tab6` reads it. Line ends have no CR; a tab in a name is a space.
+    Tab,
 }
 
 impl Archive {
@@ -45,17 +51,61 @@ impl Archive {
         out: &mut impl Write,
     ) -> Result<()> {
         self.check(view)?;
-        self.each(
-            threads,
-            |group| {
-                let text = self.view(&group, view)?;
-                match form {
-                    Form::Fastq => Ok(text),
-                    Form::Fasta => fasta(&text).ok_or_else(|| no_records(&group)),
-                }
-            },
-            |text| out.write_all(&text?).map_err(|error| Error::io("writing", error)),
-        )
+        let mut groups = Groups::new(self, 0);
+        let jobs = || Some(groups.next()?.map(|group| (group, None)));
+        self.write_groups(jobs, view, form, threads, out)
+    }
+
+    /// The same for reads that follow each other, counted from 0; of pairs these are the reads of
+    /// both mates. A range that goes beyond the last read ends there.
+    ///
+    /// # Errors
+    /// As [`Archive::write`]; [`Kind::Request`] if there is none of these reads, or text before
+    /// them that has no records, so that reads can't be counted.
+    pub fn write_spots(
+        &self,
+        spots: Range<u64>,
+        view: View,
+        form: Form,
+        threads: usize,
+        out: &mut impl Write,
+    ) -> Result<()> {
+        self.check(view)?;
+        let all = self.manifest().spots();
+        if spots.is_empty() || spots.start >= all {
+            let words = format!("reads {} to {}: it has {all}", spots.start + 1, spots.end);
+            return Err(Error::new(Kind::Request, words));
+        }
+        self.write_groups(groups::with(self, spots), view, form, threads, out)
+    }
+
+    fn write_groups(
+        &self,
+        jobs: impl FnMut() -> Option<Result<Wanted>> + Send,
+        view: View,
+        form: Form,
+        threads: usize,
+        out: &mut impl Write,
+    ) -> Result<()> {
+        let mates = if self.wanted(view) == [true, true] { 2 } else { 1 };
+        let work = |job: Result<Wanted>| {
+            let (group, spots) = job?;
+            let mut text = self.view(&group, view)?;
+            if let Some(spots) = spots {
+                let records = spots.start * mates..spots.end * mates;
+                text = some(text, records).ok_or_else(|| no_records(&group))?;
+            }
+            match form {
+                Form::Fastq => Some(text),
+                Form::Fasta => fasta(&text),
+                Form::Tab => tab(&text, mates),
+            }
+            .ok_or_else(|| no_records(&group))
+        };
+        let take = |text: Result<Vec<u8>>| {
+            out.write_all(&text?).map_err(|error| Error::io("writing", error))
+        };
+        in_order(threads, jobs, work, take)
     }
 
     /// Does `work` for all groups in many threads, and `take` in order.
@@ -65,18 +115,8 @@ impl Archive {
         work: impl Fn(GroupAt) -> Result<R> + Sync,
         take: impl FnMut(Result<R>) -> Result<()>,
     ) -> Result<()> {
-        let mut stripes = 0..self.manifest().stripes.len();
-        let mut ready = Vec::new().into_iter();
-        let jobs = || loop {
-            if let Some(group) = ready.next() {
-                return Some(Ok(group));
-            }
-            match self.groups(stripes.next()?) {
-                Ok(groups) => ready = groups.into_iter(),
-                Err(error) => return Some(Err(error)),
-            }
-        };
-        in_order(threads, jobs, |group| work(group?), take)
+        let mut groups = Groups::new(self, 0);
+        in_order(threads, || groups.next(), |group| work(group?), take)
     }
 
     fn check(&self, view: View) -> Result<()> {
@@ -89,15 +129,19 @@ impl Archive {
         Err(Error::new(Kind::Request, words))
     }
 
-    /// A group as a view shows it.
-    pub(crate) fn view(&self, group: &GroupAt, view: View) -> Result<Vec<u8>> {
-        let shape = self.manifest().shape;
-        let wanted = match (view, shape) {
+    /// Which mates a view has.
+    fn wanted(&self, view: View) -> [bool; 2] {
+        match (view, self.manifest().shape) {
             (View::Mate(mate), _) => [mate == 0, mate == 1],
             (View::File(file), Shape::Paired) => [file == 0, file == 1],
             (_, Shape::Single) => [true, false],
             _ => [true, true],
-        };
+        }
+    }
+
+    /// A group as a view shows it.
+    pub(crate) fn view(&self, group: &GroupAt, view: View) -> Result<Vec<u8>> {
+        let wanted = self.wanted(view);
         let texts = self.texts(group, wanted)?;
         if wanted == [true, true] {
             return self.in_one(group, texts);
@@ -109,36 +153,6 @@ impl Archive {
     pub(crate) fn in_one(&self, group: &GroupAt, texts: Texts) -> Result<Vec<u8>> {
         let mend = self.manifest().shape == Shape::Paired;
         in_turns(&texts, mend).ok_or_else(|| no_records(group))
-    }
-
-    /// Bytes of a file that the archive shows, from `offset` on: `len` of them, or fewer at the
-    /// end of the file. Groups that the range touches are decoded whole.
-    ///
-    /// # Errors
-    /// As [`Archive::write`].
-    pub fn read_at(&self, file: usize, offset: u64, len: usize) -> Result<Vec<u8>> {
-        self.check(View::File(file))?;
-        let mut out = Vec::new();
-        let end = offset.saturating_add(len as u64);
-        let mut at = 0_u64;
-        for (nth, stripe) in self.manifest().stripes.iter().enumerate() {
-            let stripe_end = at.saturating_add(stripe.texts[file]);
-            if stripe_end <= offset || at >= end {
-                at = stripe_end;
-                continue;
-            }
-            for group in self.groups(nth)? {
-                let group_end = at.saturating_add(group.text_len(self.manifest().shape, file));
-                if group_end > offset && at < end {
-                    let text = self.view(&group, View::File(file))?;
-                    let from = offset.saturating_sub(at) as usize;
-                    let to = text.len().min((end - at) as usize);
-                    out.extend_from_slice(text.get(from..to).unwrap_or_default());
-                }
-                at = group_end;
-            }
-        }
-        Ok(out)
     }
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct Window {
     text: Vec<u8>,
     /// Lines that were taken.
     lines: u64,
+    /// Files that came, and the line before the first of each.
+    files: Vec<(u64, String)>,
     /// Once all of it has come.
     pub(crate) digests: Option<Digests>,
 }
@@ -37,7 +39,7 @@ pub(crate) enum Found {
 
 impl Window {
     pub(crate) fn new(input: Input) -> Window {
-        Window { input, text: Vec::new(), lines: 0, digests: None }
+        Window { input, text: Vec::new(), lines: 0, files: Vec::new(), digests: None }
     }
 
     /// Looks for a record at a place of the text.
@@ -106,15 +108,18 @@ impl Window {
         Ok(Records { text: self.cut(end.unwrap_or(most)), ends: Vec::new() })
     }
 
-    /// The number of a line, counted from 1.
-    pub(crate) fn line(&self, at: usize, further: u64) -> u64 {
-        self.lines + memchr_iter(b'\n', &self.text[..at]).count() as u64 + further + 1
+    /// The file that has a line, and the number of the line in it, counted from 1.
+    fn line(&self, at: usize, further: u64) -> (&str, u64) {
+        let before = self.lines + memchr_iter(b'\n', &self.text[..at]).count() as u64 + further;
+        let file = self.files.iter().rev().find(|(first, _)| *first <= before);
+        let (first, name) = file.map_or((0, &self.input.name), |(first, name)| (*first, name));
+        (name, before - first + 1)
     }
 
     /// An error of this place.
     pub(crate) fn refuse(&self, at: usize, further: u64, words: &str) -> Error {
-        let line = self.line(at, further);
-        Error::new(Kind::Input, format!("{}, line {line}: {words}", self.input.name))
+        let (file, line) = self.line(at, further);
+        Error::new(Kind::Input, format!("{file}, line {line}: {words}"))
     }
 
     fn cut(&mut self, end: usize) -> Vec<u8> {
@@ -130,11 +135,16 @@ impl Window {
             return Ok(false);
         }
         let more = self.input.more(&mut self.text).map_err(|error| {
-            let line = self.line(self.text.len(), 0);
+            let (_, line) = self.line(self.text.len(), 0);
             error.further(format_args!(", in line {line}"))
         })?;
-        if let More::End(digests) = more {
-            self.digests = Some(digests);
+        match more {
+            More::Bytes => {}
+            More::File(name) => {
+                let (lines, text) = (self.lines, memchr_iter(b'\n', &self.text).count() as u64);
+                self.files.push((lines + text, name));
+            }
+            More::End(digests) => self.digests = Some(digests),
         }
         Ok(self.digests.is_none())
     }

@@ -6,5 +6,7 @@ mod common;
 mod damage;
 #[path = "archives/hostile.rs"]
 mod hostile;
+#[path = "archives/inputs.rs"]
+mod inputs;
 #[path = "archives/round_trip.rs"]
 mod round_trip;

@@ -59,7 +59,8 @@ fn a_pair_comes_back_in_every_form() {
     for pair in names.chunks(2) {
         assert_eq!(pair[0].replace(" 1:", " 2:"), pair[1]);
     }
-    let fasta = String::from_utf8(cat(&place, &["--mate", "1", "--fasta"])).expect("text");
+    let fasta = cat(&place, &["--mate", "1", "--form", "fasta"]);
+    let fasta = String::from_utf8(fasta).expect("text");
     assert_eq!(fasta.lines().count(), 6000);
     assert!(fasta.starts_with(">M01:7:FC:1:1101:0:0 1:N:0:ACGT\n"), "{}", &fasta[..80]);
     done(&mut place.forebay(&["reads", "verify", "x"])).code(0).says("is whole");
@@ -73,6 +74,58 @@ fn a_pair_comes_back_in_every_form() {
     let cat = |mate| done(&mut place.forebay(&["reads", "cat", "y", "--mate", mate])).stdout;
     assert_eq!((cat("1"), cat("2")), (first.into_bytes(), second.into_bytes()));
     assert_eq!(cat("both"), both.as_bytes());
+}
+
+#[test]
+fn what_an_archive_shows_is_what_gzip_and_tables_take() {
+    let place = Place::new();
+    let (first, second) = (reads(900, '1'), reads(900, '2'));
+    fs::write(place.project.join("a_R1.fastq"), &first).expect("written");
+    fs::write(place.project.join("a_R2.fastq"), &second).expect("written");
+    done(place.program("sh").args(["-c", "bzip2 -k a_R1.fastq; split -l 400 a_R2.fastq L"]))
+        .code(0);
+    pack(
+        &place,
+        &[
+            "a_R1.fastq.bz2",
+            "Laa,Lab,Lac,Lad,Lae,Laf,Lag,Lah,Lai",
+            "--name",
+            "a_R1.fastq",
+            "--name",
+            "a_R2.fq.gz",
+        ],
+    )
+    .code(0);
+    let shown = cat(&place, &["--file", "a_R1.fastq.gz"]);
+    fs::write(place.project.join("again.gz"), &shown).expect("written");
+    let gunzip = done(place.program("sh").args(["-c", "gzip -t again.gz && gzip -dc again.gz"]));
+    assert!(gunzip.code(0).stdout == first.as_bytes());
+    assert_eq!(cat(&place, &["--file", "a_R2.fq"]), second.as_bytes());
+    assert_eq!(cat(&place, &["--file", "a_R2.0001-of-0002.fq"]), second.as_bytes());
+    assert_eq!(cat(&place, &["--file", "a_R2.0002-of-0002.fq"]), b"");
+    let no = done(&mut place.forebay(&["reads", "cat", "x", "--file", "b.fastq"]));
+    no.code(1).says("it has no file b.fastq").says("a_R1.fastq.gz");
+    let lines = |text: &str| -> Vec<String> {
+        let lines: Vec<&str> = text.lines().collect();
+        let record = |r: &[&str]| format!("{}\t{}\t{}", &r[0][1..], r[1], r[3]);
+        lines.chunks(4).map(record).collect()
+    };
+    let table = String::from_utf8(cat(&place, &["--spots", "100-200", "--form", "tab"]));
+    let (one, two) = (lines(&first), lines(&second));
+    let expected: String = (99..200).map(|nth| format!("{}\t{}\n", one[nth], two[nth])).collect();
+    assert_eq!(table.expect("text"), expected);
+    let one = String::from_utf8(cat(&place, &["--spots", "7", "--mate", "2"])).expect("text");
+    assert_eq!(one, second.lines().skip(24).take(4).map(|l| format!("{l}\n")).collect::<String>());
+    let cases: &[(&[&str], i32, &str)] = &[
+        (&["--spots", "901-999"], 1, "reads 901 to 999: it has 900"),
+        (&["--spots", "9-3"], 2, "as in 100-200"),
+        (&["--spots", "0-3"], 2, "as in 100-200"),
+        (&["--spots", "3", "--file", "a_R2.fq"], 2, "cannot be used with"),
+    ];
+    for (words, code, cause) in cases {
+        let words = [&["reads", "cat", "x"], *words].concat();
+        done(&mut place.forebay(&words)).code(*code).says(cause);
+    }
 }
 
 #[test]
@@ -106,12 +159,16 @@ fn what_cannot_be_packed_is_refused_with_its_line() {
     write("short.fq", reads(99, '2').as_bytes());
     write("bad.fq", reads(100, '2').replacen("\n+\n", "\n-\n", 1).as_bytes());
     done(place.program("sh").args(["-c", "gzip -c a.fq | head -c 2000 > cut.fq.gz"])).code(0);
-    write("x.bz2", b"BZh91AY");
+    write("x.xz", b"\xfd7zXZ\0");
+    done(place.program("sh").args(["-c", "bzip2 -c a.fq | head -c 2000 > cut.fq.bz2"])).code(0);
     let cases: &[(&[&str], &str)] = &[
         (&["a.fq", "short.fq"], "short.fq, line 397: the file ends here, a.fq goes on"),
         (&["a.fq", "bad.fq"], "bad.fq, line 3: the third line of a record begins with +"),
         (&["cut.fq.gz"], "cut.fq.gz: it is cut off"),
-        (&["x.bz2"], "bunzip2 -c"),
+        (&["cut.fq.bz2"], "cut.fq.bz2: it is cut off"),
+        (&["a.fq,cut.fq.gz", "a.fq,a.fq"], "cut.fq.gz: it is cut off"),
+        (&["a.fq,bad.fq", "a.fq,a.fq", "--name", "x", "--name", "y"], "bad.fq, line 3: the third"),
+        (&["x.xz"], "xz -dc"),
         (&["missing.fq"], "missing.fq: No such file"),
         (&["."], "is a directory"),
         (&["a.fq", "a.fq"], "both files are called a.fq"),

@@ -1,36 +1,13 @@
 // Archives that somebody made up, with checksums that fit. If these failed, such an archive
 // would bring its reader down, or take all memory.
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::*;
-use crate::cut::Cut;
-use crate::group::Records;
-use crate::hash::Digests;
+use crate::fuzz::{archive as sealed, data, pair as group};
 use crate::index::put_group;
-use crate::manifest::{DATA_MAGIC, Family, Shape, Shown, Stripe};
+use crate::manifest::{Shape, Stripe};
 use crate::objects::Memory;
-use crate::pack::encode;
-
-/// A group of pairs, encoded.
-fn group() -> (usize, Vec<Mate>) {
-    let mate = |mate: u8| {
-        let mut records = Records::default();
-        for nth in 0..60_u32 {
-            let len = (nth * 31 % 90) as usize;
-            let bases: String = (0..len).map(|at| char::from(b"ACGTN"[at * at % 5])).collect();
-            let qualities: String =
-                (0..len).map(|at| char::from(b"F:,#"[(at + nth as usize) % 7 % 4])).collect();
-            let record = format!("@M:1:{}/{mate}\n{bases}\n+\n{qualities}\n", nth * 7919 % 1000);
-            records.text.extend(record.bytes());
-            records.ends.push(records.text.len() as u32);
-        }
-        records
-    };
-    encode(Cut { mates: vec![mate(1), mate(2)], spots: 60 })
-}
 
 /// An archive of one group, whatever is in it.
 fn archive(spots: usize, mates: &[Mate], page_mask: &[(Index, u8)]) -> Memory {
@@ -40,44 +17,10 @@ fn archive(spots: usize, mates: &[Mate], page_mask: &[(Index, u8)]) -> Memory {
         let at = at.index(page.len());
         page[at] ^= mask;
     }
-    let mut data = DATA_MAGIC.to_vec();
-    let mut families = [Family::default(); 3];
-    for (nth, family) in families.iter_mut().enumerate() {
-        *family = Family { object: 1, offset: data.len() as u64, len: 0 };
-        let chunks = mates.iter().flat_map(|mate| &mate.chunks);
-        chunks.filter(|c| c.column.family() == nth).for_each(|c| data.extend(&c.bytes));
-        family.len = data.len() as u64 - family.offset;
-    }
-    let texts: Vec<u64> = mates.iter().map(|mate| mate.text_len as u64).collect();
-    let shown = |(nth, bytes): (usize, &u64)| Shown {
-        name: format!("R{nth}.fq"),
-        source: String::new(),
-        digests: Digests { bytes: *bytes, ..Digests::default() },
-    };
-    let (page_len, page_hash) = (page.len(), hash(&page));
-    let index = [&INDEX_MAGIC[..], &page].concat();
-    let manifest = Manifest {
-        shape: Shape::Paired,
-        writer: "test".into(),
-        files: texts.iter().enumerate().map(shown).collect(),
-        as_text_bytes: 0,
-        objects: vec![
-            (INDEX.into(), index.len() as u64),
-            ("data-00000.fbr".into(), data.len() as u64),
-        ],
-        stripes: vec![Stripe {
-            page_len,
-            page_hash,
-            groups: 1,
-            spots: spots as u64,
-            texts,
-            families,
-        }],
-    };
-    let named = [(MANIFEST, manifest.to_bytes()), (INDEX, index), ("data-00000.fbr", data)];
-    Memory(
-        named.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect::<BTreeMap<_, _>>(),
-    )
+    let (data, families) = data(mates);
+    let texts = mates.iter().map(|mate| mate.text_len as u64).collect();
+    let stripe = Stripe { groups: 1, spots: spots as u64, texts, families, ..Stripe::default() };
+    sealed(Shape::Paired, stripe, &page, &data)
 }
 
 /// What a reader says of it; that it says anything is what counts.

@@ -22,9 +22,9 @@ pub(super) fn shard(name: &str, number: usize, of: usize) -> String {
 
 /// How many shards a name speaks of.
 pub(super) fn shards(name: &str) -> Option<NonZeroU32> {
-    let parts = name.split('.').filter_map(|part| part.split_once("-of-"));
+    let mut parts = name.split('.').filter_map(|part| part.split_once("-of-"));
     let digits = |text: &&str| text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
-    let (_, of) = parts.filter(|(number, of)| digits(number) && digits(of)).next_back()?;
+    let (_, of) = parts.rfind(|(number, of)| digits(number) && digits(of))?;
     of.parse().ok()
 }
 

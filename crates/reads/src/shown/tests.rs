@@ -156,7 +156,7 @@ fn mates_in_turns_and_text_without_records_are_shown() {
     let reader = Reader::new(Arc::clone(&own.archive), 1 << 20);
     let faces = own.archive.faces(NonZeroU32::new(2)).expect("faces");
     assert!(whole(&reader, &faces[0], 1 << 20) == turns);
-    assert!(names(&whole(&reader, &faces[2], 1 << 20)).len() % 2 == 0);
+    assert!(names(&whole(&reader, &faces[2], 1 << 20)).len().is_multiple_of(2));
 
     let odd = vec![0_u8; 5 << 20];
     let own = packed(&[&odd], false);
@@ -177,7 +177,7 @@ fn mates_in_turns_and_text_without_records_are_shown() {
 
 #[test]
 fn many_threads_get_their_bytes_and_each_group_is_decoded_once() {
-    let text = reads(30 << 20, '1', 100);
+    let text = reads(17 << 20, '1', 100);
     let own = packed(&[&text], false);
     let faces = own.archive.faces(None).expect("faces");
     let reader = Reader::new(Arc::clone(&own.archive), 256 << 20);
@@ -204,7 +204,7 @@ fn many_threads_get_their_bytes_and_each_group_is_decoded_once() {
 
 #[test]
 fn memory_stays_within_the_bound() {
-    let text = reads(30 << 20, '1', 100);
+    let text = reads(17 << 20, '1', 100);
     let own = packed(&[&text], false);
     let faces = own.archive.faces(None).expect("faces");
     for bytes_max in [1 << 20, 10 << 20] {
@@ -226,7 +226,7 @@ fn memory_stays_within_the_bound() {
 
 #[test]
 fn an_error_is_told_and_the_next_reads_again() {
-    let text = reads(20 << 20, '1', 100);
+    let text = reads(13 << 20, '1', 100);
     let own = packed(&[&text], false);
     let faces = own.archive.faces(None).expect("faces");
     let reader = Reader::new(Arc::clone(&own.archive), 64 << 20);
@@ -242,7 +242,7 @@ fn an_error_is_told_and_the_next_reads_again() {
     let reader = Reader::new(Arc::clone(&own.archive), 64 << 20);
     own.fail.store(3, Ordering::SeqCst);
     let (mut done, mut errors) = (0, 0);
-    while done < 20 << 20 {
+    while done < 13 << 20 {
         match reader.read_at(&faces[0], done as u64, &mut out) {
             Ok(got) => {
                 assert!(out[..got] == text[done..done + got], "at {done}");

@@ -1,8 +1,11 @@
 //! An archive in a directory of its own, from texts.
 
+use std::io::Read;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use forebay_reads::{Archive, Directory, Error, Form, Manifest, Packing, View, pack};
+use forebay_reads::{Archive, Directory, Error, Form, Manifest, Packing, Reader, View, pack};
 
 pub(crate) struct Packed {
     pub(crate) dir: tempfile::TempDir,
@@ -42,4 +45,32 @@ pub(crate) fn cat(archive: &Archive, view: View, form: Form) -> Result<Vec<u8>, 
     let mut out = Vec::new();
     archive.write(view, form, 2, &mut out)?;
     Ok(out)
+}
+
+/// Bytes of the first file that an archive shows.
+pub(crate) fn part(archive: &Arc<Archive>, from: u64, len: usize) -> Vec<u8> {
+    let reader = Reader::new(Arc::clone(archive), 16 << 20);
+    let mut out = vec![0; len];
+    let face = archive.faces(None).expect("faces").swap_remove(0);
+    let got = reader.read_at(&face, from, &mut out).expect("part");
+    out.truncate(got);
+    out
+}
+
+/// All that an archive shows, by name; `.gz` as text, after a look at its length.
+pub(crate) fn shown(archive: Archive, shards: Option<u32>) -> Vec<(String, Vec<u8>)> {
+    let archive = Arc::new(archive);
+    let faces = archive.faces(shards.and_then(NonZeroU32::new)).expect("faces");
+    let text = |face: forebay_reads::Face| {
+        let mut bytes = Vec::new();
+        Reader::copy(Arc::clone(&archive), &face, 1, &mut bytes).expect("all of it");
+        assert_eq!(bytes.len() as u64, face.len, "{}", face.name);
+        if face.name.ends_with(".gz") {
+            let packed = std::mem::take(&mut bytes);
+            let mut reader = flate2::read::MultiGzDecoder::new(&packed[..]);
+            reader.read_to_end(&mut bytes).expect("gzip");
+        }
+        (face.name, bytes)
+    };
+    faces.into_iter().map(text).collect()
 }

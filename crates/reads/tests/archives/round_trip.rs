@@ -1,9 +1,11 @@
 //! If these failed, somebody's reads would come back with other bytes than went in.
 
-use forebay_reads::{Form, View};
+use std::sync::Arc;
+
+use forebay_reads::{Form, Kind, View};
 use proptest::prelude::*;
 
-use crate::common::{cat, try_pack};
+use crate::common::{cat, part, try_pack};
 
 /// How a file is written.
 #[derive(Clone, Copy, Debug)]
@@ -52,9 +54,9 @@ proptest! {
     fn a_file_comes_back(records in records(), style in style(), from in 0_u64..3000, len in 0_usize..3000) {
         let whole = text(&records, '1', style);
         let packed = try_pack(&[&whole], false).expect("packed");
-        let archive = packed.open();
+        let archive = Arc::new(packed.open());
         prop_assert_eq!(&cat(&archive, View::File(0), Form::Fastq).expect("whole"), &whole);
-        let part = archive.read_at(0, from, len).expect("part");
+        let part = part(&archive, from, len);
         let start = whole.len().min(from as usize);
         prop_assert_eq!(part, &whole[start..whole.len().min(start + len)]);
         prop_assert_eq!(archive.verify(1, |_| ()).expect("looked").problems, Vec::<String>::new());
@@ -126,14 +128,53 @@ fn many_groups_and_stripes_come_back_from_any_offset() {
     }
     let packed = try_pack(&[&whole], false).expect("packed");
     assert!(packed.manifest.stripes.len() == 2, "{} stripes", packed.manifest.stripes.len());
-    let archive = packed.open();
+    let archive = Arc::new(packed.open());
     assert!(cat(&archive, View::File(0), Form::Fastq).expect("whole") == whole);
     let ends = whole.len() as u64;
     for offset in [0, 1, (4 << 20) - 3, 41_234_567, (64 << 20) + 7, ends - 5, ends, ends + 9] {
-        let part = archive.read_at(0, offset, 4096).expect("part");
+        let part = part(&archive, offset, 4096);
         let start = whole.len().min(offset as usize);
         assert!(part == whole[start..whole.len().min(start + 4096)], "at {offset}");
     }
     let size: u64 = packed.manifest.objects.iter().map(|(_, len)| *len).sum();
     assert!(size < ends / 4, "{size} of {ends} bytes");
+}
+
+#[test]
+fn reads_by_number_are_those_and_no_others() {
+    // Three groups of pairs, so that ranges begin and end in each.
+    let record = |nth: u64, mate: char| {
+        let len = (nth % 3) as usize;
+        format!("@r{nth}/{mate}\tx\n{}\n+\n{}\n", &"ACGT".repeat(50)[len..], "F".repeat(200 - len))
+    };
+    let count = 25_000;
+    let mate = |mate| (0..count).map(|nth| record(nth, mate)).collect::<String>();
+    let (first, second) = (mate('1'), mate('2'));
+    let packed = try_pack(&[first.as_bytes(), second.as_bytes()], false).expect("packed");
+    let archive = packed.open();
+    let write = |spots: std::ops::Range<u64>, view, form| {
+        let mut out = Vec::new();
+        archive.write_spots(spots, view, form, 2, &mut out).expect("written");
+        String::from_utf8(out).expect("text")
+    };
+    let groups = archive.totals().expect("an index")[0].chunks / 2;
+    assert!(groups >= 3, "{groups} groups");
+    for (from, to) in [(0, 1), (0, count), (9_900, 10_300), (20_001, 20_002), (24_999, 99_999)] {
+        let own = from..to.min(count);
+        let expected: String = own.clone().map(|nth| record(nth, '2')).collect();
+        assert!(write(from..to, View::Mate(1), Form::Fastq) == expected, "{from} to {to}");
+        let turns: String = own.clone().map(|nth| record(nth, '1') + &record(nth, '2')).collect();
+        assert!(write(from..to, View::Both, Form::Fastq) == turns, "{from} to {to}");
+        let table = write(from..to, View::Both, Form::Tab);
+        assert_eq!(table.lines().count() as u64, own.end - own.start);
+        let line: Vec<&str> = table.lines().next().expect("a line").split('\t').collect();
+        let names = [format!("r{from}/1 x"), format!("r{from}/2 x")];
+        assert_eq!((line.len(), line[0], line[3]), (6, &names[0][..], &names[1][..]));
+        assert_eq!((line[1], line[2].len()), (line[4], line[5].len()));
+    }
+    let mut out = Vec::new();
+    let error = archive.write_spots(count..count + 9, View::Both, Form::Fastq, 1, &mut out);
+    let error = error.expect_err("no such reads");
+    assert_eq!(error.kind, Kind::Request);
+    assert!(error.message.contains("reads 25001 to 25009: it has 25000"), "{error}");
 }

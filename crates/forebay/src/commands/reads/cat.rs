@@ -1,10 +1,12 @@
 //! `forebay reads cat`.
 
+use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::ValueEnum;
-use forebay_reads::{Form, View};
+use forebay_reads::{Archive, Error, Face, Reader, View};
 
 use crate::exit::Stop;
 
@@ -14,7 +16,13 @@ use crate::exit::Stop;
     forebay reads cat x.reads | bwa mem -p ref.fa -\n  \
     bwa mem ref.fa <(forebay reads cat x.reads --mate 1) <(forebay reads cat x.reads --mate 2)\n  \
     forebay reads cat x.reads --file x_R1.fastq | md5sum\n  \
-    forebay reads cat contigs.reads --fasta > contigs.fasta\n\n\
+    forebay reads cat x.reads --file x_R1.fastq.gz > x_R1.fastq.gz        BGZF, not compressed\n  \
+    forebay reads cat x.reads --file x_R1.0007-of-0064.fastq              a part, see below\n  \
+    forebay reads cat x.reads --spots 100-200 --form tab                  101 pairs, a line each\n  \
+    forebay reads cat contigs.reads --form fasta > contigs.fasta\n\n\
+    Shard K of N (K-of-N, four digits or more) has the groups K, K+N, K+2N, ... of about 4 MiB of \
+    text, the same reads of both mates. Tables are what `bowtie2 --tab6` reads: name, bases and \
+    qualities, of pairs both in one line.\n\n\
     What was damaged is not written: it ends with what and where. Nothing is written elsewhere. \
     Memory: about 48 MiB for each thread.\n\n\
     Exit codes: 0, or 1 if not all could be written.")]
@@ -22,14 +30,17 @@ pub(super) struct Cat {
     /// An archive
     archive: PathBuf,
     /// The first reads of pairs, the second ones, or both in turns
-    #[arg(long, value_enum, default_value = "both", conflicts_with = "file")]
+    #[arg(long, value_enum, default_value = "both")]
     mate: Mate,
-    /// A file of the archive by its name, byte for byte as it was
-    #[arg(long, value_name = "NAME")]
+    /// A file of the archive by its name, byte for byte as it was; with .gz as BGZF; or a shard
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["mate", "form", "spots"])]
     file: Option<String>,
-    /// Names and bases only
-    #[arg(long)]
-    fasta: bool,
+    /// As FASTQ, as FASTA (names and bases), or as lines with tabs
+    #[arg(long, value_enum, default_value = "fastq")]
+    form: Form,
+    /// The reads FIRST to LAST only, counted from 1; of pairs both mates of each
+    #[arg(long, value_name = "FIRST-LAST", value_parser = spots)]
+    spots: Option<Range<u64>>,
     /// Threads that decode [default: as many as there are cores]
     #[arg(short, long)]
     threads: Option<usize>,
@@ -44,32 +55,63 @@ enum Mate {
     Both,
 }
 
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Form {
+    Fastq,
+    Fasta,
+    Tab,
+}
+
+/// `100-200`, or one number.
+fn spots(text: &str) -> Result<Range<u64>, String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    match (first.parse::<u64>(), last.parse::<u64>()) {
+        (Ok(first @ 1..), Ok(last)) if first <= last => Ok(first - 1..last),
+        _ => Err("two numbers are needed, the first 1 or more, as in 100-200".into()),
+    }
+}
+
 pub(super) fn run(args: &Cat) -> Result<i32, Stop> {
     let archive = super::open(&args.archive)?;
-    let view = match (&args.file, args.mate) {
-        (Some(name), _) => {
-            let files = &archive.manifest().files;
-            let file = files.iter().position(|file| file.name == *name).ok_or_else(|| {
-                let names: Vec<&str> = files.iter().map(|file| &file.name[..]).collect();
-                let message = format!("{}: it has no file {name}", args.archive.display());
-                Stop::new(1, message, format!("there is {}", names.join(" and ")))
-            })?;
-            View::File(file)
-        }
-        (None, Mate::First) => View::Mate(0),
-        (None, Mate::Second) => View::Mate(1),
-        (None, Mate::Both) => View::Both,
-    };
-    let form = if args.fasta { Form::Fasta } else { Form::Fastq };
+    let threads = super::threads(args.threads);
     // Groups are megabytes: a buffer that looks for line ends would only be in the way.
     let mut out = std::fs::File::from(stdout()?);
-    let done = archive.write(view, form, super::threads(args.threads), &mut out);
+    let view = match args.mate {
+        Mate::First => View::Mate(0),
+        Mate::Second => View::Mate(1),
+        Mate::Both => View::Both,
+    };
+    let form = match args.form {
+        Form::Fastq => forebay_reads::Form::Fastq,
+        Form::Fasta => forebay_reads::Form::Fasta,
+        Form::Tab => forebay_reads::Form::Tab,
+    };
+    let done = match (&args.file, &args.spots) {
+        (Some(name), _) => {
+            let face = face(args, &archive, name)?;
+            Reader::copy(Arc::new(archive), &face, threads, &mut out)
+        }
+        (None, Some(spots)) => archive.write_spots(spots.clone(), view, form, threads, &mut out),
+        (None, None) => archive.write(view, form, threads, &mut out),
+    };
     match done {
         // Whoever reads may have seen enough (`| head`).
         Err(error) if error.is_broken_pipe() => Ok(0),
         Err(error) => Err(super::stop(&args.archive, &error)),
         Ok(()) => Ok(0),
     }
+}
+
+/// The file that was asked for.
+fn face(args: &Cat, archive: &Archive, name: &str) -> Result<Face, Stop> {
+    let stop = |error: Error| super::stop(&args.archive, &error);
+    if let Some(face) = archive.face(name).map_err(stop)? {
+        return Ok(face);
+    }
+    let faces = archive.faces(None).map_err(stop)?;
+    let names: Vec<&str> = faces.iter().map(|face| &face.name[..]).collect();
+    let message = format!("{}: it has no file {name}", args.archive.display());
+    Err(Stop::new(1, message, format!("there is {}", names.join(", "))))
 }
 
 fn stdout() -> Result<OwnedFd, Stop> {

@@ -12,8 +12,10 @@ use crate::say;
 #[command(after_help = "Examples:\n  \
     forebay reads pack x_R1.fastq.gz x_R2.fastq.gz -o x.reads\n  \
     forebay reads pack long.fastq.zst -o long.reads\n  \
+    forebay reads pack L1_R1.fq.gz,L2_R1.fq.gz L1_R2.fq.gz,L2_R2.fq.gz -o x.reads   two lanes\n  \
     samtools fastq -n x.bam | forebay reads pack - --interleaved --name x.fastq -o x.reads\n\n\
-    Inputs are plain, gzip (also bgzip) or zstd, told by their first bytes. Every byte of the text \
+    Inputs are plain, gzip (also bgzip), bzip2 or zstd, told by their first bytes. Files with \
+    commas between are one, in this order. Every byte of the text \
     comes back: each group of reads is decoded again before it is written, and what has no columns \
     is kept as text and told. Of two files, or with --interleaved, records are expected to have \
     four lines, and as many on both sides; else packing ends with file and line.\n\n\
@@ -23,7 +25,7 @@ use crate::say;
     and more only for reads of more than a million bases.\n\n\
     Exit codes: 0, or 1 if it was not packed.")]
 pub(super) struct Pack {
-    /// FASTQ: one file, or the two of a pair; - is standard input
+    /// FASTQ: one file, or the two of a pair; lanes of one with commas between; - is standard input
     #[arg(required = true, num_args = 1..=2)]
     inputs: Vec<PathBuf>,
     /// The directory that becomes the archive: new, or empty
@@ -33,7 +35,7 @@ pub(super) struct Pack {
     #[arg(long)]
     interleaved: bool,
     /// What the file is called in the archive; of a pair, give it twice [default: the input's
-    /// name without .gz or .zst]
+    /// name without .gz, .bz2 or .zst; of several the first]
     #[arg(long = "name", value_name = "NAME")]
     names: Vec<String>,
     /// Threads that encode [default: as many as there are cores]

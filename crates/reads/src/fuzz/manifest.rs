@@ -1,0 +1,34 @@
+//! The manifest, as its bytes are between magic and checksum.
+
+use super::{Target, sample};
+use crate::hash::hash;
+use crate::index::put_group;
+use crate::manifest::{MANIFEST, MANIFEST_MAGIC, Manifest, Shape, Stripe};
+
+pub(super) const TARGET: Target = Target { name: "manifest", feed, seeds };
+
+fn feed(bytes: &[u8]) {
+    let mut sealed = [&MANIFEST_MAGIC[..], bytes].concat();
+    let seal = hash(&sealed);
+    sealed.extend(seal);
+    if let Ok(manifest) = Manifest::of_bytes(&sealed) {
+        let again = Manifest::of_bytes(&manifest.to_bytes()).expect("what was written is read");
+        assert_eq!(manifest, again);
+    }
+    let _ = Manifest::of_bytes(bytes);
+}
+
+fn seeds() -> Vec<Vec<u8>> {
+    let (spots, mates) = sample::pair();
+    let mut page = Vec::new();
+    put_group(&mut page, spots, &mates);
+    let (data, families) = sample::data(&mates);
+    let seed = |shape: Shape| {
+        let texts = vec![9_000; shape.files()];
+        let stripe = Stripe { groups: 1, texts, families, ..Stripe::default() };
+        let manifest = sample::archive(shape, stripe, &page, &data).0.remove(MANIFEST);
+        let manifest = manifest.expect("it");
+        manifest[MANIFEST_MAGIC.len()..manifest.len() - 16].to_vec()
+    };
+    [Shape::Single, Shape::Paired, Shape::Interleaved].map(seed).to_vec()
+}

@@ -1,0 +1,73 @@
+//! Groups of an archive in order, all or those that have some reads.
+
+use std::ops::Range;
+
+use super::no_records;
+use crate::archive::Archive;
+use crate::error::Result;
+use crate::index::GroupAt;
+
+/// The groups from a stripe on.
+pub(super) struct Groups<'a> {
+    archive: &'a Archive,
+    stripes: Range<usize>,
+    ready: std::vec::IntoIter<GroupAt>,
+}
+
+impl Groups<'_> {
+    pub(super) fn new(archive: &Archive, stripe: usize) -> Groups<'_> {
+        let stripes = stripe..archive.manifest().stripes.len();
+        Groups { archive, stripes, ready: Vec::new().into_iter() }
+    }
+}
+
+impl Iterator for Groups<'_> {
+    type Item = Result<GroupAt>;
+
+    fn next(&mut self) -> Option<Result<GroupAt>> {
+        loop {
+            if let Some(group) = self.ready.next() {
+                return Some(Ok(group));
+            }
+            match self.archive.groups(self.stripes.next()?) {
+                Ok(groups) => self.ready = groups.into_iter(),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+/// A group, and which of its reads are wanted; None is all of it.
+pub(super) type Wanted = (GroupAt, Option<Range<u64>>);
+
+/// Groups that have some of `spots`.
+pub(super) fn with(archive: &Archive, spots: Range<u64>) -> impl FnMut() -> Option<Result<Wanted>> {
+    let manifest = archive.manifest();
+    let (mut at, mut first) = (0_u64, 0);
+    // Where text was kept as it is, reads of each group have to be looked at.
+    if manifest.as_text_bytes == 0 {
+        for stripe in &manifest.stripes {
+            match at.checked_add(stripe.spots) {
+                Some(end) if end <= spots.start => (at, first) = (end, first + 1),
+                _ => break,
+            }
+        }
+    }
+    let mut groups = Groups::new(archive, first);
+    move || {
+        while at < spots.end {
+            let group = match groups.next()? {
+                Ok(group) if group.spots == 0 => return Some(Err(no_records(&group))),
+                Ok(group) => group,
+                Err(error) => return Some(Err(error)),
+            };
+            let (start, end) = (at, at.saturating_add(group.spots as u64));
+            at = end;
+            if end > spots.start {
+                let own = spots.start.saturating_sub(start)..spots.end.min(end) - start;
+                return Some(Ok((group, Some(own))));
+            }
+        }
+        None
+    }
+}
