@@ -1,13 +1,16 @@
 //! Reading an archive: its manifest once, then pages and chunks as they are asked for. Every
 //! chunk is compared with its checksum before it is decoded.
 
+mod fetch;
+
 use crate::error::{Error, Result};
-use crate::group::{self, Chunk, Column, Mate};
+use crate::group::{self, Column, Mate};
 use crate::hash::hash;
-use crate::index::{self, ChunkAt, GroupAt, MateAt};
+use crate::index::{self, ChunkAt, GroupAt};
 use crate::manifest::{INDEX, INDEX_MAGIC, MANIFEST, MANIFEST_MAX, Manifest};
 use crate::mates::Rule;
 use crate::objects::Objects;
+use fetch::fetch;
 
 /// An archive that is open.
 #[derive(Debug)]
@@ -78,53 +81,32 @@ impl Archive {
 
     /// Decodes the mates of a group that are wanted.
     pub(crate) fn texts(&self, group: &GroupAt, wanted: [bool; 2]) -> Result<Texts> {
+        let borrowed = group.mates.get(1).is_some_and(|second| second.rule != Rule::Own as u8);
+        let mut asked = Vec::new();
+        for (nth, at) in group.mates.iter().enumerate() {
+            // Of a first mate that only lends its names nothing else is needed.
+            let lends = nth == 0 && borrowed && wanted[1];
+            let own = |chunk: &&ChunkAt| wanted[nth] || lends && chunk.column == Column::Names;
+            asked.extend(at.chunks.iter().filter(own).map(|chunk| (nth, chunk)));
+        }
+        let mut fetched = fetch(self, group, &asked)?.into_iter();
         let mut texts = Texts::default();
         let mut first = None;
         for (nth, at) in group.mates.iter().enumerate() {
             let place =
                 |error: Error| error.at(format!("group {}, mate {}", group.number, nth + 1));
-            let borrowed =
-                group.mates.get(nth + 1).is_some_and(|next| next.rule != Rule::Own as u8);
+            let count = asked.iter().filter(|(mate, _)| *mate == nth).count();
+            let chunks = fetched.by_ref().take(count).collect();
+            let mate = Mate { text_len: at.text_len, style: at.style, rule: at.rule, chunks };
             if wanted[nth] {
-                let mate = self.mate(group, nth, at, |_| true)?;
                 let decoded = group::decode(&mate, group.spots, first.as_deref()).map_err(place)?;
                 (texts[nth], first) = (Some(decoded.0), decoded.1);
-            } else if borrowed && wanted[1] {
-                // Of the first mate only names are needed, of which there are as many as reads.
-                let mate = self.mate(group, nth, at, |column| column == Column::Names)?;
+            } else if count > 0 {
+                // There are as many names as reads.
                 first = group::names(&mate, group.spots).map_err(place)?;
             }
         }
         Ok(texts)
-    }
-
-    /// The chunks of a mate, fetched and compared.
-    fn mate(
-        &self,
-        group: &GroupAt,
-        nth: usize,
-        at: &MateAt,
-        wanted: impl Fn(Column) -> bool,
-    ) -> Result<Mate> {
-        let chunks = at.chunks.iter().filter(|chunk| wanted(chunk.column));
-        let chunks = chunks.map(|chunk| self.chunk(group, nth, chunk)).collect::<Result<_>>()?;
-        Ok(Mate { text_len: at.text_len, style: at.style, rule: at.rule, chunks })
-    }
-
-    fn chunk(&self, group: &GroupAt, nth: usize, at: &ChunkAt) -> Result<Chunk> {
-        let name = &self.manifest.objects[at.object].0;
-        let bytes = self.objects.read(name, at.offset, at.len)?;
-        if hash(&bytes) != at.hash {
-            let end = at.offset.saturating_add(at.len as u64);
-            return Err(Error::damaged(format!(
-                "{name}, bytes {} to {end} ({} of mate {}, group {}): {CHECKSUM}",
-                at.offset,
-                at.column.name(),
-                nth + 1,
-                group.number
-            )));
-        }
-        Ok(Chunk { column: at.column, codec: at.codec, raw_len: at.raw_len, bytes })
     }
 }
 

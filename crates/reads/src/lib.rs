@@ -39,7 +39,7 @@ pub use error::{Error, Kind, Result};
 pub use group::{COLUMNS, Column, TEXT_MAX};
 pub use hash::{Digests, hex};
 pub use manifest::{Family, MANIFEST, Manifest, Shape, Shown, Stripe};
-pub use objects::{Directory, Memory, Objects};
+pub use objects::{Directory, Memory, Objects, Part};
 pub use pack::{Packing, pack};
 pub use shown::{Cache, Face, Reader, SHARDS_MAX};
 pub use totals::Total;

@@ -9,6 +9,17 @@ use std::sync::Mutex;
 
 use crate::error::{Error, Kind, Result};
 
+/// Some bytes of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part<'a> {
+    /// The object.
+    pub name: &'a str,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes.
+    pub len: usize,
+}
+
 /// Objects by name.
 pub trait Objects: Send + Sync + std::fmt::Debug {
     /// How long an object is.
@@ -22,6 +33,15 @@ pub trait Objects: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// [`Kind::Damaged`] if it is shorter or missing, [`Kind::Io`] if the storage refuses.
     fn read(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>>;
+
+    /// Some parts, in their order: what is needed for one group, three of each mate at most. Where
+    /// a question takes long, ask for all at a time.
+    ///
+    /// # Errors
+    /// As [`Objects::read`].
+    fn read_many(&self, parts: &[Part<'_>]) -> Result<Vec<Vec<u8>>> {
+        parts.iter().map(|part| self.read(part.name, part.offset, part.len)).collect()
+    }
 }
 
 /// Objects as files of a directory. Each is opened once.

@@ -200,6 +200,8 @@ fn many_threads_get_their_bytes_and_each_group_is_decoded_once() {
     parts.sort();
     parts.dedup();
     assert_eq!(parts.len(), all, "a page or a chunk was fetched twice");
+    // One page; bases with lengths, names, qualities of each group.
+    assert_eq!(all, 1 + 3 * own.archive.group_count());
 }
 
 #[test]
