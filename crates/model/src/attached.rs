@@ -4,9 +4,13 @@
 //! directory; whether a source is there is for those to find out who show it.
 
 use std::fmt::Write;
+use std::num::NonZeroU32;
 use std::path::{Component, Path, PathBuf};
 
-use crate::toml::{Document, Flaw};
+use crate::toml::{Document, Flaw, Table};
+
+/// Parts into which reads are dealt out at most: each is two files that are listed.
+pub const SHARDS_MAX: u32 = 10_000;
 
 /// A directory that is shown inside a volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +21,21 @@ pub struct Attachment {
     pub at: PathBuf,
     /// Nothing there can be changed through the volume.
     pub read_only: bool,
+    /// What of it is shown.
+    pub shows: Shows,
+}
+
+/// What is shown of a source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shows {
+    /// What lies in it.
+    #[default]
+    Files,
+    /// It is an archive of reads: the FASTQ that was packed, and the same dealt out.
+    Reads {
+        /// Into so many parts, if any.
+        shards: Option<NonZeroU32>,
+    },
 }
 
 impl Attachment {
@@ -52,7 +71,7 @@ impl Attached {
         let items = list.items().ok_or_else(|| list.not("a list of tables"))?;
         for item in items {
             let table = item.table()?;
-            table.only(&["source", "at", "read-only"])?;
+            table.only(&["source", "at", "read-only", "shows", "shards"])?;
             let (source, at) = (table.need("source")?, table.need("at")?);
             let attachment = Attachment {
                 source: PathBuf::from(source.text()?),
@@ -61,6 +80,7 @@ impl Attached {
                     Some(entry) => entry.truth()?,
                     None => false,
                 },
+                shows: shows(table)?,
             };
             all.add(attachment).map_err(|why| at.flaw(why))?;
         }
@@ -81,6 +101,15 @@ impl Attached {
         let shown = new.at.display();
         if new.url().is_some_and(|_| !new.read_only) {
             return Err(format!("{} is a bucket, which is read-only", new.source.display()));
+        }
+        if let Shows::Reads { shards } = new.shows {
+            let source = new.source.display();
+            if !new.read_only || new.url().is_some() {
+                return Err(format!("{source} shows reads: a directory, and read-only"));
+            }
+            if let Some(many) = shards.filter(|shards| shards.get() > SHARDS_MAX) {
+                return Err(format!("{many} shards are too many: {SHARDS_MAX} at most"));
+            }
         }
         if new.url().is_none() && !new.source.is_absolute() {
             return Err(format!("{} is not an absolute path", new.source.display()));
@@ -118,8 +147,26 @@ impl Attached {
             if one.read_only {
                 text.push_str("read-only = true\n");
             }
+            if let Shows::Reads { shards } = one.shows {
+                text.push_str("shows = \"reads\"\n");
+                let _ = shards.map(|shards| writeln!(text, "shards = {shards}"));
+            }
         }
         Some(text)
+    }
+}
+
+fn shows(table: Table<'_>) -> Result<Shows, Flaw> {
+    let shards = match table.get("shards") {
+        Some(entry) => NonZeroU32::new(entry.whole(1, SHARDS_MAX)?),
+        None => None,
+    };
+    let words = [("files", Shows::Files), ("reads", Shows::Reads { shards })];
+    match (table.get("shows").map(|entry| entry.word(&words)).transpose()?, table.get("shards")) {
+        (None | Some(Shows::Files), Some(shards)) => {
+            Err(shards.key_flaw("shards are of reads: shows = \"reads\""))
+        }
+        (shows, _) => Ok(shows.unwrap_or_default()),
     }
 }
 
@@ -145,7 +192,12 @@ mod tests {
     use super::*;
 
     fn one(source: &str, at: &str) -> Attachment {
-        Attachment { source: source.into(), at: at.into(), read_only: false }
+        let (source, at) = (source.into(), at.into());
+        Attachment { source, at, read_only: false, shows: Shows::Files }
+    }
+
+    fn shows_reads(shards: u32) -> Shows {
+        Shows::Reads { shards: NonZeroU32::new(shards) }
     }
 
     #[test]
@@ -154,11 +206,15 @@ mod tests {
         all.add(Attachment { read_only: true, ..one("/data/a \"b\"\\\n\u{7f}", "ref/hg38") })
             .expect("first");
         all.add(one("/x", "mine")).expect("second");
+        let reads =
+            |shards| Attachment { read_only: true, shows: shows_reads(shards), ..one("/r", "r") };
+        all.add(reads(0)).expect("third");
+        all.add(Attachment { at: "s".into(), ..reads(64) }).expect("fourth");
         let text = all.render().expect("Unicode");
         assert_eq!(Attached::parse(&text, "list").expect(&text), all);
         assert_eq!(
             all.iter().map(|one| one.at.to_str()).collect::<Vec<_>>(),
-            [Some("mine"), Some("ref/hg38")]
+            [Some("mine"), Some("r"), Some("ref/hg38"), Some("s")]
         );
         assert_eq!(all.remove(Path::new("mine")), Some(one("/x", "mine")));
         assert_eq!(all.remove(Path::new("mine")), None);
@@ -176,6 +232,10 @@ mod tests {
         assert!(all.add(bucket(false)).is_err(), "nothing is written to a bucket");
         assert!(all.add(bucket(true)).is_ok());
         assert!(all.add(one("/x", "ref/ab")).is_ok());
+        let reads = |shards| Attachment { shows: shows_reads(shards), ..one("/r", "r") };
+        assert!(all.add(reads(2)).is_err(), "nothing is written to an archive");
+        assert!(all.add(Attachment { read_only: true, ..reads(SHARDS_MAX + 1) }).is_err());
+        assert!(all.add(Attachment { read_only: true, ..reads(SHARDS_MAX) }).is_ok());
     }
 
     #[test]
@@ -185,5 +245,11 @@ mod tests {
         let flaw =
             Attached::parse("[[attached]]\nsource = \"/x\"\nat = \"y\"\nreadonly = true\n", "l");
         assert!(flaw.expect_err("no such key").to_string().contains("read-only"));
+        for (more, place) in [("shards = 2\n", "5:1"), ("shows = \"read\"\n", "5:9")] {
+            let text =
+                format!("[[attached]]\nsource = \"/x\"\nat = \"y\"\nread-only = true\n{more}");
+            let flaw = Attached::parse(&text, "l").expect_err(more).to_string();
+            assert!(flaw.starts_with(&format!("l:{place}: ")), "{flaw}");
+        }
     }
 }

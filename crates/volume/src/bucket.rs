@@ -38,7 +38,7 @@ pub(crate) use marks::Inside;
 pub(crate) use mirror::Mirror;
 pub use mirror::Told;
 pub use opening::{Trouble, Wanted};
-pub(crate) use prefix::{Lent, Prefix, lend};
+pub(crate) use prefix::{Held, Lent, Prefix, lend};
 pub use prefix::{Ways, folder_of, has_objects};
 pub(crate) use role::Ready;
 pub use role::Role;

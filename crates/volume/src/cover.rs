@@ -24,6 +24,7 @@ use rustix::fs::{CWD, Mode, OFlags, StatVfsMountFlags, openat};
 use rustix::mount::MountFlags;
 
 use crate::bucket::{Lent, Ways};
+use crate::reads::Found;
 
 /// The most mounts below covered directories that get a mount of their own.
 const MOST_SUBMOUNTS: usize = 32;
@@ -47,6 +48,8 @@ pub struct Target {
     pub attached: Option<PathBuf>,
     /// The prefix of a bucket that it shows.
     pub(crate) lent: Option<Lent>,
+    /// The archive of reads that it shows.
+    pub(crate) reads: Option<Found>,
     /// How it is mounted: as what lies behind it, nothing more is allowed (nosuid, noexec, ...).
     pub flags: MountFlags,
 }
@@ -160,8 +163,8 @@ fn target(path: &Path, all: &[Mount]) -> io::Result<Target> {
     let flags =
         kept.into_iter().filter(|(is, _)| has.contains(*is)).map(|(_, flag)| flag).collect();
     let path = path.to_owned();
-    let (point, asked, attached, lent) = (path.clone(), false, None, None);
-    Ok(Target { path, point, root, fs, source, asked, attached, lent, flags })
+    let (point, asked, attached, lent, reads) = (path.clone(), false, None, None, None);
+    Ok(Target { path, point, root, fs, source, asked, attached, lent, reads, flags })
 }
 
 /// Where to mount a target: its path, or for what is attached the directory itself.

@@ -26,6 +26,7 @@ use crate::launch::{Channel, HomecomingTold, ToDaemon, ToFront};
 use crate::live;
 use crate::native::Settings;
 use crate::processes::Processes;
+use crate::reads::Shown;
 use crate::recorder::Recorder;
 use crate::tiers::{Progress, Tiers, Underway, Which, bring_home};
 use house::House;
@@ -312,6 +313,7 @@ impl Run {
         let kept = self.keeper.as_mut().map(|keeper| keeper.finish(ended, &notes));
         let (run, mut warnings) = kept.unwrap_or_default();
         warnings.extend(self.prefixes().flat_map(Prefix::finish));
+        warnings.extend(self.reads().flat_map(Shown::finish));
         warnings.extend(self.followed().flat_map(Follow::finish));
         self.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.let_go());
         Some(over(run, None, warnings, homecomings, shipped))
@@ -389,6 +391,11 @@ impl Run {
     /// Prefixes of buckets that were attached.
     fn prefixes(&self) -> impl Iterator<Item = &Prefix> {
         self.sessions.iter().filter_map(|session| session.native().prefix().map(|it| &**it))
+    }
+
+    /// Archives of reads that were attached.
+    fn reads(&self) -> impl Iterator<Item = &Shown> {
+        self.sessions.iter().filter_map(|session| session.native().reads().map(|it| &**it))
     }
 
     /// Volumes that others write.

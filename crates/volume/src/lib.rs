@@ -17,6 +17,7 @@ mod pack;
 pub mod probe;
 pub mod proc;
 pub mod processes;
+pub mod reads;
 pub mod recorder;
 pub mod sampler;
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod create;
 mod device_numbers;
 mod dir;
 mod early;
+mod faces;
 mod folder;
 mod gone;
 mod guise;
@@ -71,6 +72,7 @@ pub(crate) use still::Stays;
 use crate::bucket::{Follow, Mirror, Prefix};
 use crate::creds::{Caller, Groups, Wardrobe};
 use crate::fuse::Device;
+use crate::reads::Shown;
 use crate::recorder::{Known, Older};
 use crate::tiers::{Passage, Tiers};
 use crate::watch::Watch;
@@ -162,6 +164,8 @@ pub struct Native {
     prefix: Option<Arc<Prefix>>,
     /// The volume of others that it follows.
     follow: Option<Arc<Follow>>,
+    /// The archive of reads that it shows.
+    reads: Option<Arc<Shown>>,
     /// Files that wait to be moved there, and the way that they take.
     moves: Arc<moves::Moves>,
     passage: OnceLock<Passage>,
@@ -226,6 +230,7 @@ impl Native {
             mirror: None,
             prefix: None,
             follow: None,
+            reads: None,
             moves: Arc::default(),
             passage: OnceLock::new(),
             first_passage: Mutex::new(()),

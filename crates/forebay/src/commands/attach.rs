@@ -1,12 +1,15 @@
-//! `forebay attach` and `forebay detach`: other directories, and buckets, inside a volume.
+//! `forebay attach` and `forebay detach`: other directories, buckets, and archives of reads, inside
+//! a volume.
 
 pub(super) mod bucket;
+mod reads;
 mod rewrite;
 
 use std::fs;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use forebay_model::attached::is_bucket;
+use forebay_model::attached::{SHARDS_MAX, Shows, is_bucket};
 use forebay_model::{Attached, Attachment};
 use forebay_volume::cover::{LIST, make_point, read_attached, write_attached};
 
@@ -17,16 +20,20 @@ use crate::say;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  forebay attach . /data/references/hg38 ref --read-only\n  \
     forebay attach . s3://lab-data/run-17 fastq            a bucket's objects as files\n  \
+    forebay attach . x.reads reads                         reads/x_R1.fastq, reads/x_R1.fastq.gz\n  \
+    forebay attach . x.reads in64 --shards 64              and x_R1.0007-of-0064.fastq\n  \
     forebay attach . --rewrite samples.csv -o here.csv     s3://lab-data/run-17/... becomes a path\n  \
     forebay attach .                                       lists what is attached\n\n\
     Every later `forebay run` and `forebay mount` of the volume shows SOURCE at PATH, without a \
     copy. Outside of them PATH is an empty directory, which is made if it is not there. Rules do \
     not reach into it. A bucket is read-only; folders are listed when somebody looks into them, \
-    bytes come when they are read, and what has come stays on this machine for the next run.")]
+    bytes come when they are read, and what has come stays on this machine for the next run. \
+    An archive of reads (`forebay reads pack`) is read-only, too, and shown as the FASTQ that was \
+    packed: it is decoded as it is read, at any place, and takes no space.")]
 pub(crate) struct Args {
     /// The volume: a directory that runs cover, or that is mounted
     volume: PathBuf,
-    /// The directory to show, or s3://BUCKET/PREFIX
+    /// The directory to show, or s3://BUCKET/PREFIX, or an archive of reads
     #[arg(requires = "path")]
     source: Option<PathBuf>,
     /// Where in the volume
@@ -34,6 +41,9 @@ pub(crate) struct Args {
     /// Nothing there can be changed through the volume
     #[arg(long)]
     read_only: bool,
+    /// Of an archive of reads, show as well each file in N parts, of mates the same reads
+    #[arg(long, value_name = "N", requires = "path", value_parser = shards)]
+    shards: Option<NonZeroU32>,
     /// Print this text (a samplesheet) with each s3:// name that lies in an attached bucket
     /// replaced by its path in the volume; names that lie in none stay, and the status is 1 then
     #[arg(long, value_name = "SHEET", conflicts_with = "source")]
@@ -60,7 +70,8 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     }
     let (Some(source), Some(path)) = (&args.source, &args.path) else {
         for one in attached.iter() {
-            let how = if one.read_only { "  (read-only)" } else { "" };
+            let how = reads::told(one.shows).or(one.read_only.then(|| "read-only".to_owned()));
+            let how = how.map_or(String::new(), |how| format!("  ({how})"));
             say::text(&format!("{}  {}{how}\n", one.at.display(), one.source.display()));
         }
         return Ok(0);
@@ -68,15 +79,21 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let refuse = |why: String| Stop::new(1, why, "nothing was attached");
     let at = within(&volume, path);
     let url = source.to_str().filter(|source| is_bucket(source));
-    let attachment = match url.map(bucket::plain) {
-        Some(url) => Attachment { source: url.into(), at: at.clone(), read_only: true },
+    let (source, shows) = match url.map(bucket::plain) {
+        Some(_) if args.shards.is_some() => {
+            return Err(refuse("--shards are of archives in a directory".to_owned()));
+        }
+        Some(url) => (url.into(), Shows::Files),
         None => {
             let real = source.canonicalize().ok().filter(|real| real.is_dir());
             let real =
                 real.ok_or_else(|| refuse(format!("{} is no directory", source.display())))?;
-            Attachment { source: real, at: at.clone(), read_only: args.read_only }
+            let shows = reads::shows(&real, args.shards)?;
+            (real, shows)
         }
     };
+    let read_only = args.read_only || url.is_some() || shows != Shows::Files;
+    let attachment = Attachment { source, at: at.clone(), read_only, shows };
     attached.add(attachment.clone()).map_err(refuse)?;
     attachment.url().map_or(Ok(()), bucket::check)?;
     let point = volume.join(&at);
@@ -128,6 +145,11 @@ fn save(volume: &Path, attached: &Attached) -> Result<(), Stop> {
         let message = format!("{} can't be written: {error}", volume.join(LIST).display());
         Stop::new(1, message, "nothing was changed")
     })
+}
+
+fn shards(text: &str) -> Result<NonZeroU32, String> {
+    let number = text.parse().ok().filter(|number: &NonZeroU32| number.get() <= SHARDS_MAX);
+    number.ok_or_else(|| format!("a number from 1 to {SHARDS_MAX}"))
 }
 
 /// The path relative to the volume, whether it was given so or from the current directory.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::place::{Done, Place, done, finish};
 
 /// Reads of one mate, as a sequencer writes them; the same seed gives pairs.
-fn reads(count: u64, mate: char) -> String {
+pub(crate) fn reads(count: u64, mate: char) -> String {
     let mut text = String::new();
     let mut state = u64::from(mate);
     for nth in 0..count {

@@ -28,7 +28,7 @@ use crate::native::{Identity, stat_of};
 use crate::store::{Failed, Folder, Objects, Settings};
 use crate::tiers::{Patience, patiently};
 use fill::fill;
-use held::Held;
+pub(crate) use held::Held;
 pub use held::folder_of;
 
 /// How attached buckets are reached, and where what has been read of them is kept.

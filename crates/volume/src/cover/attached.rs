@@ -4,10 +4,12 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::num::NonZeroU32;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
-use forebay_model::Attached;
+use forebay_model::attached::Shows;
+use forebay_model::{Attached, Attachment};
 use rustix::fs::{
     AtFlags, CWD, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2, renameat, unlinkat,
 };
@@ -16,6 +18,7 @@ use rustix::mount::MountFlags;
 
 use super::{FsKind, Mount, Refusal, Target, target};
 use crate::bucket::{Trouble, Ways, lend};
+use crate::reads::find;
 use crate::tiers::{OWN, make_own};
 
 /// The list, in a volume.
@@ -120,15 +123,18 @@ pub(super) fn point_of(target: &Target, at: &Path) -> io::Result<OwnedFd> {
 pub(super) fn targets(volume: &Path, all: &[Mount], ways: &Ways) -> Result<Vec<Target>, Refusal> {
     let refuse = |path: PathBuf| move |error| Refusal { path, attached: true, error };
     let attached = read_attached(volume).map_err(refuse(volume.join(LIST)))?;
-    let target_of = |one: &forebay_model::Attachment| {
+    let target_of = |one: &Attachment| {
         let point = volume.join(&one.at);
         if !fs::symlink_metadata(&point).is_ok_and(|meta| meta.is_dir()) {
             let why = "a directory is attached here, and there is no directory to show it in";
             return Err(refuse(point)(io::Error::other(why)));
         }
-        let found = match one.url() {
-            Some(url) => show(url, all, ways),
-            None => one.source.canonicalize().and_then(|source| target(&source, all)),
+        let found = match (one.url(), one.shows) {
+            (Some(url), _) => show(url, all, ways),
+            (None, Shows::Reads { shards }) => decode(&one.source, shards, all, ways),
+            (None, Shows::Files) => {
+                one.source.canonicalize().and_then(|source| target(&source, all))
+            }
         };
         let mut found = found.map_err(refuse(one.source.clone()))?;
         if one.read_only {
@@ -151,4 +157,17 @@ fn show(url: &str, all: &[Mount], ways: &Ways) -> io::Result<Target> {
     let fs = FsKind { name: "s3".to_owned(), ..found.fs };
     // Records tell the source, also those without names: a bucket's is nobody else's business.
     Ok(Target { fs, source: None, lent: Some(lent), ..found })
+}
+
+/// What shows an archive of reads: a directory of ours, too.
+fn decode(
+    source: &Path,
+    shards: Option<NonZeroU32>,
+    all: &[Mount],
+    ways: &Ways,
+) -> io::Result<Target> {
+    let reads = find(source, shards, ways).map_err(io::Error::other)?;
+    let found = target(&reads.directory(), all)?;
+    let fs = FsKind { name: "reads".to_owned(), ..found.fs };
+    Ok(Target { fs, source: None, reads: Some(reads), ..found })
 }

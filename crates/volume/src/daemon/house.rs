@@ -16,6 +16,7 @@ use crate::cover::{Handover, Plan, Target, receive_mount};
 use crate::fuse::{self, Device, Emulated, Session};
 use crate::native::{Native, Settings};
 use crate::processes::Processes;
+use crate::reads::Shown;
 use crate::recorder::Recorder;
 
 /// What all mounts of a run share.
@@ -81,7 +82,7 @@ impl House {
             .with_tasks(tasks);
         let bucket = self.bucket.lock().take_if(|_| number == 0);
         let prefix = target.lent.map(Prefix::start).transpose()?;
-        let native = native.with_prefix(prefix);
+        let native = native.with_prefix(prefix).with_reads(target.reads.map(Shown::start));
         let native = match bucket {
             Some(ready) => ready.start(native)?,
             None => Arc::new(native),

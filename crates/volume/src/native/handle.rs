@@ -4,6 +4,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use forebay_reads::Face;
 use parking_lot::Mutex;
 
 use super::Native;
@@ -23,6 +24,8 @@ pub(crate) struct Handle {
     pub(crate) copy: Option<Arc<Lent>>,
     /// What of its bytes is not here yet.
     pub(crate) body: Option<Arc<Body>>,
+    /// What they are decoded from, if no descriptor has them.
+    pub(crate) face: Option<Arc<Face>>,
     pub(crate) state: IoState,
     pub(crate) writes: bool,
     /// Closes of copies are not told.

@@ -64,7 +64,8 @@ impl Native {
         }
         let _opening = self.opening();
         let file = self.open_backing(&node, backing_flags(flags))?;
-        let stat = stat_of(file.as_fd(), c"")?;
+        let mut stat = stat_of(file.as_fd(), c"")?;
+        self.as_long_as_shown(&mut stat);
         let in_the_way = |copy: &Lent| writes(flags) || !copy.is_held() && !copy.is_of(&stat);
         self.await_closes(&node, in_the_way);
         let opened = self.opened(&node, file, flags, &stat)?;
@@ -110,12 +111,14 @@ impl Native {
         stat: &Statx,
     ) -> Result<Opened> {
         let body = self.body_of(stat, file.as_fd())?;
+        let face = self.face_of(stat);
         let mut open = node.open.lock();
         open.moving.take().iter().for_each(|ticket| ticket.end());
         let copy = self.source(node, &mut open, flags, &file, stat)?;
         let (bytes, from) = copy.as_ref().map_or((&file, stat), |copy| (&copy.file, &copy.stat));
         let wish = Wish {
             passthrough: body.is_none()
+                && face.is_none()
                 && self.may_pass(from)
                 && node.packed.get().is_none_or(|packed| packed.has_body()),
             every_read: self.settings.every_read,
@@ -158,6 +161,7 @@ impl Native {
             file,
             copy,
             body,
+            face,
             state,
             writes: wish.write,
             quiet: quiet_close,
@@ -224,6 +228,9 @@ impl Native {
         offset: u64,
         keeps: bool,
     ) -> Result<usize> {
+        if let Some(done) = self.decode(handle, buffer, offset) {
+            return done;
+        }
         self.settle_pages(handle);
         let shared = handle.state == IoState::Direct && handle.node.locked.load(Relaxed);
         self.bring(handle, offset, buffer.len() as u64)?;
@@ -417,9 +424,11 @@ impl Native {
     /// # Errors
     /// ENXIO past the end.
     pub(crate) fn seek(&self, handle: &Handle, offset: u64, whence: u32) -> Result<u64> {
-        if handle.body.as_ref().is_some_and(|body| !body.is_whole()) {
+        let face = handle.face.as_ref();
+        if face.is_some() || handle.body.as_ref().is_some_and(|body| !body.is_whole()) {
             // Holes here are not holes of the file: it has none.
-            let size = stat_of(handle.file.as_fd(), c"")?.stx_size;
+            let here = stat_of(handle.file.as_fd(), c"")?.stx_size;
+            let size = face.map_or(here, |face| face.len);
             return match whence as i32 {
                 _ if offset >= size => Err(Errno::NXIO),
                 libc::SEEK_DATA => Ok(offset),
@@ -449,6 +458,9 @@ impl Native {
         length: u64,
     ) -> Result<usize> {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
+        if from.face.is_some() {
+            return Err(Errno::XDEV);
+        }
         self.bring(from, offset_in, length as u64)?;
         self.bring_all(to)?;
         let copied = rustix::fs::copy_file_range(

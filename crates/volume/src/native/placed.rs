@@ -88,7 +88,7 @@ impl Native {
         if let Some(folder) = node.folder.get() {
             stat = folder.shown(stat);
         }
-        self.own_time(node, &mut stat);
+        self.own_attributes(node, &mut stat);
         node.guise.put_on(&mut stat);
         stat
     }

@@ -9,8 +9,11 @@ use forebay_volume::store::Failed;
 
 use super::super::mount::bucket::next_of_bucket;
 use super::super::run::state_file;
+use super::reads;
 use crate::exit::{NOTHING_RUN, Stop};
 use crate::placement;
+
+const OR: &str = "; or `forebay detach` it";
 
 /// How attached buckets are reached, and where what is read of them is kept.
 pub(in crate::commands) fn ways() -> Result<Ways, Stop> {
@@ -41,9 +44,12 @@ pub(super) fn check(url: &str) -> Result<(), Stop> {
 
 /// Why what is attached can't be shown, in words.
 pub(in crate::commands) fn explain(refusal: &Refusal) -> Stop {
-    let inner = refusal.error.get_ref().and_then(|inner| inner.downcast_ref::<Trouble>());
-    let next = match inner {
-        Some(Trouble::Bucket(failed)) => format!("{}; or `forebay detach` it", next_of(failed)),
+    let inner = refusal.error.get_ref();
+    let of_bucket = inner.and_then(|inner| inner.downcast_ref::<Trouble>());
+    let of_reads = inner.and_then(|inner| inner.downcast_ref::<forebay_volume::reads::Trouble>());
+    let next = match (of_bucket, of_reads) {
+        (Some(Trouble::Bucket(failed)), _) => next_of(failed).to_owned() + OR,
+        (_, Some(trouble)) => reads::next_of(trouble).to_owned() + OR,
         _ => "make it, or mount what belongs there, or `forebay detach` it".to_owned(),
     };
     let (path, error) = (refusal.path.display(), &refusal.error);

@@ -145,6 +145,7 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use forebay_model::Attachment;
+    use forebay_model::attached::Shows;
 
     use super::*;
 
@@ -154,7 +155,7 @@ mod tests {
             [("s3://lab/runs", "in"), ("s3://lab/runs/old", "old"), ("s3://ref", "r")]
         {
             let (source, at) = (source.into(), at.into());
-            all.add(Attachment { source, at, read_only: true }).expect("free");
+            all.add(Attachment { source, at, read_only: true, shows: Shows::Files }).expect("free");
         }
         all
     }

@@ -7,12 +7,13 @@ const SITES: [&str; 3] = [
     include_str!("../../../../../sites/cluster.toml"),
     include_str!("../../../../../sites/aws.toml"),
 ];
-const OTHERS: [&str; 5] = [
+const OTHERS: [&str; 6] = [
     include_str!("../../../../../prices/aws-us-east-1.toml"),
     include_str!("../../../../../examples/rules/intermediates.toml"),
     include_str!("../../../../../examples/rules/reference-cache.toml"),
     include_str!("../../../../../examples/rules/small-files.toml"),
     "[[attached]]\nsource = \"/data/ref\"\nat = \"ref\"\nread-only = true\n",
+    "[[attached]]\nsource = \"/x\"\nat = \"r\"\nread-only = true\nshows = \"reads\"\nshards = 64\n",
 ];
 const ODD: [&str; 24] = [
     "-1",

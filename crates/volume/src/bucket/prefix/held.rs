@@ -25,7 +25,7 @@ const LONGEST: usize = 200;
 
 /// A directory that nobody else uses meanwhile.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(crate) struct Held {
     folder: PathBuf,
     about: About,
     _lock: File,
@@ -64,7 +64,7 @@ impl Held {
     ///
     /// # Errors
     /// Those of the file system.
-    pub(super) fn take(root: &Path, url: &str) -> io::Result<Held> {
+    pub(crate) fn take(root: &Path, url: &str) -> io::Result<Held> {
         let name = folder_of(url);
         for number in 1..=MOST {
             let name = if number == 1 { name.clone() } else { format!("{name}%{number}") };
@@ -107,17 +107,25 @@ impl Held {
         self.note(&self.about)
     }
 
+    /// Throws away what is here, and makes the directory again.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(crate) fn clear(&self) -> io::Result<()> {
+        self.begin(false)
+    }
+
     fn note(&self, about: &About) -> io::Result<()> {
         write_whole(&self.folder.join(ABOUT), &serde_json::to_vec(about)?)
     }
 
     /// What is shown.
-    pub(super) fn tree(&self) -> PathBuf {
+    pub(crate) fn tree(&self) -> PathBuf {
         self.folder.join(TREE)
     }
 
     /// The same, open to read.
-    pub(super) fn open(&self) -> io::Result<OwnedFd> {
+    pub(crate) fn open(&self) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(openat(CWD, self.tree(), flags, Mode::empty())?)
     }

@@ -110,8 +110,9 @@ impl Native {
         }
     }
 
-    /// Bytes that come change no times that programs see.
-    pub(crate) fn own_time(&self, node: &Node, stat: &mut Statx) {
+    /// Bytes that come change no times that programs see, and decoded ones have no length here.
+    pub(crate) fn own_attributes(&self, node: &Node, stat: &mut Statx) {
+        self.as_long_as_shown(stat);
         let Some(bodies) = self.bodies() else { return };
         if let Some(mtime) = bodies.mtime_of(&node.identity()) {
             (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec) = (mtime.sec, mtime.nsec);
