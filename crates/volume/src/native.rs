@@ -32,6 +32,7 @@ mod placed;
 mod placing;
 mod remove;
 mod rest;
+mod seek;
 mod slot;
 mod space;
 mod still;

@@ -23,9 +23,8 @@ pub use found::{Trouble, can_show};
 
 /// Bytes of text that are kept decoded, for those who read on.
 const CACHE: usize = 128 << 20;
-/// Threads that decode ahead: none yet. One that meets damage keeps the cache for itself, and all
-/// who read would wait for ever.
-const AHEAD: usize = 0;
+/// Threads that decode ahead, begun when somebody reads one part after the other.
+const AHEAD: usize = 4;
 /// Files of which it is told that they could not be read.
 const NAMED: usize = 3;
 /// Files of which it is known; of more there is no use.

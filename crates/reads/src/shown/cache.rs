@@ -127,9 +127,10 @@ impl Shared {
             drop(state);
             let begun =
                 Begun { shared: self, key: job.key, len: job.len, ahead: true, ended: false };
-            // Whoever wants a group that can't be decoded will meet the error.
-            if let Ok(text) = (job.decode)() {
-                begun.end(&Arc::new(text));
+            match (job.decode)() {
+                Ok(text) => begun.end(&Arc::new(text)),
+                // Whoever wants it will meet the error. Let go of before the cache is held again.
+                Err(_) => drop(begun),
             }
             state = self.lock();
         }

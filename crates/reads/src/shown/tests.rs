@@ -93,6 +93,14 @@ fn whole(reader: &Reader, face: &Face, part: usize) -> Vec<u8> {
     }
 }
 
+/// Reads one part after the other up to there.
+fn whole_until(reader: &Reader, face: &Face, end: u64) {
+    let mut out = vec![0; 64 << 10];
+    for offset in (0..end).step_by(out.len()) {
+        reader.read_at(face, offset, &mut out).expect("read");
+    }
+}
+
 fn gunzip(bytes: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
     flate2::read::MultiGzDecoder::new(bytes).read_to_end(&mut text).expect("gzip");
@@ -254,6 +262,16 @@ fn an_error_is_told_and_the_next_reads_again() {
         }
     }
     assert!(errors <= 3, "{errors} errors of 3");
+    // Nor do they hold up anybody, however many they are.
+    let reader = Reader::new(Arc::clone(&own.archive), 64 << 20);
+    whole_until(&reader, &faces[0], 3 << 20);
+    own.fail.store(usize::MAX, Ordering::SeqCst);
+    // What was decoded ahead before is there; of the rest nothing comes.
+    let ends = (3 << 20..13 << 20).step_by(64 << 10);
+    let came = ends.take_while(|at| reader.read_at(&faces[0], *at, &mut out).is_ok()).count();
+    assert!(came < 160, "all came");
+    own.fail.store(0, Ordering::SeqCst);
+    assert!(whole(&reader, &faces[0], 300_000) == text);
 }
 
 #[test]

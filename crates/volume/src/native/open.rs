@@ -419,32 +419,6 @@ impl Native {
         Ok(())
     }
 
-    /// Finds data or a hole (`SEEK_DATA`, `SEEK_HOLE`).
-    ///
-    /// # Errors
-    /// ENXIO past the end.
-    pub(crate) fn seek(&self, handle: &Handle, offset: u64, whence: u32) -> Result<u64> {
-        let face = handle.face.as_ref();
-        if face.is_some() || handle.body.as_ref().is_some_and(|body| !body.is_whole()) {
-            // Holes here are not holes of the file: it has none.
-            let here = stat_of(handle.file.as_fd(), c"")?.stx_size;
-            let size = face.map_or(here, |face| face.len);
-            return match whence as i32 {
-                _ if offset >= size => Err(Errno::NXIO),
-                libc::SEEK_DATA => Ok(offset),
-                libc::SEEK_HOLE => Ok(size),
-                _ => Err(Errno::INVAL),
-            };
-        }
-        let to = match whence as i32 {
-            libc::SEEK_DATA => rustix::fs::SeekFrom::Data(offset),
-            libc::SEEK_HOLE => rustix::fs::SeekFrom::Hole(offset),
-            _ => return Err(Errno::INVAL),
-        };
-        // The position of our own descriptor is used by nobody.
-        rustix::fs::seek(handle.bytes(), to)
-    }
-
     /// Copies between two files without a trip through the caller.
     ///
     /// # Errors
