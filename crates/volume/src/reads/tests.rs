@@ -234,7 +234,8 @@ fn shards_have_each_read_once_and_mates_the_same() {
         assert_eq!(parts.iter().map(Vec::len).sum::<usize>(), text.len());
         let mut reads: Vec<&[u8]> = parts.iter().flat_map(|part| records(part)).collect();
         let mut packed: Vec<&[u8]> = records(text).collect();
-        (reads.sort_unstable(), packed.sort_unstable());
+        reads.sort_unstable();
+        packed.sort_unstable();
         assert!(reads == packed, "mate {mate}");
         let zipped: Vec<Vec<u8>> =
             names(mate, ".gz").iter().map(|name| unzipped(&whole(name))).collect();
