@@ -25,6 +25,7 @@ except ImportError:
 LANES, BITS = 32, 11
 LENGTHS, BASES, EXCEPTIONS, TEXT, NAMES, QUALITIES = range(6)
 FAMILY = {NAMES: 1, QUALITIES: 2}
+COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
 FOUR = [bytes(b"ACGT"[byte >> shift & 3] for shift in (0, 2, 4, 6)) for byte in range(256)]
 
 
@@ -73,34 +74,52 @@ def compare(data, expected, what):
     return data
 
 
-def expand(data, most):
-    return zstandard.ZstdDecompressor().decompress(data, max_output_size=max(most, 1))
+def expand(data, most, before=b""):
+    """What a zstd frame holds; `before` is what it may refer back to."""
+    seen = None
+    if before:
+        seen = zstandard.ZstdCompressionDict(before, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+    return zstandard.ZstdDecompressor(dict_data=seen).decompress(data, max_output_size=max(most, 1))
+
+
+def table_of(codes):
+    """For each slot its unit, how many slots that has, and which of them this is."""
+    shares = [code if code < 16 else ((code & 7) + 8) << (code >> 3) - 1 for code in codes]
+    if max(codes) > 72 or codes.count(72) != 1:
+        raise Damaged("frequencies that cannot be")
+    rest = codes.index(72)
+    shares[rest] = 0
+    shares[rest] = (1 << BITS) - sum(shares)
+    if shares[rest] < 1:
+        raise Damaged("frequencies do not add up")
+    return [(unit, share, bias) for unit, share in enumerate(shares) for bias in range(share)]
 
 
 def rans(data, spans, count):
     """The units of a sequence, and how many different ones there can be."""
     wire = Wire(data)
-    units, order, bins = wire.byte() + 1, wire.byte(), wire.byte()
+    units, order, bins, level_bits = wire.byte() + 1, wire.byte(), wire.byte(), wire.byte()
     scale = wire.number()
     if count < LANES:
         return wire.take(count), units
-    width = units + 1 if order else 1
+    width, levels = units + 1 if order else 1, 1 << level_bits
     none = units if order else 0
-    raw_len = wire.number()
-    raw = Wire(expand(wire.bytes(), raw_len))
-    used = raw.take(width * bins)
-    tables = []
-    for flag in used:
-        if not flag:
-            tables.append(None)
-            continue
-        table = []
-        for unit in range(units):
-            share = raw.number()
-            table.extend((unit, share, bias) for bias in range(share))
-        if len(table) != 1 << BITS:
-            raise Damaged("frequencies do not add up")
-        tables.append(table)
+    weight = (1 << 14) // units
+    table_count = wire.byte()
+    said = expand(wire.bytes(), width * levels * bins)
+    shares = expand(wire.bytes(), table_count * units)
+    tables = [table_of(shares[at * units:(at + 1) * units]) for at in range(table_count)]
+    # The map goes along bins first, then levels, then units before; steps compute otherwise.
+    walked = []
+    for at, byte in enumerate(said):
+        back = 1 if byte == 0 else bins
+        near = walked[at - back] if at >= back else 0
+        walked.append(near if byte < 2 else byte - 2)
+    chosen = {}
+    for at, number in enumerate(walked):
+        before_, rest = divmod(at, levels * bins)
+        level, place = divmod(rest, bins)
+        chosen[place, level, before_] = tables[number]
     states = list(struct.unpack("<32I", wire.take(128)))
     tail = wire.take(count % LANES)
     words = wire.rest()
@@ -108,16 +127,17 @@ def rans(data, spans, count):
     steps, word = count // LANES, 0
     # Where each unit stands in its read; a lane begins anywhere.
     positions = [at for span in spans for at in range(span)]
-    before = [none] * LANES
+    before, history = [none] * LANES, [0] * LANES
     out = bytearray(steps * LANES)
     for step in range(steps):
         for lane in range(LANES):
             at = lane * steps + step
             position, state = positions[at], states[lane]
             if position == 0:
-                before[lane] = none
+                before[lane], history[lane] = none, 0
             place = min((position * scale & 0xFFFFFFFF) >> 20, bins - 1)
-            unit, share, bias = tables[place * width + before[lane]][state & (1 << BITS) - 1]
+            table = chosen[place, history[lane] >> 16 - level_bits, before[lane]]
+            unit, share, bias = table[state & (1 << BITS) - 1]
             state = share * (state >> BITS) + bias
             if state < 1 << 16:
                 state = state << 16 | words[word]
@@ -125,6 +145,7 @@ def rans(data, spans, count):
             states[lane] = state
             out[at] = unit
             before[lane] = unit if order else 0
+            history[lane] += unit * weight - history[lane] // 4
     if word != len(words) or any(state != 1 << 16 for state in states):
         raise Damaged("words are left, or states are wrong")
     return bytes(out) + tail, units
@@ -151,14 +172,30 @@ def qualities(data, lengths, _raw_len):
     return b"".join(out)
 
 
-def bases(data, lengths, _raw_len):
-    packed = expand(data, sum(-(-length // 4) for length in lengths))
+def base_parts(data):
+    """Places of reads (none if all are 0), and the zstd frame."""
+    wire = Wire(data)
+    return wire.bytes(), wire.rest()
+
+
+def bases(data, lengths, first=b""):
+    """Bases, and their bits, on which those of a second mate follow."""
+    places, frame = base_parts(data)
+    if places:
+        places, _ = rans(places, [len(lengths)], len(lengths))
+    else:
+        places = bytes(len(lengths))
+    sizes = [(length + (place & 3) + 3) // 4 for length, place in zip(lengths, places)]
+    packed = expand(frame, sum(sizes), first)
     out, at = [], 0
-    for length in lengths:
-        size = -(-length // 4)
-        out.append(b"".join(FOUR[byte] for byte in packed[at:at + size])[:length])
+    for length, place, size in zip(lengths, places, sizes):
+        skip = place & 3
+        read = b"".join(FOUR[byte] for byte in packed[at:at + size])[skip:skip + length]
+        if place & 4:
+            read = read[::-1].translate(COMPLEMENT)
+        out.append(read)
         at += size
-    return b"".join(out)
+    return b"".join(out), packed
 
 
 def names(data, lengths, _raw_len):
@@ -206,7 +243,6 @@ CODECS = {
     0: lambda data, lengths, raw_len: data,
     1: lambda data, lengths, raw_len: expand(data, raw_len),
     2: lambda data, lengths, raw_len: data * raw_len,
-    3: bases,
     4: qualities,
     5: names,
 }
@@ -225,7 +261,7 @@ def second_names(rule, first):
 
 
 def decode(mate, spots, first):
-    """The text of a mate, and its names."""
+    """The text of a mate, its names, and its bits of bases; `first` are names and bits of the first."""
     text_len, style, rule, chunks = mate
 
     def column(which, lengths=()):
@@ -238,11 +274,16 @@ def decode(mate, spots, first):
         return raw
 
     if TEXT in chunks:
-        return column(TEXT), None
+        return column(TEXT), None, b""
     wire = Wire(column(LENGTHS))
     each = wire.byte()
     lengths = [wire.number() for _ in range(spots)] if each else [wire.number()] * spots
-    letters = bytearray(column(BASES, lengths))
+    codec, raw_len, data = chunks[BASES]
+    if codec in (3, 6):
+        letters, packed = bases(data, lengths, first[1] if codec == 6 else b"")
+    else:
+        letters, packed = column(BASES, lengths), b""
+    letters = bytearray(letters)
     wire, at = Wire(column(EXCEPTIONS) or b""), 0
     while wire.left():
         at += wire.number()
@@ -253,7 +294,7 @@ def decode(mate, spots, first):
     if rule == 0:
         own = column(NAMES, lengths).split(b"\n")[:-1]
     else:
-        own = second_names(rule, first)
+        own = second_names(rule, first[0])
     end = b"\r\n" if style & 1 else b"\n"
     out, at = [], 0
     for name, length in zip(own, lengths):
@@ -266,7 +307,7 @@ def decode(mate, spots, first):
         text = text[:-len(end)]
     if len(text) != text_len:
         raise Damaged("a text has another length")
-    return text, own
+    return text, own, packed
 
 
 def records(text):
@@ -339,10 +380,9 @@ class Archive:
     def texts(self):
         """For each group the texts of the files that the archive shows."""
         for spots, mates in self.groups():
-            texts, first = [], None
+            texts, first = [], (None, b"")
             for mate in mates:
-                text, own = decode(mate, spots, first)
-                first = first or own
+                text, *first = decode(mate, spots, first)
                 texts.append(text)
             if self.shape == 2:
                 pairs = zip(records(texts[0]), records(texts[1]))

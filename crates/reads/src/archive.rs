@@ -4,11 +4,10 @@
 mod fetch;
 
 use crate::error::{Error, Result};
-use crate::group::{self, Column, Mate};
+use crate::group::{self, Lent, Mate};
 use crate::hash::hash;
 use crate::index::{self, ChunkAt, GroupAt};
 use crate::manifest::{INDEX, INDEX_MAGIC, MANIFEST, MANIFEST_MAX, Manifest};
-use crate::mates::Rule;
 use crate::objects::Objects;
 use fetch::fetch;
 
@@ -81,29 +80,33 @@ impl Archive {
 
     /// Decodes the mates of a group that are wanted.
     pub(crate) fn texts(&self, group: &GroupAt, wanted: [bool; 2]) -> Result<Texts> {
-        let borrowed = group.mates.get(1).is_some_and(|second| second.rule != Rule::Own as u8);
+        let second = group.mates.get(1).filter(|_| wanted[1]);
+        let leans = second
+            .map(|second| group::leans(second.rule, second.chunks.iter().map(|chunk| chunk.codec)))
+            .unwrap_or_default();
         let mut asked = Vec::new();
         for (nth, at) in group.mates.iter().enumerate() {
-            // Of a first mate that only lends its names nothing else is needed.
-            let lends = nth == 0 && borrowed && wanted[1];
-            let own = |chunk: &&ChunkAt| wanted[nth] || lends && chunk.column == Column::Names;
+            // Of a first mate that is not wanted only what the second one leans on.
+            let lends = |chunk: &ChunkAt| nth == 0 && leans.contains(&chunk.column);
+            let own = |chunk: &&ChunkAt| wanted[nth] || lends(chunk);
             asked.extend(at.chunks.iter().filter(own).map(|chunk| (nth, chunk)));
         }
         let mut fetched = fetch(self, group, &asked)?.into_iter();
         let mut texts = Texts::default();
-        let mut first = None;
+        let mut first = Lent::default();
         for (nth, at) in group.mates.iter().enumerate() {
             let place =
                 |error: Error| error.at(format!("group {}, mate {}", group.number, nth + 1));
             let count = asked.iter().filter(|(mate, _)| *mate == nth).count();
             let chunks = fetched.by_ref().take(count).collect();
             let mate = Mate { text_len: at.text_len, style: at.style, rule: at.rule, chunks };
+            let leans = if nth == 0 { &leans[..] } else { &[] };
             if wanted[nth] {
-                let decoded = group::decode(&mate, group.spots, first.as_deref()).map_err(place)?;
-                (texts[nth], first) = (Some(decoded.0), decoded.1);
+                let (text, lent) =
+                    group::decode(&mate, group.spots, &first, leans).map_err(place)?;
+                (texts[nth], first) = (Some(text), lent);
             } else if count > 0 {
-                // There are as many names as reads.
-                first = group::names(&mate, group.spots).map_err(place)?;
+                first = group::lend(&mate, group.spots, leans).map_err(place)?;
             }
         }
         Ok(texts)

@@ -20,6 +20,8 @@ pub(crate) struct Shape<'a> {
     pub(crate) lengths: &'a [u32],
     /// Bytes of the column before they were encoded.
     pub(crate) raw_len: usize,
+    /// Of a second mate's bases: what [`packed`] says of the first's.
+    pub(crate) first: Option<&'a [u8]>,
 }
 
 /// A codec by its number in the format.
@@ -42,15 +44,19 @@ pub(crate) const CODECS: &[&Codec] = &[
     &bases::CODEC,
     &qualities::CODEC,
     &names::CODEC,
+    &bases::BEHIND,
 ];
 
-pub(crate) use bases::{LETTER, NOT_A_BASE};
+pub(crate) use bases::{LETTER, NOT_A_BASE, packed};
 
 /// Candidates of a column, by number. The first line in which one can do it counts; of several
 /// in a line the smallest result.
 pub(crate) type Candidates = &'static [&'static [u8]];
 pub(crate) const FOR_TEXT: Candidates = &[&[zstandard::CODEC.id], &[plain::CODEC.id]];
-pub(crate) const FOR_BASES: Candidates = &[&[bases::CODEC.id]];
+pub(crate) const FOR_BASES: Candidates = &[&[bases::BEHIND.id], &[bases::CODEC.id]];
+/// What takes bases of a first mate, and what leans on them.
+pub(crate) const BASES: u8 = bases::CODEC.id;
+pub(crate) const BASES_BEHIND: u8 = bases::BEHIND.id;
 pub(crate) const FOR_QUALITIES: Candidates =
     &[&[same::CODEC.id], &[qualities::CODEC.id], &[zstandard::CODEC.id], &[plain::CODEC.id]];
 pub(crate) const FOR_NAMES: Candidates =
@@ -66,20 +72,19 @@ pub(crate) fn name(id: u8) -> &'static str {
 }
 
 /// What the best candidate makes of `raw`, with its number.
-pub(crate) fn encode(raw: &[u8], lengths: &[u32], candidates: Candidates) -> (u8, Vec<u8>) {
-    let shape = Shape { lengths, raw_len: raw.len() };
+pub(crate) fn encode(raw: &[u8], shape: &Shape<'_>, candidates: Candidates) -> (u8, Vec<u8>) {
     let by = |id: &u8| {
         let codec = find(*id).expect("candidates are in the table");
-        (codec.encode)(raw, &shape).map(|bytes| (*id, bytes))
+        (codec.encode)(raw, shape).map(|bytes| (*id, bytes))
     };
     let line = |ids: &&[u8]| ids.iter().filter_map(by).min_by_key(|(_, bytes)| bytes.len());
     candidates.iter().find_map(line).unwrap_or_else(|| (plain::CODEC.id, raw.to_vec()))
 }
 
 /// Undoes [`encode`]. `raw_len` was checked by who asks.
-pub(crate) fn decode(id: u8, bytes: &[u8], lengths: &[u32], raw_len: usize) -> Result<Vec<u8>> {
+pub(crate) fn decode(id: u8, bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
     let codec = find(id).ok_or_else(|| Error::damaged(format!("there is no codec {id}")))?;
-    let raw = (codec.decode)(bytes, &Shape { lengths, raw_len });
+    let (raw, raw_len) = ((codec.decode)(bytes, shape), shape.raw_len);
     let raw = raw.map_err(|error| error.at(codec.name))?;
     match raw.len() == raw_len {
         true => Ok(raw),

@@ -1,65 +1,19 @@
 //! A row group: some reads, each mate's columns encoded by themselves, and decoded again to see
 //! that every byte comes back. What does not come back so is kept as text.
 
-use crate::codecs::{self, Candidates, FOR_BASES, FOR_NAMES, FOR_QUALITIES, FOR_TEXT};
+mod column;
+mod lent;
+
+use crate::codecs::{self, Candidates, FOR_BASES, FOR_NAMES, FOR_QUALITIES, FOR_TEXT, Shape};
 use crate::columns::{Columns, exceptions, mend, put_lengths, take_lengths};
 use crate::error::{Error, Result};
 use crate::mates::Rule;
+pub use column::{COLUMNS, Column};
+use lent::lent_bases;
+pub(crate) use lent::{Lent, leans, lend};
 
 /// Bytes of one mate's text in a group at most, whatever an archive says.
 pub const TEXT_MAX: usize = 20 << 20;
-
-/// What a chunk holds; the number stands in archives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Column {
-    /// Letters of each read.
-    Lengths = 0,
-    /// Bases.
-    Bases = 1,
-    /// Where bases are no A, C, G or T.
-    Exceptions = 2,
-    /// Text that has no columns.
-    Text = 3,
-    /// Names.
-    Names = 4,
-    /// Qualities.
-    Qualities = 5,
-}
-
-/// All columns.
-pub const COLUMNS: [Column; 6] = [
-    Column::Lengths,
-    Column::Bases,
-    Column::Exceptions,
-    Column::Text,
-    Column::Names,
-    Column::Qualities,
-];
-
-impl Column {
-    /// What lies together in a stripe: bases with what they need, names, qualities.
-    #[must_use]
-    pub fn family(self) -> usize {
-        match self {
-            Column::Names => 1,
-            Column::Qualities => 2,
-            _ => 0,
-        }
-    }
-
-    /// Its name, for people.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Column::Lengths => "lengths",
-            Column::Bases => "bases",
-            Column::Exceptions => "exceptions of bases",
-            Column::Text => "text",
-            Column::Names => "names",
-            Column::Qualities => "qualities",
-        }
-    }
-}
 
 /// One column of one mate, encoded.
 #[derive(Debug)]
@@ -88,25 +42,37 @@ pub(crate) struct Records {
     pub(crate) ends: Vec<u32>,
 }
 
-/// Encodes a mate; `first` are the names of the first one, if this is a second.
-pub(crate) fn encode(records: &Records, first: Option<&[u8]>) -> (Mate, Option<Vec<u8>>) {
+/// Encodes a mate; `first` has nothing in it if this is the first one.
+pub(crate) fn encode(records: &Records, first: &Lent) -> (Mate, Lent) {
     if let Some(columns) = Columns::of(&records.text, &records.ends) {
         let mate = of_columns(&columns, records.text.len(), first);
-        let again = decode(&mate, columns.lengths.len(), first);
-        if again.is_ok_and(|(text, _)| text == records.text) {
-            return (mate, Some(columns.names));
+        let again = decode(&mate, columns.lengths.len(), first, &[Column::Bases]);
+        if let Some((_, lent)) = again.ok().filter(|(text, _)| *text == records.text) {
+            return (mate, lent);
         }
     }
     let chunks = vec![chunk(Column::Text, &records.text, &[], FOR_TEXT)];
-    (Mate { text_len: records.text.len(), style: 0, rule: Rule::Own as u8, chunks }, None)
+    let mate = Mate { text_len: records.text.len(), style: 0, rule: Rule::Own as u8, chunks };
+    (mate, Lent::default())
 }
 
 fn chunk(column: Column, raw: &[u8], lengths: &[u32], candidates: Candidates) -> Chunk {
-    let (codec, bytes) = codecs::encode(raw, lengths, candidates);
+    chunk_behind(column, raw, lengths, candidates, None)
+}
+
+fn chunk_behind(
+    column: Column,
+    raw: &[u8],
+    lengths: &[u32],
+    candidates: Candidates,
+    first: Option<&[u8]>,
+) -> Chunk {
+    let shape = Shape { lengths, raw_len: raw.len(), first };
+    let (codec, bytes) = codecs::encode(raw, &shape, candidates);
     Chunk { column, codec, raw_len: raw.len(), bytes }
 }
 
-fn of_columns(columns: &Columns, text_len: usize, first: Option<&[u8]>) -> Mate {
+fn of_columns(columns: &Columns, text_len: usize, first: &Lent) -> Mate {
     let lengths = &columns.lengths;
     let mut chunks = vec![chunk(Column::Lengths, &put_lengths(lengths), &[], FOR_TEXT)];
     let odd = exceptions(&columns.bases);
@@ -114,12 +80,13 @@ fn of_columns(columns: &Columns, text_len: usize, first: Option<&[u8]>) -> Mate 
     if odd.len() > columns.bases.len() / 4 {
         chunks.push(chunk(Column::Bases, &columns.bases, lengths, FOR_TEXT));
     } else {
-        chunks.push(chunk(Column::Bases, &columns.bases, lengths, FOR_BASES));
+        let behind = first.bases.as_deref();
+        chunks.push(chunk_behind(Column::Bases, &columns.bases, lengths, FOR_BASES, behind));
         if !odd.is_empty() {
             chunks.push(chunk(Column::Exceptions, &odd, &[], FOR_TEXT));
         }
     }
-    let rule = first.map_or(Rule::Own, |first| Rule::of(first, &columns.names));
+    let rule = first.names.as_ref().map_or(Rule::Own, |first| Rule::of(first, &columns.names));
     if rule == Rule::Own {
         chunks.push(chunk(Column::Names, &columns.names, lengths, FOR_NAMES));
     }
@@ -127,19 +94,22 @@ fn of_columns(columns: &Columns, text_len: usize, first: Option<&[u8]>) -> Mate 
     Mate { text_len, style: columns.style, rule: rule as u8, chunks }
 }
 
-/// Decodes a mate of `spots` reads to its text, and its names if it has any.
+/// Decodes a mate of `spots` reads to its text, and what a second one `leans` on.
 pub(crate) fn decode(
     mate: &Mate,
     spots: usize,
-    first: Option<&[u8]>,
-) -> Result<(Vec<u8>, Option<Vec<u8>>)> {
+    first: &Lent,
+    leans: &[Column],
+) -> Result<(Vec<u8>, Lent)> {
     let text_len = mate.text_len;
     if text_len > TEXT_MAX || mate.chunks.iter().any(|c| c.raw_len > text_len.max(16)) {
         return Err(Error::damaged("a column is longer than it can be"));
     }
     if let Some(text) = raw(mate, Column::Text, &[])? {
         let same = text.len() == text_len;
-        return same.then_some((text, None)).ok_or_else(|| Error::damaged("text is missing"));
+        return same
+            .then_some((text, Lent::default()))
+            .ok_or_else(|| Error::damaged("text is missing"));
     }
     // A record has six bytes besides its letters, but for the end of a last line.
     if spots > text_len / 6 + 1 {
@@ -147,7 +117,8 @@ pub(crate) fn decode(
     }
     let lengths = needed(mate, Column::Lengths, &[])?;
     let lengths = take_lengths(&lengths, spots, text_len / 2)?;
-    let mut bases = needed(mate, Column::Bases, &lengths)?;
+    let behind = first.bases.as_deref();
+    let mut bases = needed_behind(mate, Column::Bases, &lengths, behind)?;
     if let Some(odd) = raw(mate, Column::Exceptions, &[])? {
         mend(&mut bases, &odd)?;
     }
@@ -157,34 +128,45 @@ pub(crate) fn decode(
         return Err(Error::damaged("bases, qualities and lengths differ"));
     }
     let rule = Rule::find(mate.rule).ok_or_else(|| Error::damaged("no such rule of names"))?;
-    let names = match (rule, first) {
+    let names = match (rule, &first.names) {
         (Rule::Own, _) => needed(mate, Column::Names, &lengths)?,
         (rule, Some(first)) => rule.apply(first),
         (_, None) => return Err(Error::damaged("names of the first mate are missing")),
     };
     let columns = Columns { style: mate.style, lengths, bases, qualities, names };
-    Ok((columns.text(text_len)?, Some(columns.names)))
-}
-
-/// The names of a mate of which nothing else was fetched.
-pub(crate) fn names(mate: &Mate, spots: usize) -> Result<Option<Vec<u8>>> {
-    let too_many = spots > mate.text_len / 6 + 1;
-    if too_many || mate.chunks.iter().any(|chunk| chunk.raw_len > mate.text_len.max(16)) {
-        return Err(Error::damaged("more reads than there is text"));
-    }
-    raw(mate, Column::Names, &vec![0; spots])
+    let lent = Lent { bases: lent_bases(mate, spots, leans)?, names: None };
+    Ok((columns.text(text_len)?, Lent { names: Some(columns.names), ..lent }))
 }
 
 fn needed(mate: &Mate, column: Column, lengths: &[u32]) -> Result<Vec<u8>> {
+    needed_behind(mate, column, lengths, None)
+}
+
+fn needed_behind(
+    mate: &Mate,
+    column: Column,
+    lengths: &[u32],
+    first: Option<&[u8]>,
+) -> Result<Vec<u8>> {
     let missing = || Error::damaged(format!("no {}", column.name()));
-    raw(mate, column, lengths)?.ok_or_else(missing)
+    raw_behind(mate, column, lengths, first)?.ok_or_else(missing)
 }
 
 /// A column as it was.
-pub(crate) fn raw(mate: &Mate, column: Column, lengths: &[u32]) -> Result<Option<Vec<u8>>> {
+fn raw(mate: &Mate, column: Column, lengths: &[u32]) -> Result<Option<Vec<u8>>> {
+    raw_behind(mate, column, lengths, None)
+}
+
+fn raw_behind(
+    mate: &Mate,
+    column: Column,
+    lengths: &[u32],
+    first: Option<&[u8]>,
+) -> Result<Option<Vec<u8>>> {
     let Some(chunk) = mate.chunks.iter().find(|chunk| chunk.column == column) else {
         return Ok(None);
     };
-    let raw = codecs::decode(chunk.codec, &chunk.bytes, lengths, chunk.raw_len);
+    let shape = Shape { lengths, raw_len: chunk.raw_len, first };
+    let raw = codecs::decode(chunk.codec, &chunk.bytes, &shape);
     raw.map(Some).map_err(|error| error.at(column.name()))
 }

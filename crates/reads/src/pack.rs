@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cut::{self, Cut};
 use crate::error::{Error, Kind, Result};
-use crate::group::{self, Mate};
+use crate::group::{self, Lent, Mate};
 use crate::hash::Digests;
 use crate::in_order::in_order;
 use crate::input::{self, Input};
@@ -103,11 +103,11 @@ fn unread() -> Error {
 
 /// Encodes all mates of a group.
 pub(crate) fn encode(cut: Cut) -> (usize, Vec<Mate>) {
-    let mut first = None;
+    let mut first = Lent::default();
     let mut mates = Vec::new();
     for records in &cut.mates {
-        let (mate, names) = group::encode(records, first.as_deref());
-        first = first.or(names);
+        let (mate, lent) = group::encode(records, &first);
+        first = lent;
         mates.push(mate);
     }
     (cut.spots, mates)

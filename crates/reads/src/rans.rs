@@ -2,22 +2,32 @@
 //!
 //! A sequence of *units* (symbols below 256) is cut into 32 *lanes* of equal length, which are
 //! coded in lock step: one state of 32 bits each, one stream of 16-bit words for all. What stands
-//! in for chance is a table for each *context*, counted once and sent along: the unit before, and
-//! where in its read a unit stands. Nothing adapts, so 32 lanes need no word from each other, and
-//! a vector of them decodes at once.
+//! in for chance are tables, counted once and sent along. Which table a unit has says its
+//! *context*: the unit before, how high the units before were (their *history*, a mean that
+//! forgets), and where in its read a unit stands. Contexts are many and fine; those that are alike
+//! share a table, so tables are few, cost little and stay near the core. Nothing adapts, so 32
+//! lanes need no word from each other, and a vector of them decodes at once.
 //!
 //! The first units of a lane know no unit before them, as those of a read do not.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod cluster;
 mod decode;
 mod encode;
+mod map;
 mod tables;
+mod turn;
+mod way;
 
 pub(crate) use decode::decode;
 #[cfg(test)]
-pub(crate) use decode::{Way, decode_by};
-pub(crate) use encode::encode;
+pub(crate) use decode::decode_by;
+pub(crate) use encode::{Kind, encode};
+#[cfg(test)]
+pub(crate) use way::Way;
 
 use crate::error::{Error, Result};
 use crate::wire::{Wire, put};
@@ -32,11 +42,18 @@ const LOW: u32 = 1 << 16;
 const SCALE: u32 = 20;
 /// Bins of positions at most.
 const BINS_MAX: usize = 8;
-/// Entries of all tables of a sequence at most: 32 MiB.
-const ENTRIES_MAX: usize = 8 << 20;
+/// Levels of history at most: 1 << 4.
+const LEVEL_BITS_MAX: u32 = 4;
+/// A history is below 1 << HISTORY.
+const HISTORY: u32 = 16;
+/// Tables of a sequence at most: 1 MiB, which is what many cores have near them.
+const TABLES_MAX: usize = 128;
 
-/// How a context is made: `min(position * scale >> SCALE, bins - 1) * width + before`, where
-/// `before` is the unit before this one, or `units` at the start, and 0 always in order 0.
+/// How a context is made: `(bin * levels + level) * width + before`, where
+/// - `bin` is `min(position * scale >> SCALE, bins - 1)`,
+/// - `level` has the highest bits of a history, which begins with 0 and, after each unit,
+///   loses a quarter and gains `unit * weight`,
+/// - `before` is the unit before this one, or `units` at the start, and 0 always in order 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Contexts {
     /// How many different units there can be.
@@ -44,6 +61,8 @@ struct Contexts {
     /// Whether the unit before counts.
     order: u8,
     bins: usize,
+    /// Levels are 1 << level_bits.
+    level_bits: u32,
     scale: u32,
 }
 
@@ -53,7 +72,12 @@ impl Contexts {
     }
 
     fn count(self) -> usize {
-        self.width() * self.bins
+        (self.width() * self.bins) << self.level_bits
+    }
+
+    /// What a unit adds to a history: four of the highest stay below 1 << HISTORY.
+    fn weight(self) -> u32 {
+        (1 << (HISTORY - 2)) / self.units as u32
     }
 
     /// All bits of a unit if it counts for the next one.
@@ -66,23 +90,42 @@ impl Contexts {
         self.units as u32 & self.mask()
     }
 
+    /// The history behind a unit.
     #[inline]
-    fn of(self, position: u32, before: u32) -> usize {
+    fn after(self, history: u32, unit: u32) -> u32 {
+        history - (history >> 2) + unit * self.weight()
+    }
+
+    #[inline]
+    fn of(self, position: u32, history: u32, before: u32) -> usize {
         let bin = (position.wrapping_mul(self.scale) >> SCALE).min(self.bins as u32 - 1);
-        bin as usize * self.width() + before as usize
+        let level = history >> (HISTORY - self.level_bits);
+        ((bin << self.level_bits) + level) as usize * self.width() + before as usize
+    }
+
+    /// All contexts in the order in which their map is written: those of neighbouring places in a
+    /// read side by side, as they are most alike.
+    fn walk(self) -> impl Iterator<Item = usize> {
+        let (width, levels) = (self.width(), 1 << self.level_bits);
+        (0..width).flat_map(move |before| {
+            (0..levels).flat_map(move |level| {
+                (0..self.bins).map(move |bin| (bin * levels + level) * width + before)
+            })
+        })
     }
 
     fn put(self, out: &mut Vec<u8>) {
-        out.extend([(self.units - 1) as u8, self.order, self.bins as u8]);
+        out.extend([(self.units - 1) as u8, self.order, self.bins as u8, self.level_bits as u8]);
         put(out, u64::from(self.scale));
     }
 
     fn take(wire: &mut Wire<'_>) -> Result<Contexts> {
-        let [units, order, bins] = wire.array()?;
+        let [units, order, bins, level_bits] = wire.array()?;
         let (units, bins) = (usize::from(units) + 1, usize::from(bins));
+        let level_bits = u32::from(level_bits);
         let scale = wire.at_most(u32::MAX as usize)? as u32;
-        match order < 2 && (1..=BINS_MAX).contains(&bins) {
-            true => Ok(Contexts { units, order, bins, scale }),
+        match order < 2 && (1..=BINS_MAX).contains(&bins) && level_bits <= LEVEL_BITS_MAX {
+            true => Ok(Contexts { units, order, bins, level_bits, scale }),
             false => Err(Error::damaged("contexts that cannot be")),
         }
     }

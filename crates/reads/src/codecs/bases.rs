@@ -1,12 +1,29 @@
-//! Bases: two bits each (A C G T), the first lowest, each read from a byte of its own, then zstd.
+//! Bases: two bits each (A C G T, the first lowest), each read from a byte of its own, at a place
+//! where zstd finds what it has in common with reads before it ([`place`]), then zstd. Those of a
+//! second mate follow on those of the first, as far as zstd can see.
 //!
-//! Since reads begin at bytes, a sequence that comes again is the same bytes again, and zstd
-//! finds it. What is no A, C, G or T is stored as A here; the column of exceptions mends it.
+//! ```text
+//! places: length varint, rans of one number for each read; none if all are 0 | zstd
+//! ```
+//! What is no A, C, G or T is stored as A here; the column of exceptions mends it.
+
+mod place;
 
 use super::{Codec, Shape, zstandard};
 use crate::error::{Error, Result};
+use crate::rans;
+use crate::wire::{Wire, put_bytes};
+use place::{Place, Seen};
 
-pub(super) const CODEC: Codec = Codec { id: 3, name: "bases", encode, decode };
+pub(super) const CODEC: Codec =
+    Codec { id: 3, name: "bases", encode: |raw, shape| encode(raw, shape, &[]), decode };
+/// Of a second mate, behind those of the first.
+pub(super) const BEHIND: Codec = Codec {
+    id: 6,
+    name: "bases behind",
+    encode: |raw, shape| encode(raw, shape, shape.first?),
+    decode,
+};
 
 /// Stands in [`LETTER`] for bytes that are no base.
 pub(crate) const NOT_A_BASE: u8 = 4;
@@ -35,49 +52,113 @@ const FOUR: [[u8; 4]; 256] = {
     table
 };
 
-fn packed_len(lengths: &[u32]) -> usize {
-    lengths.iter().map(|len| (*len as usize).div_ceil(4)).sum()
-}
+/// As [`FOUR`], the other way round.
+const TURNED: [[u8; 4]; 256] = {
+    let mut table = [[0; 4]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut at = 0;
+        while at < 4 {
+            table[byte][at] = b"TGCA"[(byte >> (6 - 2 * at)) & 3];
+            at += 1;
+        }
+        byte += 1;
+    }
+    table
+};
 
-fn encode(raw: &[u8], shape: &Shape<'_>) -> Option<Vec<u8>> {
-    let bits = |byte: u8| LETTER[byte as usize] & 3;
-    let mut packed = Vec::with_capacity(packed_len(shape.lengths));
+fn encode(raw: &[u8], shape: &Shape<'_>, first: &[u8]) -> Option<Vec<u8>> {
+    let mut seen = Seen::new(first);
+    let mut packed = Vec::with_capacity(raw.len() / 4 + 2 * shape.lengths.len());
+    let mut places = Vec::with_capacity(shape.lengths.len());
     let mut rest = raw;
     for len in shape.lengths {
         let (read, after) = rest.split_at_checked(*len as usize)?;
-        let (whole, last) = read.as_chunks::<4>();
-        packed.extend(
-            whole
-                .iter()
-                .map(|[a, b, c, d]| bits(*a) | bits(*b) << 2 | bits(*c) << 4 | bits(*d) << 6),
-        );
-        if !last.is_empty() {
-            let bytes = last.iter().enumerate();
-            packed.push(bytes.fold(0, |sum, (at, byte)| sum | bits(*byte) << (2 * at)));
-        }
+        let number = seen.place(read);
+        let from = packed.len();
+        push(&mut packed, read, Place::of(number));
+        seen.learn(&packed[from..]);
+        places.push(number);
         rest = after;
     }
-    Some(zstandard::compress(&packed))
+    let mut out = Vec::with_capacity(packed.len());
+    if places.iter().all(|number| *number == 0) {
+        places.clear();
+    } else {
+        places = rans::encode(&places, &[places.len() as u32], 8, rans::Kind::Bytes);
+    }
+    put_bytes(&mut out, &places);
+    out.extend(zstandard::compress_behind(&packed, first));
+    Some(out)
+}
+
+fn push(packed: &mut Vec<u8>, read: &[u8], place: Place) {
+    let letter = |at: usize| match place.turned {
+        false => LETTER[usize::from(read[at])] & 3,
+        true => 3 - (LETTER[usize::from(read[read.len() - 1 - at])] & 3),
+    };
+    let head = ((4 - place.skip) % 4).min(read.len());
+    if head > 0 {
+        let letters = (0..head).map(|at| letter(at) << (2 * (at + place.skip)));
+        packed.push(letters.fold(0, |sum, bits| sum | bits));
+    }
+    packed.extend((head..read.len()).step_by(4).map(|from| {
+        let letters = (from..read.len().min(from + 4)).map(|at| letter(at) << (2 * (at - from)));
+        letters.fold(0, |sum, bits| sum | bits)
+    }));
+}
+
+/// The bits of a column of at most `letters`, of so many reads: what a second mate is behind of.
+pub(crate) fn packed(bytes: &[u8], letters: usize, reads: usize) -> Result<Vec<u8>> {
+    let mut wire = Wire::new(bytes);
+    wire.bytes()?;
+    zstandard::expand(wire.rest(), letters / 4 + 2 * reads)
 }
 
 fn decode(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
-    let packed_len = packed_len(shape.lengths);
-    let packed = zstandard::expand(bytes, packed_len)?;
-    if packed.len() != packed_len {
-        return Err(Error::damaged(format!("{} bytes of bits, not {packed_len}", packed.len())));
+    let mut wire = Wire::new(bytes);
+    let places = match wire.bytes()? {
+        [] => vec![0; shape.lengths.len()],
+        places => {
+            let count = shape.lengths.len();
+            let (places, units) = rans::decode(places, &[count as u32], count)?;
+            if units != 8 {
+                return Err(Error::damaged("places that there are not"));
+            }
+            places
+        }
+    };
+    let reads = || shape.lengths.iter().map(|len| *len as usize).zip(&places);
+    let len = reads().map(|(len, number)| Place::of(*number).bytes(len)).sum();
+    let packed = zstandard::expand_behind(wire.rest(), len, shape.first.unwrap_or_default())?;
+    if packed.len() != len {
+        return Err(Error::damaged(format!("{} bytes of bits, not {len}", packed.len())));
     }
     // Four letters are written at a time; what is too many is written over by the next read.
     let mut raw = vec![0; shape.raw_len + 4];
-    let (mut from, mut to) = (0, 0);
-    for len in shape.lengths {
-        let len = *len as usize;
-        let bits = &packed[from..from + len.div_ceil(4)];
-        let room = raw.get_mut(to..to + bits.len() * 4);
-        let room = room.ok_or_else(|| Error::damaged("reads are longer than their column"))?;
-        for (four, byte) in room.as_chunks_mut::<4>().0.iter_mut().zip(bits) {
-            *four = FOUR[*byte as usize];
+    let (mut rest, mut to, mut apart) = (&packed[..], 0, Vec::new());
+    for (len, number) in reads() {
+        let place = Place::of(*number);
+        let (bits, after) = rest.split_at(place.bytes(len));
+        rest = after;
+        let long = || Error::damaged("reads are longer than their column");
+        if *number == 0 {
+            let room = raw.get_mut(to..to + bits.len() * 4).ok_or_else(long)?;
+            for (four, byte) in room.as_chunks_mut::<4>().0.iter_mut().zip(bits) {
+                *four = FOUR[usize::from(*byte)];
+            }
+        } else {
+            apart.clear();
+            let mut from = place.skip;
+            if place.turned {
+                apart.extend(bits.iter().rev().flat_map(|byte| TURNED[usize::from(*byte)]));
+                from = 4 * bits.len() - place.skip - len;
+            } else {
+                apart.extend(bits.iter().flat_map(|byte| FOUR[usize::from(*byte)]));
+            }
+            let room = raw.get_mut(to..to + len).ok_or_else(long)?;
+            room.copy_from_slice(&apart[from..from + len]);
         }
-        from += bits.len();
         to += len;
     }
     raw.truncate(shape.raw_len);

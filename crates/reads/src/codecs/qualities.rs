@@ -1,5 +1,5 @@
 //! Qualities: the alphabet, one to four symbols together as a unit, then [`crate::rans`] with the
-//! unit before and the position in the read as context.
+//! units before and the position in the read as context.
 //!
 //! ```text
 //! symbols u8, that many bytes ascending | together u8 | rans
@@ -51,7 +51,7 @@ fn encode(raw: &[u8], shape: &Shape<'_>) -> Option<Vec<u8>> {
     let mut out = vec![symbols.len() as u8];
     out.extend_from_slice(&symbols);
     out.push(together as u8);
-    out.extend(rans::encode(&sequence, &spans(shape, together), units, &[1])?);
+    out.extend(rans::encode(&sequence, &spans(shape, together), units, rans::Kind::Qualities));
     (out.len() < raw.len()).then_some(out)
 }
 

@@ -6,7 +6,7 @@
 use std::arch::x86_64::*;
 
 use super::decode::{Lanes, Model};
-use super::{BITS, LANES, SCALE};
+use super::{BITS, HISTORY, LANES, SCALE};
 
 const VECTORS: usize = LANES / 8;
 
@@ -37,7 +37,7 @@ pub(super) fn steps(
 ) -> usize {
     // SAFETY: `Way::Avx2` is chosen on machines that have AVX2 only. Every index that is gathered
     // at is in bounds: contexts are below `contexts.count()`, the length of `base`, since units
-    // in entries are below `units` and bins are cut off; `base` points at 1 << BITS entries; a
+    // in entries are below `units`, histories of such units below 1 << HISTORY, and bins cut off; `base` points at 1 << BITS entries; a
     // lane goes to the next read only when it has used up one, and its last is never used up.
     unsafe { run(model, lanes, word, rows) }
 }
@@ -72,13 +72,18 @@ unsafe fn run(
     let (scale, width) = (all(contexts.scale), all(contexts.width() as u32));
     let (last_bin, none, mask) =
         (all(contexts.bins as u32 - 1), all(contexts.none()), all(contexts.mask()));
+    let weight = all(contexts.weight());
+    let levels = _mm_cvtsi32_si128(contexts.level_bits as i32);
+    let level = _mm_cvtsi32_si128((HISTORY - contexts.level_bits) as i32);
     let (slots, byte, share_bits) = (all((1 << BITS) - 1), all(0xff), all(0xfff));
     let (one, zero) = (all(1), _mm256_setzero_si256());
     let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
 
     let (mut state, mut before) = (load(&lanes.state), load(&lanes.before));
     let (mut position, mut span) = (load(&lanes.position), load(&lanes.span));
-    let mut read = load(&lanes.read);
+    let (mut read, mut history) = (load(&lanes.read), load(&lanes.history));
+    // Times the scale, which is added at each step instead of multiplied.
+    let mut scaled = position.map(|position| _mm256_mullo_epi32(position, scale));
     let mut done = 0;
     for row in rows {
         if model.words.len() - *word < LANES {
@@ -86,9 +91,11 @@ unsafe fn run(
         }
         let mut units = [zero; VECTORS];
         for v in 0..VECTORS {
-            let bin = _mm256_srli_epi32::<{ SCALE as i32 }>(_mm256_mullo_epi32(position[v], scale));
-            let bin = _mm256_min_epu32(bin, last_bin);
-            let context = _mm256_add_epi32(_mm256_mullo_epi32(bin, width), before[v]);
+            let bin = _mm256_srli_epi32::<{ SCALE as i32 }>(scaled[v]);
+            let bin = _mm256_sll_epi32(_mm256_min_epu32(bin, last_bin), levels);
+            let row = _mm256_add_epi32(bin, _mm256_srl_epi32(history[v], level));
+            // Factors of all products by `madd` have 15 bits.
+            let context = _mm256_add_epi32(_mm256_madd_epi16(row, width), before[v]);
             // SAFETY: see `steps`.
             let first = unsafe { _mm256_i32gather_epi32::<4>(base.cast(), context) };
             let at = _mm256_add_epi32(first, _mm256_and_si256(state[v], slots));
@@ -111,10 +118,15 @@ unsafe fn run(
             *word += needs.count_ones() as usize;
 
             before[v] = _mm256_and_si256(units[v], mask);
+            let kept = _mm256_sub_epi32(history[v], _mm256_srli_epi32::<2>(history[v]));
+            history[v] = _mm256_add_epi32(kept, _mm256_madd_epi16(units[v], weight));
             position[v] = _mm256_add_epi32(position[v], one);
+            scaled[v] = _mm256_add_epi32(scaled[v], scale);
             let end = _mm256_cmpeq_epi32(position[v], span[v]);
             if _mm256_movemask_epi8(end) != 0 {
                 position[v] = _mm256_andnot_si256(end, position[v]);
+                scaled[v] = _mm256_andnot_si256(end, scaled[v]);
+                history[v] = _mm256_andnot_si256(end, history[v]);
                 before[v] = _mm256_blendv_epi8(before[v], none, end);
                 read[v] = _mm256_sub_epi32(read[v], end);
                 // SAFETY: see `steps`.
@@ -130,6 +142,7 @@ unsafe fn run(
     }
     store(&mut lanes.state, state);
     store(&mut lanes.before, before);
+    store(&mut lanes.history, history);
     store(&mut lanes.position, position);
     store(&mut lanes.span, span);
     store(&mut lanes.read, read);

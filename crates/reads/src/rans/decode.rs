@@ -1,6 +1,8 @@
 //! Decoding: the same steps by plain arithmetic or by vectors, to the same bytes.
 
 use super::tables::{Tables, take_tables};
+use super::turn::turn;
+use super::way::Way;
 use super::{BITS, Contexts, LANES, LOW};
 use crate::error::{Error, Result};
 use crate::wire::Wire;
@@ -8,31 +10,13 @@ use crate::wire::Wire;
 /// Steps that are decoded before their units are brought into order.
 pub(super) const BLOCK: usize = 32;
 
-/// By what means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    Scalar,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-}
-
-impl Way {
-    /// The fastest that this machine can.
-    fn best() -> Way {
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
-            return Way::Avx2;
-        }
-        Way::Scalar
-    }
-}
-
 /// Where each lane is.
 #[derive(Debug)]
 pub(super) struct Lanes {
     pub(super) state: [u32; LANES],
     /// The unit before, as contexts count it.
     pub(super) before: [u32; LANES],
+    pub(super) history: [u32; LANES],
     pub(super) position: [u32; LANES],
     /// Units of the read.
     pub(super) span: [u32; LANES],
@@ -53,7 +37,7 @@ pub(super) struct Model<'a> {
 /// Decodes what [`super::encode`] made of `count` units in reads of `spans` units each; `spans`
 /// add up to `count`. All units are below the number that comes with them.
 pub(crate) fn decode(bytes: &[u8], spans: &[u32], count: usize) -> Result<(Vec<u8>, usize)> {
-    decode_by(Way::best(), bytes, spans, count)
+    decode_by(*Way::all().last().unwrap_or(&Way::Scalar), bytes, spans, count)
 }
 
 pub(crate) fn decode_by(
@@ -99,7 +83,8 @@ impl Lanes {
     fn at_start(spans: &[u32], steps: usize, none: u32) -> Lanes {
         let zero = [0; LANES];
         let (state, before) = (zero, [none; LANES]);
-        let mut lanes = Lanes { state, before, position: zero, span: zero, read: zero };
+        let mut lanes =
+            Lanes { state, before, history: zero, position: zero, span: zero, read: zero };
         let (mut read, mut first) = (0, 0);
         for lane in 0..LANES {
             let at = lane * steps;
@@ -126,15 +111,13 @@ fn run(way: Way, model: &Model<'_>, lanes: &mut Lanes, steps: usize) -> Result<(
             Way::Scalar => 0,
             #[cfg(target_arch = "x86_64")]
             Way::Avx2 => super::avx2::steps(model, lanes, &mut word, rows),
+            #[cfg(target_arch = "x86_64")]
+            Way::Avx512 => super::avx512::steps(model, lanes, &mut word, rows),
         };
         for row in &mut rows[done..] {
             step(model, lanes, &mut word, row)?;
         }
-        for (lane, units) in units.chunks_exact_mut(steps).enumerate() {
-            for (unit, row) in units[first..].iter_mut().zip(&*rows) {
-                *unit = row[lane];
-            }
-        }
+        turn(rows, &mut units, steps, first);
     }
     Ok((units, word))
 }
@@ -148,7 +131,7 @@ fn step(
     let Model { contexts, tables, spans, words } = model;
     for (lane, unit) in row.iter_mut().enumerate() {
         let mut state = lanes.state[lane];
-        let context = contexts.of(lanes.position[lane], lanes.before[lane]);
+        let context = contexts.of(lanes.position[lane], lanes.history[lane], lanes.before[lane]);
         let slot = state & ((1 << BITS) - 1);
         let entry = tables.entries[(tables.base[context] + slot) as usize];
         let share = entry >> 8 & 0xfff;
@@ -161,12 +144,14 @@ fn step(
         lanes.state[lane] = state;
         *unit = entry as u8;
         lanes.before[lane] = (entry & 0xff) & contexts.mask();
+        lanes.history[lane] = contexts.after(lanes.history[lane], entry & 0xff);
         lanes.position[lane] += 1;
         if lanes.position[lane] == lanes.span[lane] {
             lanes.read[lane] += 1;
             lanes.span[lane] = spans[lanes.read[lane] as usize];
             lanes.position[lane] = 0;
             lanes.before[lane] = contexts.none();
+            lanes.history[lane] = 0;
         }
     }
     Ok(())

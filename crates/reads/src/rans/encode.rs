@@ -1,133 +1,126 @@
 //! Encoding: count, choose contexts, and code backwards.
 
-use super::tables::{cost, frequencies, put_tables};
-use super::{BINS_MAX, BITS, Contexts, ENTRIES_MAX, LANES, LOW, SCALE};
+use super::cluster::{Clusters, cluster};
+use super::tables::put_tables;
+use super::{BINS_MAX, BITS, Contexts, LANES, LEVEL_BITS_MAX, LOW, SCALE};
 
-/// Encodes a sequence of units below `units`, which stands in reads of `spans` units each.
-/// `orders` are to be tried. None where it can't pay.
-pub(crate) fn encode(
-    sequence: &[u8],
-    spans: &[u32],
-    units: usize,
-    orders: &[u8],
-) -> Option<Vec<u8>> {
-    let best = orders.iter().map(|order| plan(sequence, spans, units, *order));
-    let (contexts, of_each, counts, _) = best.min_by(|a, b| a.3.total_cmp(&b.3))?;
-    let tables: Vec<_> = counts.chunks(units).map(frequencies).collect();
-    if tables.iter().flatten().count() << BITS > ENTRIES_MAX {
-        return None;
-    }
-    let mut out = Vec::with_capacity(sequence.len() / 2);
-    contexts.put(&mut out);
-    if sequence.len() < LANES {
-        out.extend_from_slice(sequence);
-        return Some(out);
-    }
-    put_tables(&mut out, &tables);
-    code(&mut out, sequence, &of_each, &tables, units);
-    Some(out)
+/// Units that pay for the finest contexts without asking.
+const PLENTY: usize = 1 << 19;
+
+/// What contexts a sequence may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// One, or one for each unit before.
+    Bytes,
+    /// As many as pay, of the unit before, history and position.
+    Qualities,
 }
 
-/// Contexts, the context of each unit, counts, and the bits that it all comes to.
-fn plan(
-    sequence: &[u8],
-    spans: &[u32],
-    units: usize,
-    order: u8,
-) -> (Contexts, Vec<u16>, Vec<u32>, f64) {
+/// Encodes a sequence of units below `units`, which stands in reads of `spans` units each.
+pub(crate) fn encode(sequence: &[u8], spans: &[u32], units: usize, kind: Kind) -> Vec<u8> {
+    let mut out = Vec::with_capacity(sequence.len() / 2);
+    if sequence.len() < LANES {
+        Contexts { units, order: 0, bins: 1, level_bits: 0, scale: 0 }.put(&mut out);
+        out.extend_from_slice(sequence);
+        return out;
+    }
+    let (clusters, of_each) = plan(sequence, spans, units, kind);
+    clusters.contexts.put(&mut out);
+    let (map, tables) = put_tables(&mut out, &clusters);
+    code(&mut out, sequence, &of_each, &map, &tables);
+    out
+}
+
+/// The best contexts and tables, and the context of each unit.
+fn plan(sequence: &[u8], spans: &[u32], units: usize, kind: Kind) -> (Clusters, Vec<u16>) {
     let mean = sequence.len() / spans.len().max(1) + 1;
     let longest = spans.iter().copied().max().unwrap_or(1) as usize;
     // A few reads that are much longer than the others must not take all bins.
     let typical = longest.min(2 * mean).max(1);
-    let bins = if spans.len() > 1 { BINS_MAX } else { 1 };
-    let scale = (1_usize << SCALE) / typical;
-    let finest = Contexts { units, order, bins, scale: (scale * bins) as u32 };
-    let mut of_each = contexts_of(sequence, spans, finest);
-    let mut counts = vec![0_u32; finest.count() * units];
-    for (context, unit) in of_each.iter().zip(sequence) {
-        counts[usize::from(*context) * units + usize::from(*unit)] += 1;
-    }
-    // Half as many bins, each two together, as long as that is cheaper.
-    let mut best = (finest, cost(&counts, units), counts);
-    let (mut now, mut counts) = (finest, best.2.clone());
-    while now.bins > 1 {
-        let row = now.width() * units;
-        let pairs = counts.chunks(2 * row);
-        counts = pairs
-            .flat_map(|pair| (0..row).map(|at| pair[at] + pair[row + at]).collect::<Vec<_>>())
-            .collect();
-        now = Contexts { bins: now.bins / 2, scale: now.scale / 2, ..now };
-        let bits = cost(&counts, units);
-        if bits < best.1 {
-            best = (now, bits, counts.clone());
-        }
-    }
-    let (chosen, bits, mut counts) = best;
-    if chosen != finest {
-        // Halved factors round otherwise at some positions: count again as it will be decoded.
-        of_each = contexts_of(sequence, spans, chosen);
-        counts = vec![0; chosen.count() * units];
+    let scale = |bins: usize| ((1_usize << SCALE) * bins / typical) as u32;
+    let with =
+        |order, bins, level_bits| Contexts { units, order, bins, level_bits, scale: scale(bins) };
+    // From fine to coarse; what is not better than the one before ends it.
+    let tried = match kind {
+        Kind::Bytes => vec![with(1, 1, 0), with(0, 1, 0)],
+        Kind::Qualities => [(BINS_MAX, LEVEL_BITS_MAX), (4, 2), (4, 0), (1, 0)]
+            .map(|(bins, level_bits)| with(1, bins, level_bits))
+            .to_vec(),
+    };
+    let mut best: Option<(Clusters, Vec<u16>)> = None;
+    for contexts in tried {
+        let of_each = contexts_of(sequence, spans, contexts);
+        let mut counts = vec![0_u32; contexts.count() * units];
         for (context, unit) in of_each.iter().zip(sequence) {
             counts[usize::from(*context) * units + usize::from(*unit)] += 1;
         }
+        let clusters = cluster(&counts, contexts);
+        if best.as_ref().is_some_and(|best| best.0.bits <= clusters.bits) {
+            break;
+        }
+        best = Some((clusters, of_each));
+        // With so many units the finest has always been the best one.
+        if kind == Kind::Qualities && sequence.len() >= PLENTY {
+            break;
+        }
     }
-    (chosen, of_each, counts, bits)
+    best.expect("something was tried")
 }
 
 /// The context of each unit that is in a lane.
 fn contexts_of(sequence: &[u8], spans: &[u32], contexts: Contexts) -> Vec<u16> {
     let steps = sequence.len() / LANES;
-    let mut of_each = Vec::with_capacity(sequence.len());
-    let (mut rest, mut next_lane) = (sequence, 0);
+    let mut of_each = vec![0; steps * LANES];
+    let (mut at, mut next_lane) = (0, steps);
     for span in spans {
-        let (read, after) = rest.split_at(*span as usize);
-        let mut before = contexts.none();
-        for (position, unit) in read.iter().enumerate() {
-            if of_each.len() == next_lane {
-                before = contexts.none();
+        let (mut position, mut before, mut history) = (0, contexts.none(), 0);
+        while position < *span && at < of_each.len() {
+            let run = ((*span - position) as usize).min(next_lane - at);
+            let units = &sequence[at..at + run];
+            for (context, unit) in of_each[at..at + run].iter_mut().zip(units) {
+                *context = contexts.of(position, history, before) as u16;
+                before = u32::from(*unit) & contexts.mask();
+                history = contexts.after(history, u32::from(*unit));
+                position += 1;
+            }
+            at += run;
+            if at == next_lane {
+                (before, history) = (contexts.none(), 0);
                 next_lane += steps;
             }
-            of_each.push(contexts.of(position as u32, before) as u16);
-            before = u32::from(*unit) & contexts.mask();
         }
-        rest = after;
     }
-    of_each.truncate(steps * LANES);
     of_each
 }
 
-fn code(
-    out: &mut Vec<u8>,
-    sequence: &[u8],
-    of_each: &[u16],
-    tables: &[Option<Vec<u32>>],
-    units: usize,
-) {
-    // Frequency and first slot of each unit in each context.
-    let mut slots = vec![(0_u32, 0_u32); tables.len() * units];
-    for (slots, table) in slots.chunks_mut(units).zip(tables) {
-        let mut first = 0;
-        for (slot, share) in slots.iter_mut().zip(table.iter().flatten()) {
-            *slot = (*share, first);
-            first += share;
-        }
-    }
+fn code(out: &mut Vec<u8>, sequence: &[u8], of_each: &[u16], map: &[u8], tables: &[Vec<u32>]) {
+    // Frequency and first slot of each unit in each table.
+    let slots = tables.iter().flat_map(|table| {
+        table.iter().scan(0, |next, share| {
+            let first = *next;
+            *next += share;
+            Some((*share, first))
+        })
+    });
+    let (slots, units): (Vec<(u32, u32)>, usize) = (slots.collect(), tables[0].len());
     let steps = sequence.len() / LANES;
     let mut states = [LOW; LANES];
-    let mut words = Vec::with_capacity(sequence.len() / 4);
+    // From the back, at most one for each unit. Whether there is one is a coin's throw, so it is
+    // written in any case and counted if it is one.
+    let (mut words, mut count) = (vec![0_u16; steps * LANES + 1], 0);
     for step in (0..steps).rev() {
         for (lane, state) in states.iter_mut().enumerate().rev() {
             let at = lane * steps + step;
-            let (share, first) =
-                slots[usize::from(of_each[at]) * units + usize::from(sequence[at])];
-            if u64::from(*state) >= u64::from(share) << (32 - BITS) {
-                words.push(*state as u16);
-                *state >>= 16;
-            }
+            let table = usize::from(map[usize::from(of_each[at])]);
+            let (share, first) = slots[table * units + usize::from(sequence[at])];
+            let full = u64::from(*state) >= u64::from(share) << (32 - BITS);
+            words[count] = *state as u16;
+            count += usize::from(full);
+            *state >>= if full { 16 } else { 0 };
             *state = ((*state / share) << BITS) + *state % share + first;
         }
     }
     out.extend(states.iter().flat_map(|state| state.to_le_bytes()));
     out.extend_from_slice(&sequence[steps * LANES..]);
-    out.extend(words.iter().rev().flat_map(|word| word.to_le_bytes()));
+    out.extend(words[..count].iter().rev().flat_map(|word| word.to_le_bytes()));
 }

@@ -1,8 +1,12 @@
 //! Counts of units become frequencies, and frequencies bytes.
 
-use super::{BITS, Contexts, ENTRIES_MAX};
+use std::sync::LazyLock;
+
+use super::cluster::Clusters;
+use super::map::{put_map, take_map};
+use super::{BITS, Contexts, TABLES_MAX};
 use crate::error::{Error, Result};
-use crate::wire::{Wire, put, put_bytes};
+use crate::wire::{Wire, put_bytes};
 
 const ONE: u32 = 1 << BITS;
 
@@ -31,28 +35,82 @@ pub(super) fn frequencies(counts: &[u32]) -> Option<Vec<u32>> {
     }
 }
 
-/// Bits that units with these counts take, tables included (seven bits for each entry, as
-/// measured on real qualities, more or less).
-pub(super) fn cost(counts: &[u32], units: usize) -> f64 {
-    let row = |counts: &[u32]| {
-        let present = counts.iter().filter(|count| **count > 0);
-        let total: f64 = present.clone().map(|count| f64::from(*count)).sum();
-        let bits: f64 =
-            present.map(|count| 7.0 + f64::from(*count) * (total / f64::from(*count)).log2()).sum();
-        bits
-    };
-    counts.chunks(units).map(row).sum()
+/// What an entry of a table takes in an archive, more or less; measured on real qualities.
+pub(super) const ENTRY_BITS: f64 = 5.0;
+
+/// Logarithms of 1 to 2, in steps of 1 / 2048.
+static LOGARITHMS: LazyLock<Vec<f64>> =
+    LazyLock::new(|| (0..=2048).map(|step| (1.0 + f64::from(step) / 2048.0).log2()).collect());
+
+/// The logarithm of a number above 0, to seven digits: clusters ask for millions.
+#[inline]
+pub(super) fn log2(count: u32) -> f64 {
+    let zeros = count.leading_zeros();
+    let digits = count << zeros;
+    let (step, rest) = ((digits >> 20 & 2047) as usize, f64::from(digits & 0xf_ffff));
+    let (low, high) = (LOGARITHMS[step], LOGARITHMS[step + 1]);
+    f64::from(31 - zeros) + low + (high - low) * (rest / f64::from(1 << 20))
 }
 
-/// Tables as bytes: for each context whether it occurs, then the frequencies of those that do.
-pub(super) fn put_tables(out: &mut Vec<u8>, tables: &[Option<Vec<u32>>]) {
-    let mut raw: Vec<u8> = tables.iter().map(|table| u8::from(table.is_some())).collect();
-    for share in tables.iter().flatten().flatten() {
-        put(&mut raw, u64::from(*share));
+/// Stands for the one frequency of a table that is what the others leave.
+const REST: u8 = 72;
+
+/// The frequency that a byte means: below 16 itself, above that four bits and some zeros.
+fn meaning(byte: u8) -> u32 {
+    match byte {
+        0..16 => u32::from(byte),
+        _ => (u32::from(byte & 7) + 8) << ((byte >> 3) - 1),
     }
-    let bytes = zstd::bulk::compress(&raw, 19).expect("memory to memory");
-    put(out, raw.len() as u64);
-    put_bytes(out, &bytes);
+}
+
+/// Frequencies with few digits, as bytes, and what they are then. All but the largest have a byte
+/// of their own.
+fn rounded(shares: &mut [u32]) -> Vec<u8> {
+    let largest = (0..shares.len()).max_by_key(|unit| shares[*unit]).expect("units");
+    // To the nearest, unless that leaves too little for the largest; then down.
+    for half in [1, 0] {
+        let byte = |share: &u32| {
+            let zeros = (28 - share.leading_zeros() as i32).max(0) as u32;
+            let share = *share + if zeros > 0 { half << (zeros - 1) } else { 0 };
+            // One digit more may have come.
+            let zeros = 28_u32.saturating_sub(share.leading_zeros());
+            (8 * zeros + (share >> zeros)) as u8
+        };
+        let mut bytes: Vec<u8> = shares.iter().map(byte).collect();
+        bytes[largest] = 0;
+        let sum: u32 = bytes.iter().map(|byte| meaning(*byte)).sum();
+        if sum + shares[largest] / 2 < ONE {
+            bytes[largest] = REST;
+            shares.iter_mut().zip(&bytes).for_each(|(share, byte)| *share = meaning(*byte));
+            shares[largest] = ONE - sum;
+            return bytes;
+        }
+    }
+    unreachable!("what is rounded down leaves at least what the largest had")
+}
+
+/// The map, and tables of those counts; what both became.
+pub(super) fn put_tables(out: &mut Vec<u8>, clusters: &Clusters) -> (Vec<u8>, Vec<Vec<u32>>) {
+    let units = clusters.contexts.units;
+    // Tables that nobody uses are left out.
+    let rows: Vec<_> = clusters.counts.chunks(units).map(frequencies).collect();
+    let mut number = 0;
+    let numbers: Vec<u8> = rows
+        .iter()
+        .map(|row| {
+            let own = number;
+            number += u8::from(row.is_some());
+            own
+        })
+        .collect();
+    let map: Vec<u8> = clusters.map.iter().map(|table| numbers[usize::from(*table)]).collect();
+    let mut tables: Vec<Vec<u32>> = rows.into_iter().flatten().collect();
+    let bytes: Vec<u8> = tables.iter_mut().flat_map(|shares| rounded(shares)).collect();
+    out.push(tables.len() as u8);
+    for raw in [put_map(&map, clusters.contexts), bytes] {
+        put_bytes(out, &zstd::bulk::compress(&raw, 19).expect("memory to memory"));
+    }
+    (map, tables)
 }
 
 /// Tables for decoding: one entry for each of `1 << BITS` slots of each context that occurs.
@@ -60,38 +118,39 @@ pub(super) fn put_tables(out: &mut Vec<u8>, tables: &[Option<Vec<u32>>]) {
 pub(super) struct Tables {
     /// Unit (8 bits), its frequency (12), the slot less the unit's first slot (from bit 20).
     pub(super) entries: Vec<u32>,
-    /// Where the entries of a context begin; those of a context that never occurs are another's.
+    /// Where the entries of each context begin.
     pub(super) base: Vec<u32>,
 }
 
 pub(super) fn take_tables(wire: &mut Wire<'_>, contexts: Contexts) -> Result<Tables> {
-    let count = contexts.count();
-    let raw_len = wire.at_most(count * (1 + 2 * contexts.units))?;
-    let raw = zstd::bulk::decompress(wire.bytes()?, raw_len);
-    let raw = raw.map_err(|error| Error::damaged(format!("tables: {error}")))?;
-    let mut raw = Wire::new(&raw);
-    let used = raw.take(count)?;
-    let occurring = used.iter().filter(|used| **used == 1).count();
-    if occurring << BITS > ENTRIES_MAX || occurring == 0 {
-        return Err(Error::damaged(format!("{occurring} tables")));
+    let count = usize::from(wire.byte()?);
+    if !(1..=TABLES_MAX).contains(&count) {
+        return Err(Error::damaged(format!("{count} tables")));
     }
-    let mut entries = Vec::with_capacity(occurring << BITS);
-    let mut base = Vec::with_capacity(count);
-    for used in used {
-        if *used != 1 {
-            base.push(0);
-            continue;
+    let mut frame = |most| {
+        let raw = zstd::bulk::decompress(wire.bytes()?, most);
+        raw.map_err(|error| Error::damaged(format!("tables: {error}")))
+    };
+    let map = take_map(&frame(contexts.count())?, contexts, count)?;
+    let bytes = frame(count * contexts.units)?;
+    if bytes.len() != count * contexts.units {
+        return Err(Error::damaged("frequencies are missing"));
+    }
+    let mut entries = Vec::with_capacity(count << BITS);
+    for bytes in bytes.chunks(contexts.units) {
+        let wrong = || Error::damaged("frequencies do not add up");
+        let sum: u32 = bytes.iter().filter(|byte| **byte < REST).map(|byte| meaning(*byte)).sum();
+        let rest = ONE.checked_sub(sum).filter(|rest| *rest > 0).ok_or_else(wrong)?;
+        if bytes.iter().any(|byte| *byte > REST)
+            || bytes.iter().filter(|byte| **byte == REST).count() != 1
+        {
+            return Err(wrong());
         }
-        base.push(entries.len() as u32);
-        let full = entries.len() + ONE as usize;
-        for unit in 0..contexts.units as u32 {
-            let share = raw.at_most(full - entries.len())? as u32;
+        for (unit, byte) in (0..).zip(bytes) {
+            let share: u32 = if *byte == REST { rest } else { meaning(*byte) };
             entries.extend((0..share).map(|bias| unit | share << 8 | bias << 20));
         }
-        if entries.len() != full {
-            return Err(Error::damaged("frequencies do not add up"));
-        }
     }
-    raw.end()?;
+    let base = map.iter().map(|table| u32::from(*table) << BITS).collect();
     Ok(Tables { entries, base })
 }

@@ -54,9 +54,8 @@ fn smallest(stream: &[u8]) -> (u8, Vec<u8>) {
     if stream.len() >= RANS_LEAST {
         let units = 1 + usize::from(stream.iter().copied().max().unwrap_or(0));
         let whole = [stream.len() as u32];
-        if let Some(bytes) = rans::encode(stream, &whole, units, &[0, 1])
-            && bytes.len() < best.1.len()
-        {
+        let bytes = rans::encode(stream, &whole, units, rans::Kind::Bytes);
+        if bytes.len() < best.1.len() {
             best = (RANS, bytes);
         }
     }

@@ -1,0 +1,37 @@
+//! What a second mate may lean on: names and bases of the first.
+
+use super::{Column, Mate, raw};
+use crate::codecs;
+use crate::error::{Error, Result};
+use crate::mates::Rule;
+
+/// What a second mate may have of the first.
+#[derive(Debug, Default)]
+pub(crate) struct Lent {
+    pub(crate) names: Option<Vec<u8>>,
+    /// Its bases, as [`codecs::packed`] says.
+    pub(crate) bases: Option<Vec<u8>>,
+}
+
+/// What a mate needs of the one before it.
+pub(crate) fn leans(rule: u8, mut codecs: impl Iterator<Item = u8>) -> Vec<Column> {
+    let names = (rule != Rule::Own as u8).then_some(Column::Names);
+    let bases = codecs.any(|codec| codec == codecs::BASES_BEHIND).then_some(Column::Bases);
+    names.into_iter().chain(bases).collect()
+}
+
+/// What a second mate `leans` on, of a mate of which nothing else was fetched.
+pub(crate) fn lend(mate: &Mate, spots: usize, leans: &[Column]) -> Result<Lent> {
+    let too_many = spots > mate.text_len / 6 + 1;
+    if too_many || mate.chunks.iter().any(|chunk| chunk.raw_len > mate.text_len.max(16)) {
+        return Err(Error::damaged("more reads than there is text"));
+    }
+    let names = raw(mate, Column::Names, &vec![0; spots])?;
+    Ok(Lent { names, bases: lent_bases(mate, spots, leans)? })
+}
+
+pub(super) fn lent_bases(mate: &Mate, spots: usize, leans: &[Column]) -> Result<Option<Vec<u8>>> {
+    let bases = mate.chunks.iter().find(|chunk| chunk.column == Column::Bases);
+    let bases = bases.filter(|c| c.codec == codecs::BASES && leans.contains(&Column::Bases));
+    bases.map(|chunk| codecs::packed(&chunk.bytes, chunk.raw_len, spots)).transpose()
+}

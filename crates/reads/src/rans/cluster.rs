@@ -1,0 +1,153 @@
+//! Contexts that are alike share a table. The contexts that occur most are the first tables; each
+//! context goes to the table by which it takes the fewest bits, tables are counted anew, and again;
+//! then tables are put together as long as that saves more than it costs.
+
+use super::map::{NEW, neighbours};
+use super::tables::{ENTRY_BITS, log2};
+use super::{Contexts, TABLES_MAX};
+
+/// Rounds of moving contexts to better tables, and how many contexts, those that occur most, move
+/// before the last one.
+const ROUNDS: usize = 5;
+const MOVING: usize = 1536;
+/// Tables to begin with where only the unit before counts: bytes of names, of which many are short.
+const FEW: usize = 16;
+/// What stands for a unit that a table does not have.
+const UNSEEN: f32 = 0.02;
+
+/// Tables, and who uses them.
+#[derive(Debug)]
+pub(super) struct Clusters {
+    pub(super) contexts: Contexts,
+    /// The table of each context.
+    pub(super) map: Vec<u8>,
+    /// For each table, how often each unit occurs in it.
+    pub(super) counts: Vec<u32>,
+    /// All units, tables and the map, more or less.
+    pub(super) bits: f64,
+}
+
+/// `counts` has a row of units for each context.
+pub(super) fn cluster(counts: &[u32], contexts: Contexts) -> Clusters {
+    let units = contexts.units;
+    let rows: Vec<&[u32]> = counts.chunks(units).collect();
+    let weights: Vec<u32> = rows.iter().map(|row| row.iter().sum()).collect();
+    let mut used: Vec<usize> = (0..rows.len()).filter(|row| weights[*row] > 0).collect();
+    used.sort_by_key(|row| std::cmp::Reverse(weights[*row]));
+    let most = if rows.len() == contexts.width() { FEW } else { TABLES_MAX };
+    let mut tables: Vec<Vec<u32>> = used.iter().take(most).map(|row| rows[*row].to_vec()).collect();
+    let mut paid = vec![0.0; tables.len()];
+    for _ in 0..if used.len() > tables.len() { ROUNDS } else { 0 } {
+        let prices = prices(&tables, units);
+        let mut next = vec![vec![0; units]; tables.len()];
+        for row in used.iter().take(MOVING) {
+            bits(rows[*row], &prices, &mut paid);
+            add(&mut next[cheapest(&paid)], rows[*row]);
+        }
+        tables = next;
+    }
+    merge(&mut tables);
+    settle(&rows, &weights, contexts, &tables)
+}
+
+/// Says for each context, in the order of the map, which table it has: the cheapest, but for what
+/// the map costs.
+fn settle(rows: &[&[u32]], weights: &[u32], contexts: Contexts, tables: &[Vec<u32>]) -> Clusters {
+    let prices = prices(tables, contexts.units);
+    let mut walked: Vec<u8> = Vec::with_capacity(rows.len());
+    let mut counts = vec![vec![0; contexts.units]; tables.len()];
+    let (mut news, mut paid) = (0.0, vec![0.0; tables.len()]);
+    for (at, row) in contexts.walk().enumerate() {
+        let near = neighbours(&walked, at, contexts.bins);
+        let mut chosen = near[0];
+        if weights[row] > 0 {
+            bits(rows[row], &prices, &mut paid);
+            paid[usize::from(near[1])] -= NEW - 2.0;
+            if near[0] != near[1] {
+                paid[usize::from(near[0])] -= NEW - 1.0;
+            }
+            chosen = cheapest(&paid) as u8;
+            add(&mut counts[usize::from(chosen)], rows[row]);
+        }
+        news += if near.contains(&chosen) { 1.0 } else { f64::from(NEW) };
+        walked.push(chosen);
+    }
+    let mut map = vec![0; rows.len()];
+    contexts.walk().zip(&walked).for_each(|(context, table)| map[context] = *table);
+    let bits = counts.iter().map(|row| cost(row.iter().copied())).sum::<f64>() + news;
+    Clusters { contexts, map, counts: counts.concat(), bits }
+}
+
+fn add(to: &mut [u32], row: &[u32]) {
+    to.iter_mut().zip(row).for_each(|(to, count)| *to += count);
+}
+
+/// For each unit what it costs by each table.
+fn prices(tables: &[Vec<u32>], units: usize) -> Vec<f32> {
+    let mut prices = vec![0.0; units * tables.len()];
+    for (nth, table) in tables.iter().enumerate() {
+        let total = table.iter().sum::<u32>() as f32 + UNSEEN * units as f32;
+        for (unit, count) in table.iter().enumerate() {
+            let share = (*count as f32 + UNSEEN) / total;
+            prices[unit * tables.len() + nth] = -share.log2();
+        }
+    }
+    prices
+}
+
+/// What a context takes by each table.
+fn bits(row: &[u32], prices: &[f32], paid: &mut [f32]) {
+    paid.fill(0.0);
+    let prices = prices.chunks_exact(paid.len());
+    for (count, prices) in row.iter().zip(prices).filter(|(count, _)| **count > 0) {
+        let count = *count as f32;
+        paid.iter_mut().zip(prices).for_each(|(paid, price)| *paid += count * price);
+    }
+}
+
+fn cheapest(bits: &[f32]) -> usize {
+    let least = bits.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1));
+    least.map_or(0, |(nth, _)| nth)
+}
+
+/// Bits of the units of a table, and of the table.
+fn cost(row: impl Iterator<Item = u32>) -> f64 {
+    let (mut bits, mut total) = (0.0, 0);
+    for count in row.filter(|count| *count > 0) {
+        bits += ENTRY_BITS - f64::from(count) * log2(count);
+        total += count;
+    }
+    bits + f64::from(total) * log2(total.max(1))
+}
+
+/// Puts tables together, those first that lose least, as long as it pays.
+fn merge(tables: &mut Vec<Vec<u32>>) {
+    tables.retain(|table| table.iter().any(|count| *count > 0));
+    let mut costs: Vec<f64> = tables.iter().map(|table| cost(table.iter().copied())).collect();
+    // What is saved by each pair (first below second).
+    let saved = |tables: &[Vec<u32>], costs: &[f64], a: usize, b: usize| {
+        costs[a] + costs[b] - cost(tables[a].iter().zip(&tables[b]).map(|(a, b)| a + b))
+    };
+    let row = |tables: &[Vec<u32>], costs: &[f64], a: usize| -> Vec<f64> {
+        (0..a).map(|b| saved(tables, costs, a, b)).collect()
+    };
+    let mut savings: Vec<Vec<f64>> = (0..tables.len()).map(|a| row(tables, &costs, a)).collect();
+    loop {
+        let pairs = savings.iter().enumerate();
+        let pairs = pairs.flat_map(|(a, row)| row.iter().enumerate().map(move |(b, s)| (*s, a, b)));
+        let best = pairs.max_by(|one, other| one.0.total_cmp(&other.0));
+        let Some((_, a, b)) = best.filter(|best| best.0 > 0.0) else { return };
+        // The last one takes the place of `a`, which is the later one of the two.
+        let gone = tables.swap_remove(a);
+        add(&mut tables[b], &gone);
+        costs[b] = cost(tables[b].iter().copied());
+        costs.swap_remove(a);
+        savings.pop();
+        for changed in [a, b].into_iter().filter(|changed| *changed < tables.len()) {
+            savings[changed] = row(tables, &costs, changed);
+            for later in changed + 1..tables.len() {
+                savings[later][changed] = saved(tables, &costs, later, changed);
+            }
+        }
+    }
+}
