@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Size and CPU of `forebay reads` beside gzip, zstd and CRAM 3.1, on FASTQ that you have.
+"""Size and CPU of `forebay reads` beside gzip, bzip2, zstd, CRAM 3.1, BINSEQ CBQ and SRA, on FASTQ
+that you have, or that bench/reads-data.sh fetches.
 
     bench/reads.py FOLDER [--repeats 3] [--threads 1,2] [--only NAME,...] [--json FILE]
 
@@ -7,8 +8,11 @@ FOLDER has *_R1.fq.gz with *_R2.fq.gz beside them (pairs), and other *.fq.gz (si
 unpacked first; each tool then reads plain files and writes files, and decodes to /dev/null. Sizes
 count all that a tool needs to read again: index, checksums, headers. CPU is user and system time of
 the tool and its threads, the least of the repeats, start of the process included; MB are 10^6 bytes
-of FASTQ text. What a CRAM gives back is not compared: it keeps neither `.` nor `+name`. An archive
-is verified, and its files are compared.
+of FASTQ text. A CRAM gets N for `.` (samtools does not read it), and what it gives back is not
+compared: it keeps no `+name` either. An archive is verified, and its files are compared.
+
+Peers that are not on PATH are left out, and named: samtools, bqtools (cargo install bqtools), and
+latf-load, kar and fastq-dump (apt-get install sra-toolkit).
 
 FOREBAY=path   the binary under test (default target/release/forebay)
 """
@@ -26,6 +30,7 @@ import time
 
 FOREBAY = os.environ.get("FOREBAY", "target/release/forebay")
 CRAMS = ["fast", "normal", "small", "archive"]
+SRA = ["latf-load", "kar", "fastq-dump"]
 # Issue and facts: pairs of many levels, singles of few; of .gz; MB/s of one core.
 OF_CRAM = {"many levels": 0.92, "few levels": 0.97}
 OF_GZ, DECODE_MB, DECODE_OF_SMALL, ENCODE_MB = 0.62, 600, 8, 100
@@ -65,6 +70,28 @@ def size(path):
     return os.path.getsize(path)
 
 
+def for_cram(path):
+    """The same file, or one with N for `.` beside it: samtools reads no other."""
+    other = path + ".n"
+    with open(path, "rb") as lines:
+        if not any(b"." in line for at, line in enumerate(lines) if at % 4 == 1):
+            return path
+    if not os.path.exists(other):
+        subprocess.run(f"sed '2~4y/./N/' {path} > {other}", shell=True, check=True)
+    return other
+
+
+def there(*tools):
+    return all(shutil.which(tool) for tool in tools)
+
+
+def offset(path):
+    """33, or 64 where no quality of the first 5000 reads is below `;`."""
+    with open(path, "rb") as lines:
+        lowest = min((min(line.strip(), default=255) for at, line in zip(range(20000), lines) if at % 4 == 3), default=0)
+    return 64 if lowest >= 59 else 33
+
+
 def run(command):
     """CPU and wall seconds of a shell command."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
@@ -84,6 +111,7 @@ def tools(plain, work, threads):
     if threads == 1:
         for name, command, back in [
             ("gzip -6", "gzip -6 -c", "gzip -dc"),
+            ("bzip2 -9", "bzip2 -9 -c", "bzip2 -dc"),
             ("zstd -3", "zstd -q -3 -c", "zstd -dcq"),
             ("zstd -19", "zstd -q -19 --long=27 -c", "zstd -dcq --long=27"),
         ]:
@@ -91,14 +119,26 @@ def tools(plain, work, threads):
             make = " && ".join(f"{command} {path} > {out}" for path, out in zip(plain, outs))
             read = " && ".join(f"{back} < {out} > /dev/null" for out in outs)
             rows.append((name, outs, make, read))
-    for profile in CRAMS if shutil.which("samtools") else []:
+    for profile in CRAMS if there("samtools") else []:
         out = f"{work}/{profile}.cram"
-        inputs = f"-1 {plain[0]} -2 {plain[1]}" if pair else f"-0 {plain[0]}"
+        taken = [for_cram(path) for path in plain]
+        inputs = f"-1 {taken[0]} -2 {taken[1]}" if pair else f"-0 {taken[0]}"
         made = "" if profile == "normal" else f",{profile}"
         make = f"samtools import -@ {threads - 1} {inputs} -O cram,version=3.1,no_ref=1{made} -o {out}"
         outs = "-1 /dev/null -2 /dev/null" if pair else "-0 /dev/null"
         read = f"samtools fastq -@ {threads - 1} {outs} -n {out}"
         rows.append((f"CRAM 3.1 {profile}", [out], make, read))
+    if there("bqtools"):
+        # Its longest block, since the default refuses long reads and is a seventh larger.
+        for name, options in [("CBQ -l 3", "-B 8M -l 3"), ("CBQ -l 19", "-B 8M -l 19")]:
+            out = f"{work}/{name.replace(' ', '')}.cbq"
+            make = f"bqtools encode -T {threads} -m cbq {options} {listed} -o {out}"
+            rows.append((name, [out], make, f"bqtools decode -T {threads} -f q {out} > /dev/null"))
+    if threads == 1 and there(*SRA):
+        out, loaded = f"{work}/loaded.sra", f"{work}/loaded"
+        make = (f"rm -rf {loaded} {out}; latf-load --quality PHRED_{offset(plain[0])} -p ILLUMINA -o {loaded} {listed}"
+                f" && kar -f -d {loaded} -c {out}")
+        rows.append(("SRA", [out], make, f"fastq-dump -Z --split-files {out} > /dev/null"))
     out = f"{work}/archive.reads"
     make = f"rm -rf {out}; {FOREBAY} reads pack -q -t {threads} {listed} -o {out}"
     rows.append(("forebay reads", [out], make, f"{FOREBAY} reads cat -t {threads} {out} --mate 1 > /dev/null"
@@ -129,8 +169,14 @@ def measure(name, packed, threads, repeats):
         text, kind = sum(map(os.path.getsize, plain)), levels(plain[0])
         for count in threads:
             for tool, outs, make, read in tools(plain, work, count):
-                made = [run(make) for _ in range(1 if "19" in tool else repeats)]
-                back = [run(read) for _ in range(repeats)]
+                try:
+                    made = [run(make) for _ in range(1 if "19" in tool else repeats)]
+                    back = [run(read) for _ in range(repeats)]
+                except RuntimeError as error:
+                    if tool == "forebay reads":
+                        raise
+                    print(f"LEFT OUT: {tool} on {name}: {error}")
+                    continue
                 row = {"set": name, "kind": kind, "text": text, "tool": tool, "threads": count,
                        "bytes": sum(map(size, outs)),
                        "encode_cpu": min(cpu for cpu, _ in made), "encode_wall": min(w for _, w in made),
@@ -190,8 +236,9 @@ def main():
     found = sets(arguments.folder, [name for name in arguments.only.split(",") if name])
     if not found:
         sys.exit(f"no *.fq.gz in {arguments.folder}")
-    if not shutil.which("samtools"):
-        print("samtools is missing: CRAM is left out (apt-get install samtools)", file=sys.stderr)
+    for tools_of, what in [(["samtools"], "CRAM"), (["bqtools"], "CBQ"), (SRA, "SRA")]:
+        if not there(*tools_of):
+            print(f"LEFT OUT: {what} ({', '.join(tools_of)} not on PATH)")
     with open("/proc/loadavg") as load:
         print(f"{len(found)} sets, {arguments.repeats} repeats, load {load.read().split()[0]} before")
     everything = []
