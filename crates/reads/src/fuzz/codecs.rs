@@ -1,7 +1,7 @@
 //! One codec: its number, lengths of reads, length of the column, then what is decoded.
 
 use super::{Target, sample};
-use crate::codecs::{CODECS, decode};
+use crate::codecs::{CODECS, Shape, decode};
 use crate::wire::{Wire, put};
 
 pub(super) const TARGET: Target = Target { name: "codecs", feed, seeds };
@@ -14,7 +14,8 @@ fn feed(bytes: &[u8]) {
     let lengths = (0..count).map(|_| Ok(wire.at_most(LONG)? as u32));
     let Ok(lengths) = lengths.collect::<crate::Result<Vec<u32>>>() else { return };
     let Ok(raw_len) = wire.at_most(LONG) else { return };
-    if let Ok(raw) = decode(codec % 8, wire.rest(), &lengths, raw_len) {
+    let shape = Shape { lengths: &lengths, raw_len, first: Some(&[27; 300]) };
+    if let Ok(raw) = decode(codec % 8, wire.rest(), &shape) {
         assert_eq!(raw.len(), raw_len);
     }
 }

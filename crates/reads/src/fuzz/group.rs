@@ -2,7 +2,7 @@
 
 use super::{Target, sample};
 use crate::error::Result;
-use crate::group::{self, COLUMNS, Chunk, Mate};
+use crate::group::{self, COLUMNS, Chunk, Column, Lent, Mate};
 use crate::wire::{Wire, put, put_bytes};
 
 pub(super) const TARGET: Target = Target { name: "group", feed, seeds };
@@ -12,16 +12,17 @@ const LONG: usize = 1 << 20;
 fn feed(bytes: &[u8]) {
     let mut wire = Wire::new(bytes);
     let Ok(spots) = wire.number() else { return };
-    let mut first = None;
+    let (mut first, leans) = (Lent::default(), [Column::Names, Column::Bases]);
     while let Ok(mate) = mate(&mut wire) {
-        let names = group::names(&mate, spots as usize);
-        let decoded = group::decode(&mate, spots as usize, first.as_deref());
-        if let Ok((text, names)) = decoded {
-            assert_eq!(text.len(), mate.text_len);
-            first = first.or(names);
-        } else if let Ok(names) = names {
-            first = first.or(names);
-        }
+        let lent = group::lend(&mate, spots as usize, &leans);
+        let decoded = group::decode(&mate, spots as usize, &first, &leans);
+        first = match decoded {
+            Ok((text, lent)) => {
+                assert_eq!(text.len(), mate.text_len);
+                lent
+            }
+            Err(_) => lent.unwrap_or_default(),
+        };
     }
 }
 

@@ -145,8 +145,8 @@ fn merge(tables: &mut Vec<Vec<u32>>) {
         savings.pop();
         for changed in [a, b].into_iter().filter(|changed| *changed < tables.len()) {
             savings[changed] = row(tables, &costs, changed);
-            for later in changed + 1..tables.len() {
-                savings[later][changed] = saved(tables, &costs, later, changed);
+            for (later, row) in savings.iter_mut().enumerate().skip(changed + 1) {
+                row[changed] = saved(tables, &costs, later, changed);
             }
         }
     }
