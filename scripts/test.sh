@@ -16,7 +16,7 @@ build() { cargo build --quiet --release --locked -p forebay; }
 format() { cargo fmt --all --check; }
 lint() { cargo clippy --quiet --workspace --all-targets --locked -- -D warnings; }
 licences() { target/tools/bin/cargo-deny --log-level error check licenses bans sources; }
-rust() { cargo test --quiet --workspace --release --locked; }
+rust() { cargo test --quiet --workspace --release --locked --no-fail-fast; }
 workflow() { scripts/test-workflow.sh; }
 simgrid() { build && /usr/bin/python3 tests/simgrid/compare.py "$FOREBAY"; }
 server() { cargo build --quiet --release --locked --workspace --example s3_server; }

@@ -132,7 +132,7 @@ fn machines_have_a_line_each_and_samples_that_are_old_say_so() {
     for said in ["50 %", "25 %", "3.0 GiB", "4.8 MiB/s"] {
         assert!(here.contains(said), "{said} is not in {here:?}");
     }
-    assert!(line("filer\\x1b[2J").is_some_and(|line| line.contains("20 s ago")), "{screen}");
+    assert!(line("filer\\x1b[2J").is_some_and(|line| line.contains("20.0 s ago")), "{screen}");
     assert!(screen.contains("\ntask "), "{screen}");
     // Where nothing of this user's runs they are all that there is, and on a small screen the rest.
     let alone = State { hosts: hosts.clone(), ..State::new(Vec::new(), false) };
