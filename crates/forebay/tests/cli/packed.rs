@@ -344,3 +344,18 @@ fn a_full_tier_spills_or_refuses() {
     assert!(end.text().contains("no\n") && end.stderr.contains("No space left"), "{}", end.stderr);
     packed.all_home();
 }
+
+#[test]
+fn the_record_knows_packed_files_as_they_were_closed() {
+    let Some(packed) = Packed::with_fuse() else { return };
+    // What Snakemake notes of an output is named by it: out.bam.
+    let rules = "[[rule]]\nmatch = \"**\"\nhome = \"far\"\nlayout = \"packed\"\n";
+    let script = "mkdir -p .snakemake/metadata; printf abc > out.bam
+        printf '{\"rule\": \"map\", \"incomplete\": false}' > .snakemake/metadata/b3V0LmJhbQ==";
+    done(&mut packed.script(rules, script)).code(0);
+    let record = packed.place.record();
+    let opens = "SELECT count(*) FROM opens JOIN files USING (file) WHERE path = 'out.bam'";
+    assert_eq!(record.number(&format!("{opens} AND write AND size_at_close = 3")), 1);
+    let notes = "SELECT count(*) FROM notes WHERE engine = 'snakemake' AND subject = 'out.bam'";
+    assert_eq!(record.number(notes), 1);
+}

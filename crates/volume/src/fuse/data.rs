@@ -155,32 +155,41 @@ impl Session {
 
     fn release(&self, request: &Request<'_>) -> Result<()> {
         let (ask, _) = request.parse::<abi::ReleaseIn>()?;
-        let _releasing = self.tree.native.releasing();
-        let handle = self.tree.native.release(ask.fh);
+        let native = &self.tree.native;
+        let _releasing = native.releasing();
+        // With its last close the bytes of a packed file go elsewhere: looked at before.
+        let left = native.handle(ask.fh).map(|handle| self.left(&handle)).unwrap_or_default();
+        let handle = native.release(ask.fh);
         request.reply(&[]);
         if let Some(handle) = handle {
             self.count_open(request, Op::Close, &handle, false);
             self.remember(&handle);
-            self.record_close(&handle);
+            self.record_close(&handle, left);
         }
         Ok(())
     }
 
-    fn record_close(&self, handle: &Handle) {
+    /// What a file that was written is like as it is closed: its size, and what it says if engines
+    /// of workflows write such files.
+    fn left(&self, handle: &Handle) -> (Option<u64>, Option<Vec<u8>>) {
+        if !handle.writes || handle.record.get().is_none() {
+            return (None, None);
+        }
+        let native = &self.tree.native;
+        let wanted = forebay_model::tasks::wanted(&self.known(&handle.node).path);
+        (native.size(handle), wanted.then(|| native.head(handle, 64 << 10)))
+    }
+
+    fn record_close(&self, handle: &Handle, (size, content): (Option<u64>, Option<Vec<u8>>)) {
         let Some(record) = handle.record.get() else { return };
-        let size = handle.writes.then(|| self.tree.native.size(handle)).flatten();
         self.recorder.close(record, size);
         self.processes.account(record.process);
-        if handle.writes {
-            let known = self.known(&handle.node);
-            if forebay_model::tasks::wanted(&known.path) {
-                let content = self.tree.native.head(handle, 64 << 10);
-                if let Some(tiers) = self.tree.native.tiers() {
-                    tiers.engine_file(&known.path, &content);
-                }
-                self.recorder.engine_file(self.tree.id, &known.path, content);
-            }
+        let Some(content) = content else { return };
+        let known = self.known(&handle.node);
+        if let Some(tiers) = self.tree.native.tiers() {
+            tiers.engine_file(&known.path, &content);
         }
+        self.recorder.engine_file(self.tree.id, &known.path, content);
     }
 }
 
