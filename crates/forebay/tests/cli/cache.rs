@@ -35,21 +35,22 @@ impl Cached {
         content
     }
 
-    /// A script that can wait for so many copies (`copied N`), list them (`copies`), and wait for
-    /// this test (`pause`).
+    /// A script that can wait for so many copies (`copied N`), one of them with this text
+    /// (`copied N TEXT`), list them (`copies`), and wait for this test (`pause`).
     fn script(&self, rules: &str, script: &str) -> Command {
         let words = format!(
-            "copies() {{ ls {}/*/* | sed -n 's/^copy[.][0-9a-f]*[.]//p'; }}
+            "copies() {{ ls {far}/*/* | sed -n 's/^copy[.][0-9a-f]*[.]//p'; }}
+            holds() {{ [ -z \"$1\" ] || cat {far}/*/*/copy.* 2> /dev/null | grep -q \"$1\"; }}
             copied() {{
                 tries=0
-                while [ $(copies | wc -l) != $1 ]; do
+                until [ $(copies | wc -l) = $1 ] && holds \"$2\"; do
                     tries=$((tries + 1))
                     if [ $tries = 400 ]; then echo \"no $1 copies: $(copies)\"; exit 9; fi
                     sleep 0.01
                 done
             }}
             pause() {{ echo > ../at$1; while [ ! -e ../on$1 ]; do sleep 0.01; done; }}\n",
-            self.tiered.far.path().display()
+            far = self.tiered.far.path().display()
         );
         self.tiered.script(rules, &(words + script))
     }
@@ -143,7 +144,7 @@ fn a_change_from_outside_is_seen_by_the_next_open() {
     let Some(cached) = Cached::with_fuse() else { return };
     let path = cached.tiered.place.project.join("a.fa");
     std::fs::write(&path, "one\n").expect("written");
-    let script = "cat a.fa; copied 1; cat a.fa; pause 1; cat a.fa; copied 1; cat a.fa; pause 2
+    let script = "cat a.fa; copied 1; cat a.fa; pause 1; cat a.fa; copied 1 two; cat a.fa; pause 2
         cat a.fa; pause 3; cat a.fa; rm a.fa; cat a.fa 2> /dev/null || echo gone; copied 1";
     let run = cached.start(cached.script(FASTA, script));
     let write = |text| std::fs::write(&path, text).expect("written");
@@ -273,7 +274,8 @@ fn at_the_start_all_is_copied_before_the_command() {
     cached.file("models/z-large", 900_000);
     let rules = "[[rule]]\nmatch = [\"*.fa\", \"models/**\"]\nhome = \"here\"\ncache = \"far\"\n\
         ahead = \"at-start\"\n";
-    let script = "copies | sort | tr '\\n' ' '; cat a.fa b.txt models/deep/y models/again | wc -c
+    // Of a file's two names, the copy has that of the thread that came first.
+    let script = "copies | sed 's/^x$/again/' | sort | tr '\\n' ' '; cat a.fa b.txt models/deep/y models/again | wc -c
         echo new > models/new; cat models/new; copied 4; cat models/new";
     let end = done(&mut cached.script(rules, script));
     assert_eq!(end.code(0).text(), "a.fa again y 400000\nnew\nnew\n", "{}", end.stderr);
