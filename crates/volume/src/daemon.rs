@@ -89,6 +89,7 @@ enum Event {
 /// Serves until nobody is left, then ends this process.
 pub(crate) fn main(parts: Parts) -> ! {
     detach();
+    crate::heap::keep_little();
     let code = match serve(parts) {
         Ok(()) => 0,
         Err(error) => {

@@ -161,7 +161,7 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
     // ours to keep while it runs.
     if !names.is_empty() {
         drop(names);
-        crate::pack::trim();
+        crate::heap::trim();
     }
     let mut outcome = front.watch(launch.underway);
     outcome.warnings.extend(missing);

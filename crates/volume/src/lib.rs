@@ -9,6 +9,7 @@ pub mod cover;
 pub mod creds;
 mod daemon;
 pub mod fuse;
+mod heap;
 pub mod launch;
 pub mod live;
 pub mod native;

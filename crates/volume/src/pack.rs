@@ -90,15 +90,6 @@ pub(crate) struct PackedDir {
 #[derive(Debug)]
 pub(crate) struct Unused(#[allow(dead_code, reason = "it is for dropping")] Index);
 
-/// Gives memory back to the system that was let go.
-pub(crate) fn trim() {
-    // SAFETY: it touches nothing that is in use.
-    #[cfg(target_env = "gnu")]
-    unsafe {
-        libc::malloc_trim(0);
-    }
-}
-
 /// What a pack takes from outside.
 pub(crate) struct World {
     /// The time now.

@@ -56,8 +56,8 @@ fn of(run: &Seen, _: &mut Strings, sheet: Option<&Sheet>) -> Value {
         "failed": tasks().map(|task| task.failed).sum::<u64>(),
         "read_bytes": read.0,
         "written_bytes": written.0,
-        "read_at_least_bytes": read.1,
-        "written_at_least_bytes": written.1,
+        "read_at_least_bytes": Some(read.1).filter(|bytes| bytes.0 > 0),
+        "written_at_least_bytes": Some(written.1).filter(|bytes| bytes.0 > 0),
         "operations": operations(run),
         "exit": summary.exit.map(|exit| match exit {
             Exit::Code(code) => code.to_string(),
