@@ -1,7 +1,8 @@
-//! What an archive may hold, as bytes of anybody: that reading them ends, without a panic and
+//! What an archive, or a BAM, may hold, as bytes of anybody: that reading them ends, without a panic and
 //! within its bounds, is what counts. Checksums are made to fit, or nothing would be reached.
 //! `fuzz/` feeds the targets for long, the test below for a moment.
 
+mod bam;
 mod codecs;
 mod group;
 mod index;
@@ -24,8 +25,14 @@ pub struct Target {
 }
 
 /// All there are. Each has a program in `fuzz/fuzz_targets`.
-pub const TARGETS: &[&Target] =
-    &[&manifest::TARGET, &index::TARGET, &group::TARGET, &codecs::TARGET, &whole::TARGET];
+pub const TARGETS: &[&Target] = &[
+    &manifest::TARGET,
+    &index::TARGET,
+    &group::TARGET,
+    &codecs::TARGET,
+    &whole::TARGET,
+    &bam::TARGET,
+];
 
 /// Feeds a target.
 ///

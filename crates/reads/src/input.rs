@@ -1,17 +1,17 @@
 //! What is packed: a file, or some that follow each other, as packed as they may be. A thread of
 //! its own unpacks and adds up.
 
+mod source;
 mod unpack;
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use crate::error::{Error, Kind, Result};
 use crate::hash::{Digesting, Digests};
+pub use source::{Looks, Source};
 use unpack::unpack;
 
 /// Pieces of text that wait.
@@ -21,7 +21,15 @@ const PIECES: usize = 8;
 pub(crate) struct Input {
     /// What people call it.
     pub(crate) name: String,
+    /// Its lines are those of a file that people can look at.
+    pub(crate) lined: bool,
     pieces: Receiver<Piece>,
+}
+
+/// The other end of an [`Input`]: whoever has the text gives it here.
+pub(crate) struct Feed {
+    give: SyncSender<Piece>,
+    sum: Digesting,
 }
 
 enum Piece {
@@ -41,9 +49,6 @@ pub(crate) enum More {
     End(Digests),
 }
 
-/// A file that is open, and its name.
-type Source = (String, Box<dyn Read + Send>);
-
 /// The files of one mate: `a.fq` or, where no file is called so, `a.fq,b.fq`.
 pub(crate) fn files(path: &Path) -> Vec<PathBuf> {
     let parts = path.as_os_str().as_bytes().split(|byte| *byte == b',');
@@ -54,41 +59,25 @@ pub(crate) fn files(path: &Path) -> Vec<PathBuf> {
 impl Input {
     /// Opens a file, or some with commas between; `-` is standard input.
     pub(crate) fn open(path: &Path) -> Result<Input> {
-        let sources = files(path).into_iter().map(|path| {
-            if path == Path::new("-") {
-                let stdin: Box<dyn Read + Send> = Box::new(std::io::stdin());
-                return Ok(("standard input".to_owned(), stdin));
-            }
-            let name = path.display().to_string();
-            let file = File::open(&path).map_err(|error| Error::io(&name, error))?;
-            if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-                return Err(Error::new(Kind::Input, format!("{name} is a directory")));
-            }
-            Ok((name, Box::new(file) as Box<dyn Read + Send>))
-        });
+        let sources = files(path).into_iter().map(|path| Source::open(&path));
         Ok(Input::new(sources.collect::<Result<Vec<Source>>>()?))
     }
 
     /// Begins to read.
-    fn new(sources: Vec<Source>) -> Input {
-        let (give, pieces) = sync_channel(PIECES);
-        let names: Vec<&str> = sources.iter().map(|(name, _)| name.as_str()).collect();
-        let name = names.join(",");
+    pub(crate) fn new(sources: Vec<Source>) -> Input {
+        let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
+        let (mut feed, input) = Input::fed(names.join(","), true);
         std::thread::spawn(move || {
-            let mut sum = Digesting::default();
-            let end = all(sources, |piece| {
-                if let Piece::Bytes(bytes) = &piece {
-                    sum.add(bytes);
-                }
-                give.send(piece).is_ok()
-            });
-            // Whoever wanted this may be gone.
-            let _ = give.send(match end {
-                Ok(()) => Piece::End(sum.end()),
-                Err(error) => Piece::Failed(error),
-            });
+            let end = all(sources, |piece| feed.piece(piece));
+            feed.end(end);
         });
-        Input { name, pieces }
+        input
+    }
+
+    /// An input of what is given to its feed.
+    pub(crate) fn fed(name: String, lined: bool) -> (Feed, Input) {
+        let (give, pieces) = sync_channel(PIECES);
+        (Feed { give, sum: Digesting::default() }, Input { name, lined, pieces })
     }
 
     /// Appends what comes next.
@@ -106,17 +95,40 @@ impl Input {
     }
 }
 
+impl Feed {
+    /// Gives some text: whether more is wanted.
+    pub(crate) fn bytes(&mut self, bytes: Vec<u8>) -> bool {
+        self.piece(Piece::Bytes(bytes))
+    }
+
+    fn piece(&mut self, piece: Piece) -> bool {
+        if let Piece::Bytes(bytes) = &piece {
+            self.sum.add(bytes);
+        }
+        self.give.send(piece).is_ok()
+    }
+
+    /// That was all, or it failed.
+    pub(crate) fn end(self, end: Result<()>) {
+        // Whoever wanted this may be gone.
+        let _ = self.give.send(match end {
+            Ok(()) => Piece::End(self.sum.end()),
+            Err(error) => Piece::Failed(error),
+        });
+    }
+}
+
 /// Gives all texts to `to`, until that wants no more.
 fn all(sources: Vec<Source>, mut to: impl FnMut(Piece) -> bool) -> Result<()> {
     let mut open: Option<String> = None;
-    for (name, source) in sources {
+    for Source { name, read } in sources {
         if let Some(before) = open {
             let words = format!("{before}: its last line has no end, and {name} follows");
             return Err(Error::new(Kind::Input, words));
         }
         let mut last = b'\n';
         let wanted = to(Piece::File(name.clone()))
-            && unpack(source, |bytes| {
+            && unpack(read, |bytes| {
                 last = bytes.last().copied().unwrap_or(last);
                 to(Piece::Bytes(bytes))
             })

@@ -2,8 +2,8 @@
 //! comes back, from any offset.
 //!
 //! ```text
-//! pack    input -> window -> cut -> group (columns, codecs, decoded again) -> write
-//! read    objects -> manifest -> index -> archive -> view | verify | shown
+//! pack    input (spots: BAM) -> window -> cut -> group (columns, codecs, decoded again) -> write
+//! read    objects -> manifest -> index -> archive -> view (packed: BAM, BGZF) | verify | shown
 //! ```
 //!
 //! FORMATS.md draws the bytes. This crate knows nothing of the rest of Forebay: no volume, no
@@ -27,6 +27,7 @@ mod objects;
 mod pack;
 mod rans;
 mod shown;
+mod spots;
 mod totals;
 mod verify;
 mod view;
@@ -38,11 +39,13 @@ pub use archive::Archive;
 pub use error::{Error, Kind, Result};
 pub use group::{COLUMNS, Column, TEXT_MAX};
 pub use hash::{Digests, hex};
+pub use input::{Looks, Source};
 pub use manifest::{Family, MANIFEST, Manifest, Shape, Shown, Stripe};
 pub use objects::{Directory, Memory, Objects, Part};
-pub use pack::{Packing, pack};
+pub use pack::{Packing, pack, pack_source, pack_spots};
 pub use shown::{Cache, Face, Reader, SHARDS_MAX};
+pub use spots::Spots;
 pub use totals::Total;
 pub use verify::Verdict;
-pub use view::{Form, View};
+pub use view::{BamHeader, Form, View};
 pub use window::{GROUP_TEXT, RECORD_MAX};

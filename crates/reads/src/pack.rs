@@ -1,15 +1,17 @@
 //! FASTQ to archive: one thread cuts, `threads` encode, one writes in order.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
 
 use crate::cut::{self, Cut};
 use crate::error::{Error, Kind, Result};
 use crate::group::{self, Lent, Mate};
 use crate::hash::Digests;
 use crate::in_order::in_order;
-use crate::input::{self, Input};
+use crate::input::{self, Input, Source};
 use crate::manifest::{Manifest, Shape, Shown};
 use crate::shown::bare;
+use crate::spots::Spots;
 use crate::window::Window;
 use crate::write::Writer;
 
@@ -52,11 +54,50 @@ impl Packing {
 /// # Errors
 /// [`Kind::Input`] with file and line where the input can't be packed as was asked;
 /// [`Kind::Request`] where the directory has something in it; [`Kind::Io`].
-pub fn pack(packing: &Packing, dir: &Path, mut progress: impl FnMut(u64)) -> Result<Manifest> {
+pub fn pack(packing: &Packing, dir: &Path, progress: impl FnMut(u64)) -> Result<Manifest> {
     let shape = packing.shape()?;
     let inputs = packing.inputs.iter().map(|path| Input::open(path));
-    let mut windows: Vec<Window> =
-        inputs.map(|input| Ok(Window::new(input?))).collect::<Result<_>>()?;
+    pack_inputs(packing, shape, inputs.collect::<Result<_>>()?, dir, progress)
+}
+
+/// The same where the one input is open already.
+///
+/// # Errors
+/// As [`pack`].
+pub fn pack_source(
+    packing: &Packing,
+    source: Source,
+    dir: &Path,
+    progress: impl FnMut(u64),
+) -> Result<Manifest> {
+    pack_inputs(packing, packing.shape()?, vec![Input::new(vec![source])], dir, progress)
+}
+
+/// Packs reads of which mates come one behind the other. `inputs` of the packing says where they
+/// come from, `names` has to be as many as there are mates. Also how many reads were left out.
+///
+/// # Errors
+/// As [`pack`]; [`Kind::Input`], too, where a read has no mate beside it, if none is to be left out.
+pub fn pack_spots(
+    packing: &Packing,
+    spots: Spots,
+    dir: &Path,
+    progress: impl FnMut(u64),
+) -> Result<(Manifest, u64)> {
+    let shape = spots.shape();
+    let (inputs, left_out) = spots.start();
+    let manifest = pack_inputs(packing, shape, inputs, dir, progress)?;
+    Ok((manifest, left_out.load(Relaxed)))
+}
+
+fn pack_inputs(
+    packing: &Packing,
+    shape: Shape,
+    inputs: Vec<Input>,
+    dir: &Path,
+    mut progress: impl FnMut(u64),
+) -> Result<Manifest> {
+    let mut windows: Vec<Window> = inputs.into_iter().map(Window::new).collect();
     let names = shown_names(packing, shape)?;
     let mut writer = Writer::create(dir, shape)?;
     let (mut done, mut as_text_bytes) = (0, 0);
@@ -84,7 +125,8 @@ pub fn pack(packing: &Packing, dir: &Path, mut progress: impl FnMut(u64)) -> Res
     )?;
     let digests = windows.iter().map(|window| window.digests.ok_or_else(unread));
     let digests = digests.collect::<Result<Vec<Digests>>>()?;
-    let sources = packing.inputs.iter().map(|path| path.display().to_string());
+    // Both mates may come from one file.
+    let sources = packing.inputs.iter().cycle().map(|path| path.display().to_string());
     let files = names.into_iter().zip(sources).zip(digests);
     let files = files.map(|((name, source), digests)| Shown { name, source, digests }).collect();
     writer.end(Manifest {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
+pub(crate) use bgzf::{END as BGZF_END, TEXT as BGZF_TEXT};
 pub use cache::Cache;
 use lane::{Ends, Lane};
 pub(crate) use names::bare;

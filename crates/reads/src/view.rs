@@ -1,7 +1,9 @@
 //! What can be had from an archive: one mate, both in turns, the files as they were; as FASTQ,
-//! FASTA or a table; all reads or some that follow each other.
+//! FASTA or a table, compressed or as BAM; all reads or some that follow each other.
 
+mod bam;
 mod groups;
+mod packed;
 mod records;
 
 use std::io::Write;
@@ -12,6 +14,7 @@ use crate::error::{Error, Kind, Result};
 use crate::in_order::in_order;
 use crate::index::GroupAt;
 use crate::manifest::Shape;
+pub use bam::BamHeader;
 use groups::{Groups, Wanted};
 use records::{fasta, in_turns, some, tab};
 

@@ -135,6 +135,9 @@ impl Window {
             return Ok(false);
         }
         let more = self.input.more(&mut self.text).map_err(|error| {
+            if !self.input.lined {
+                return error;
+            }
             let (_, line) = self.line(self.text.len(), 0);
             error.further(format_args!(", in line {line}"))
         })?;

@@ -10,3 +10,5 @@ mod hostile;
 mod inputs;
 #[path = "archives/round_trip.rs"]
 mod round_trip;
+#[path = "archives/spots.rs"]
+mod spots;

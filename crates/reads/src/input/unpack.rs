@@ -22,9 +22,9 @@ const PACKED: &[(&[u8], Unpack)] = &[
 const STRANGERS: &[(&[u8], &str)] = &[
     (b"\xfd7zXZ", "it is xz; `xz -dc FILE | forebay reads pack -` packs it"),
     (b"PK\x03\x04", "it is a zip archive; `unzip -p FILE | forebay reads pack -` packs it"),
-    (b"CRAM", "it is CRAM; `samtools fastq -n FILE | forebay reads pack -` packs its reads"),
-    (b"BAM\x01", "it is BAM; `samtools fastq -n FILE | forebay reads pack -` packs its reads"),
-    (b"NCBI.sra", "it is an SRA archive; `fastq-dump -Z FILE | forebay reads pack -` packs it"),
+    (b"CRAM", "it is CRAM; `samtools view -u FILE | forebay reads pack -` packs its reads"),
+    (b"BAM\x01", "it is BAM, which has the reads of all mates: pack it alone"),
+    (b"NCBI.sra", "it is an archive of SRA; `forebay reads import FILE` packs it"),
 ];
 
 /// Gives all of the text to `to`, until that wants no more: whether it wanted all.
@@ -78,7 +78,7 @@ fn broken(bytes: u64, packed: bool, error: std::io::Error) -> Error {
 }
 
 /// As many bytes as there are, up to `most`.
-fn filled(source: &mut impl Read, most: usize) -> IoResult<Vec<u8>> {
+pub(super) fn filled(source: &mut impl Read, most: usize) -> IoResult<Vec<u8>> {
     let mut bytes = Vec::with_capacity(most);
     source.take(most as u64).read_to_end(&mut bytes)?;
     Ok(bytes)

@@ -5,14 +5,14 @@
 use crate::error::Result;
 
 /// Text of a block, as `bgzip` cuts it.
-const TEXT: usize = 0xff00;
+pub(crate) const TEXT: usize = 0xff00;
 /// Before the text of a block: the header of a gzip member, and that of a stored block.
 const HEAD: usize = 18 + 5;
 /// Behind it: CRC-32 and length.
 const TAIL: usize = 8;
 const BLOCK: usize = HEAD + TEXT + TAIL;
 /// An empty block, by which readers know that nothing is cut off.
-const END: [u8; 28] = [
+pub(crate) const END: [u8; 28] = [
     0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff, 6, 0, b'B', b'C', 2, 0, 0x1b, 0, 3, 0, 0, 0, 0, 0, 0, 0,
     0, 0,
 ];

@@ -1,0 +1,179 @@
+//! BAM, read by read (SAM specification, section 4.2): what FASTQ has of it, and no more.
+
+mod tags;
+
+use std::io::Read;
+use std::ops::Range;
+
+use super::{Part, broken, exactly};
+use crate::error::{Error, Kind, Result};
+pub(crate) use tags::REST;
+use tags::rest_of_name;
+
+/// A line of more bytes is none: most are tags, such as the signal of nanopores.
+const LINE_MAX: usize = 256 << 20;
+const HEADER_MAX: usize = 1 << 30;
+/// Fields of fixed length in front of each line.
+const FIXED: usize = 32;
+const REVERSE: u16 = 0x10;
+const FIRST: u16 = 0x40;
+const SECOND: u16 = 0x80;
+/// Secondary and supplementary lines repeat a read.
+const REPEATS: u16 = 0x100 | 0x800;
+/// Bases of a nibble, and those opposite.
+pub(crate) const BASES: &[u8; 16] = b"=ACMGRSVTWYHKDBN";
+const OPPOSITE: &[u8; 16] = b"=TGKCYSBAWRDMHVN";
+/// Who has written a file is in its header; that tag is ours only there.
+pub(crate) const PROGRAM: &str = "\tPN:forebay\t";
+
+/// The lines of a BAM that is unpacked already; the one that was read last is held.
+pub(crate) struct Bam<R> {
+    from: R,
+    line: Vec<u8>,
+    flag: u16,
+    name: Range<usize>,
+    bases: Range<usize>,
+    qualities: Range<usize>,
+    /// The line was read before its turn.
+    ahead: Option<Part>,
+    /// Its tags may have the rest of a name.
+    ours: bool,
+    /// In the order of a reference.
+    pub(crate) by_place: bool,
+}
+
+impl<R: Read> Bam<R> {
+    /// Reads the header.
+    pub(crate) fn open(mut from: R) -> Result<Bam<R>> {
+        let mut text = Vec::new();
+        exactly(&mut from, 4, &mut text)?;
+        if text != b"BAM\x01" {
+            return Err(Error::new(Kind::Input, "it is no BAM"));
+        }
+        let len = number(&mut from, HEADER_MAX)?;
+        exactly(&mut from, len, &mut text)?;
+        let header = String::from_utf8_lossy(&text).into_owned();
+        let first = header.lines().next().unwrap_or_default();
+        let by_place = first.starts_with("@HD\t") && first.contains("\tSO:coordinate");
+        let ours = header.lines().any(|line| line.starts_with("@PG\t") && line.contains(PROGRAM));
+        for _ in 0..number(&mut from, i32::MAX as usize)? {
+            let len = number(&mut from, HEADER_MAX)?;
+            exactly(&mut from, len, &mut text)?;
+            number(&mut from, usize::MAX)?;
+        }
+        let (line, nothing) = (Vec::new(), 0..0);
+        let (name, bases) = (nothing.clone(), nothing.clone());
+        let qualities = nothing;
+        Ok(Bam { from, line, flag: 0, name, bases, qualities, ahead: None, ours, by_place })
+    }
+
+    /// Looks at the first read.
+    pub(super) fn first(&mut self) -> Result<Option<Part>> {
+        self.ahead = self.next()?;
+        Ok(self.ahead)
+    }
+
+    /// Goes to the next read: its primary line.
+    pub(crate) fn next(&mut self) -> Result<Option<Part>> {
+        if let Some(part) = self.ahead.take() {
+            return Ok(Some(part));
+        }
+        loop {
+            self.line.clear();
+            (&mut self.from).take(4).read_to_end(&mut self.line).map_err(broken)?;
+            let len = match *self.line {
+                [] => return Ok(None),
+                [a, b, c, d] => u32::from_le_bytes([a, b, c, d]) as usize,
+                _ => return Err(broken(std::io::ErrorKind::UnexpectedEof.into())),
+            };
+            if !(FIXED..=LINE_MAX).contains(&len) {
+                return Err(damaged(&format!("a line of {len} bytes")));
+            }
+            exactly(&mut self.from, len, &mut self.line)?;
+            self.part_line()?;
+            if self.flag & REPEATS == 0 {
+                return Ok(Some(match (self.flag & FIRST != 0, self.flag & SECOND != 0) {
+                    (true, false) => Part::Mate(0),
+                    (false, true) => Part::Mate(1),
+                    _ => Part::Alone,
+                }));
+            }
+        }
+    }
+
+    /// Finds the fields of a line.
+    fn part_line(&mut self) -> Result<()> {
+        let two = |at: usize| u16::from_le_bytes([self.line[at], self.line[at + 1]]);
+        let name = usize::from(self.line[8]);
+        let cigar = 4 * usize::from(two(12));
+        let bases = u32::from_le_bytes(*self.line[16..].first_chunk().expect("32 bytes")) as usize;
+        self.flag = two(14);
+        self.name = FIXED..FIXED + name.saturating_sub(1);
+        let start = FIXED + name + cigar;
+        self.bases = start..start + bases.div_ceil(2);
+        self.qualities = self.bases.end..self.bases.end + bases;
+        if name == 0 || self.qualities.end > self.line.len() {
+            return Err(damaged("a line that is shorter than its fields"));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn name(&self) -> &[u8] {
+        &self.line[self.name.clone()]
+    }
+
+    /// Writes the read as it was sequenced.
+    pub(crate) fn put(&self, out: &mut Vec<u8>) -> Result<()> {
+        let reverse = self.flag & REVERSE != 0;
+        out.push(b'@');
+        out.extend_from_slice(self.name());
+        if self.ours {
+            out.extend_from_slice(
+                rest_of_name(&self.line[self.qualities.end..]).unwrap_or_default(),
+            );
+        }
+        out.push(b'\n');
+        let letters = if reverse { OPPOSITE } else { BASES };
+        let start = out.len();
+        for byte in &self.line[self.bases.clone()] {
+            let pair = [letters[usize::from(byte >> 4)], letters[usize::from(byte & 15)]];
+            out.extend_from_slice(&pair);
+        }
+        out.truncate(start + self.qualities.len());
+        if reverse {
+            out[start..].reverse();
+        }
+        out.extend_from_slice(b"\n+\n");
+        let start = out.len();
+        let qualities = &self.line[self.qualities.clone()];
+        if qualities.first() == Some(&0xff) {
+            // There are none: what `samtools fastq` writes.
+            out.resize(start + qualities.len(), b'B');
+        } else if let Some(high) = qualities.iter().find(|quality| **quality > 93) {
+            let name = self.name().escape_ascii();
+            return Err(damaged(&format!("a quality of {high} in read {name}")));
+        } else {
+            out.extend(qualities.iter().map(|quality| quality + 33));
+        }
+        if reverse {
+            out[start..].reverse();
+        }
+        out.push(b'\n');
+        Ok(())
+    }
+}
+
+/// A number that says how many of something there are.
+fn number(from: &mut impl Read, most: usize) -> Result<usize> {
+    let mut bytes = [0; 4];
+    from.read_exact(&mut bytes).map_err(broken)?;
+    let number = u32::from_le_bytes(bytes) as usize;
+    if number > most {
+        return Err(damaged(&format!("a header of {number}")));
+    }
+    Ok(number)
+}
+
+fn damaged(words: &str) -> Error {
+    Error::new(Kind::Input, format!("it is damaged: {words}"))
+}

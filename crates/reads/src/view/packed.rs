@@ -1,0 +1,124 @@
+//! Views that are compressed: FASTQ as BGZF, which every reader of `.gz` takes, and reads as
+//! unaligned BAM. Groups become blocks by themselves, so threads compress as they decode.
+
+use std::io::Write;
+
+use flate2::{Compress, Compression, FlushCompress, Status};
+
+use super::bam::{self, BamHeader};
+use super::{View, no_records};
+use crate::archive::Archive;
+use crate::error::{Error, Result};
+use crate::index::GroupAt;
+use crate::shown::{BGZF_END, BGZF_TEXT};
+
+/// Bytes of a block at most; and what stands around what is compressed.
+const BLOCK: usize = 1 << 16;
+const HEAD: usize = 18;
+const TAIL: usize = 8;
+
+impl Archive {
+    /// Writes a file that the archive shows, compressed as `bgzip` does; `level` is 0 to 9.
+    ///
+    /// # Errors
+    /// As [`Archive::write`].
+    pub fn write_gzip(
+        &self,
+        file: usize,
+        level: u32,
+        threads: usize,
+        out: &mut impl Write,
+    ) -> Result<()> {
+        let view = View::File(file);
+        self.check(view)?;
+        let work = |group: GroupAt| Ok(bgzf(&self.view(&group, view)?, level));
+        self.each(threads, work, |blocks| put(out, &blocks?))?;
+        put(out, &BGZF_END)
+    }
+
+    /// Writes all reads as unaligned BAM, mates one behind the other. How many of them it can't
+    /// hold as they are: letters that are no base, lower case, a second name, odd line ends.
+    ///
+    /// # Errors
+    /// As [`Archive::write`]; [`crate::Kind::Request`] where there is no BAM of a read: mates with
+    /// different names, names of more than 254 bytes, qualities beyond `~`, text without records.
+    pub fn write_bam(
+        &self,
+        header: &BamHeader,
+        level: u32,
+        threads: usize,
+        out: &mut impl Write,
+    ) -> Result<u64> {
+        let mates = self.manifest().shape.mates();
+        let work = |group: GroupAt| {
+            let text = self.view(&group, View::Both)?;
+            let (lines, changed) =
+                bam::lines(&text, mates, header)?.ok_or_else(|| no_records(&group))?;
+            Ok((bgzf(&lines, level), changed))
+        };
+        put(out, &bgzf(&header.bytes(), level))?;
+        let mut sum = 0;
+        self.each(threads, work, |blocks| {
+            let (blocks, changed) = blocks?;
+            sum += changed;
+            put(out, &blocks)
+        })?;
+        put(out, &BGZF_END)?;
+        Ok(sum)
+    }
+}
+
+fn put(out: &mut impl Write, bytes: &[u8]) -> Result<()> {
+    out.write_all(bytes).map_err(|error| Error::io("writing", error))
+}
+
+/// Blocks of a text.
+fn bgzf(text: &[u8], level: u32) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() / 2 + BLOCK);
+    for piece in text.chunks(BGZF_TEXT) {
+        let packed = [level, 0].into_iter().find_map(|level| deflate(piece, level));
+        let packed = packed.expect("stored, a block has room for it");
+        out.extend_from_slice(&BGZF_END[..HEAD - 2]);
+        out.extend_from_slice(&((HEAD + packed.len() + TAIL - 1) as u16).to_le_bytes());
+        out.extend_from_slice(&packed);
+        out.extend_from_slice(&crc32fast::hash(piece).to_le_bytes());
+        out.extend_from_slice(&(piece.len() as u32).to_le_bytes());
+    }
+    out
+}
+
+/// None if that does not fit into a block.
+fn deflate(text: &[u8], level: u32) -> Option<Vec<u8>> {
+    let mut packed = Vec::with_capacity(BLOCK - HEAD - TAIL);
+    let mut packer = Compress::new(Compression::new(level.min(9)), false);
+    let end = packer.compress_vec(text, &mut packed, FlushCompress::Finish);
+    (end.ok()? == Status::StreamEnd && packed.len() <= BLOCK - HEAD - TAIL).then_some(packed)
+}
+
+#[cfg(test)]
+mod tests {
+    //! A block that is too long, or has a wrong length, ends all reading there.
+    use std::io::Read;
+
+    use super::*;
+
+    #[test]
+    fn blocks_are_read_whatever_they_hold() {
+        let mut state = 7_u64;
+        let mut noise = |_| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 56) as u8
+        };
+        let noise: Vec<u8> = (0..3 * BGZF_TEXT + 5).map(&mut noise).collect();
+        let even = vec![b'A'; BGZF_TEXT];
+        for text in [&noise[..], &noise[..1], &even, b""] {
+            for level in [0, 1, 6, 9, 77] {
+                let blocks = [&bgzf(text, level)[..], &BGZF_END].concat();
+                let mut again = Vec::new();
+                let mut gzip = flate2::read::MultiGzDecoder::new(&blocks[..]);
+                gzip.read_to_end(&mut again).expect("gzip");
+                assert!(again == text, "{} bytes, level {level}", text.len());
+            }
+        }
+    }
+}
