@@ -36,6 +36,7 @@ slurm-client         sbatch
 slurmctld            slurmctld
 slurmd               slurmd
 spades               rnaspades.py
+sra-toolkit          fastq-dump
 unzip                unzip
 util-linux           setpriv
 zip                  zip

@@ -85,6 +85,8 @@ mod publish;
 mod publish_s3;
 #[path = "cli/reads.rs"]
 mod reads;
+#[path = "cli/reads_formats.rs"]
+mod reads_formats;
 #[path = "cli/record.rs"]
 mod record;
 #[path = "cli/replay.rs"]

@@ -1,9 +1,15 @@
 //! `forebay reads`: archives of sequencing reads.
 
 mod cat;
+mod export;
+mod foreign;
+mod import;
 mod info;
 mod pack;
+mod programs;
+mod told;
 mod verify;
+mod whole;
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -13,13 +19,18 @@ use forebay_reads::{Archive, Directory, Error, Kind};
 use crate::exit::Stop;
 use crate::say;
 
+/// What the archives of this program say of it.
+const WRITER: &str = concat!("forebay ", env!("CARGO_PKG_VERSION"));
+
 /// Options of `forebay reads`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     forebay reads pack x_R1.fastq.gz x_R2.fastq.gz -o x.reads   checked as it is written\n  \
     forebay reads cat x.reads | bwa mem -p ref.fa -             both mates in turns\n  \
     forebay reads cat x.reads --mate 1 > x_R1.fastq             the file as it was, byte for byte\n  \
-    forebay reads verify x.reads                                look at every byte\n\n\
+    forebay reads verify x.reads                                look at every byte\n  \
+    forebay reads export x.reads -o x.bam                       or x.cram, or FASTQ.gz\n  \
+    forebay reads import SRR000001.sra -o SRR000001.reads       by sra-tools\n\n\
     An archive is a directory, which can be copied or moved as such. FORMATS.md draws its bytes; \
     scripts/unpack-reads.py unpacks it without Forebay.")]
 pub(crate) struct Args {
@@ -29,7 +40,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Pack FASTQ into an archive: a file, a pair, or standard input
+    /// Pack reads into an archive: FASTQ, a pair of files, BAM, CRAM, or standard input
     Pack(pack::Pack),
     /// Write reads of an archive to standard output
     Cat(cat::Cat),
@@ -37,6 +48,10 @@ enum Command {
     Info(info::Info),
     /// Look at every byte of an archive, and compare with the checksums of what was packed
     Verify(verify::Verify),
+    /// Write an archive as FASTQ.gz, unaligned BAM or CRAM
+    Export(Box<export::Export>),
+    /// Pack an archive of SRA
+    Import(import::Import),
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
@@ -45,6 +60,8 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         Command::Cat(args) => cat::run(args),
         Command::Info(args) => info::run(args),
         Command::Verify(args) => verify::run(args),
+        Command::Export(args) => export::run(args),
+        Command::Import(args) => import::run(args),
     }
 }
 
@@ -73,14 +90,14 @@ fn threads(asked: Option<usize>) -> usize {
 }
 
 /// Tells now and then how far it is, if somebody looks.
-fn progress(what: &'static str) -> impl FnMut(u64) {
+fn progress(what: &'static str, of: &'static str) -> impl FnMut(u64) {
     const EVERY: u64 = 32 << 20;
     let shown = std::io::stderr().is_terminal();
     let mut next = EVERY;
     move |bytes| {
         if shown && bytes >= next {
             next = bytes + EVERY;
-            say::passing(&format!("{what} {} MiB of text", say::grouped(bytes >> 20)));
+            say::passing(&format!("{what} {} MiB {of}", say::grouped(bytes >> 20)));
         }
     }
 }

@@ -1,9 +1,11 @@
 //! `forebay reads pack`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use forebay_reads::{Error, Kind, Manifest, Packing, pack};
+use forebay_reads::{Error, Kind, Looks, Manifest, Packing, Source, pack, pack_source, pack_spots};
 
+use super::foreign::{self, Alignments};
+use super::told;
 use crate::exit::Stop;
 use crate::say;
 
@@ -13,19 +15,27 @@ use crate::say;
     forebay reads pack x_R1.fastq.gz x_R2.fastq.gz -o x.reads\n  \
     forebay reads pack long.fastq.zst -o long.reads\n  \
     forebay reads pack L1_R1.fq.gz,L2_R1.fq.gz L1_R2.fq.gz,L2_R2.fq.gz -o x.reads   two lanes\n  \
-    samtools fastq -n x.bam | forebay reads pack - --interleaved --name x.fastq -o x.reads\n\n\
+    forebay reads pack x.bam -o x.reads                  aligned or not; x.cram as well\n  \
+    samtools view -u -f 2 x.bam | forebay reads pack - --skip-unpaired -o proper.reads\n\n\
     Inputs are plain, gzip (also bgzip), bzip2 or zstd, told by their first bytes. Files with \
     commas between are one, in this order. Every byte of the text \
     comes back: each group of reads is decoded again before it is written, and what has no columns \
     is kept as text and told. Of two files, or with --interleaved, records are expected to have \
     four lines, and as many on both sides; else packing ends with file and line.\n\n\
+    Of BAM and CRAM the archive has what `samtools fastq -1 x_R1.fastq -2 x_R2.fastq` writes: each \
+    read once, as it was sequenced, of pairs two files, else one. Mates have to be side by side; \
+    of a file in the order of a reference they are brought together by `samtools collate`, which \
+    needs room for all of it beside the archive (DIR.collate). CRAM is read by samtools, too, which \
+    has to be in PATH, and finds the reference as ever or takes --reference. Reads without a mate \
+    among pairs are refused, or left out with --skip-unpaired.\n\n\
     The archive is written to the directory given with -o, which is an archive only when all of \
     it is on disk: whatever ends this before leaves files that `cat` refuses, and that the next \
     `pack` to the same place writes over. Memory: about 40 MiB for each thread, 128 MiB besides, \
     and more only for reads of more than a million bases.\n\n\
     Exit codes: 0, or 1 if it was not packed.")]
 pub(super) struct Pack {
-    /// FASTQ: one file, or the two of a pair; lanes of one with commas between; - is standard input
+    /// FASTQ: one file, or the two of a pair; lanes of one with commas between; or a BAM or CRAM; -
+    /// is standard input
     #[arg(required = true, num_args = 1..=2)]
     inputs: Vec<PathBuf>,
     /// The directory that becomes the archive: new, or empty
@@ -35,9 +45,15 @@ pub(super) struct Pack {
     #[arg(long)]
     interleaved: bool,
     /// What the file is called in the archive; of a pair, give it twice [default: the input's
-    /// name without .gz, .bz2 or .zst; of several the first]
+    /// name without .gz, .bz2 or .zst, of several the first; of BAM x_R1.fastq and x_R2.fastq]
     #[arg(long = "name", value_name = "NAME")]
     names: Vec<String>,
+    /// Of BAM and CRAM: take pairs alone, leave out reads that have no mate, and say how many
+    #[arg(long)]
+    skip_unpaired: bool,
+    /// Of CRAM: the sequences that it was written against
+    #[arg(long, value_name = "FASTA")]
+    reference: Option<PathBuf>,
     /// Threads that encode [default: as many as there are cores]
     #[arg(short, long)]
     threads: Option<usize>,
@@ -47,22 +63,76 @@ pub(super) struct Pack {
 }
 
 pub(super) fn run(args: &Pack) -> Result<i32, Stop> {
-    let packing = Packing {
+    let mut packing = Packing {
         inputs: args.inputs.clone(),
         interleaved: args.interleaved,
         names: args.names.clone(),
         threads: super::threads(args.threads),
-        writer: concat!("forebay ", env!("CARGO_PKG_VERSION")).to_owned(),
+        writer: super::WRITER.to_owned(),
     };
-    let manifest = pack(&packing, &args.output, super::progress("packed")).map_err(|e| stop(&e))?;
+    let (manifest, left_out) = match opened(args)? {
+        Some((path, looks @ (Looks::Bam | Looks::Cram), source)) => {
+            alignments(args, &mut packing, path, looks, source)?
+        }
+        _ if args.skip_unpaired => {
+            let next = "two files of FASTQ go read by read, or they are refused";
+            return Err(Stop::new(1, "--skip-unpaired is for BAM and CRAM", next));
+        }
+        Some((_, _, source)) => {
+            let manifest = pack_source(&packing, source, &args.output, progress());
+            (manifest.map_err(|error| stop(&error))?, 0)
+        }
+        None => (pack(&packing, &args.output, progress()).map_err(|error| stop(&error))?, 0),
+    };
     say::clear();
     if !args.quiet {
-        tell(args, &manifest);
+        told::packed(&args.inputs, &args.output, &manifest, left_out);
     }
     Ok(0)
 }
 
-fn stop(error: &Error) -> Stop {
+fn progress() -> impl FnMut(u64) {
+    super::progress("packed", "of text")
+}
+
+/// The one input, and what it looks like; None if there are several, or it is not there.
+fn opened(args: &Pack) -> Result<Option<(&Path, Looks, Source)>, Stop> {
+    match &args.inputs[..] {
+        [path] if path == Path::new("-") || path.exists() => {
+            let looked = Source::open(path).and_then(Source::look);
+            let (looks, source) = looked.map_err(|error| stop(&error))?;
+            Ok(Some((path, looks, source)))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn alignments(
+    args: &Pack,
+    packing: &mut Packing,
+    path: &Path,
+    looks: Looks,
+    source: Source,
+) -> Result<(Manifest, u64), Stop> {
+    if args.interleaved {
+        let message = format!("{}: BAM and CRAM say which mate a read is", path.display());
+        return Err(Stop::new(1, message, "leave out --interleaved"));
+    }
+    let (reference, threads) = (args.reference.as_deref(), packing.threads);
+    let from = Alignments { path, output: &args.output, reference, threads };
+    let mut collated = if looks == Looks::Cram { from.cram()? } else { from.bam(source)? };
+    if args.skip_unpaired {
+        collated.spots = collated.spots.pairs_alone();
+    }
+    if packing.names.is_empty() {
+        let paired = collated.spots.paired();
+        packing.names = foreign::names(path, &[".bam", ".cram"], ["_R1", "_R2"], paired);
+    }
+    let packed = pack_spots(packing, collated.spots, &args.output, progress());
+    packed.map_err(|error| foreign::refused(&error, foreign::ALIGNMENTS))
+}
+
+pub(super) fn stop(error: &Error) -> Stop {
     say::clear();
     let next = match error.kind {
         Kind::Input => {
@@ -73,24 +143,4 @@ fn stop(error: &Error) -> Stop {
         _ => "no archive was made; see that there is room, and ask again for the same directory",
     };
     Stop::new(1, error.to_string(), next)
-}
-
-fn tell(args: &Pack, manifest: &Manifest) {
-    let text: u64 = manifest.files.iter().map(|file| file.digests.bytes).sum();
-    let size: u64 = manifest.objects.iter().map(|(_, len)| *len).sum();
-    let reads = if manifest.shape.mates() == 2 { "pairs of reads" } else { "reads" };
-    let (spots, dir) = (say::grouped(manifest.spots()), args.output.display());
-    let (text_words, size_words) = (say::grouped(text), say::grouped(size));
-    say::note(&format!("{spots} {reads}, {text_words} bytes of text, are {size_words} in {dir}"));
-    let inputs = args.inputs.iter().map(|path| std::fs::metadata(path).map(|file| file.len()));
-    if let Ok(source) = inputs.sum::<std::io::Result<u64>>()
-        && source > 0
-    {
-        let part = size as f64 / source as f64;
-        say::note(&format!("that is {part:.2} of what the input takes"));
-    }
-    if manifest.as_text_bytes > 0 {
-        let bytes = say::grouped(manifest.as_text_bytes);
-        say::note(&format!("{bytes} bytes are no uniform four-line FASTQ: they are kept as text"));
-    }
 }

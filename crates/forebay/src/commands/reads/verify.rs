@@ -25,7 +25,8 @@ pub(super) struct Verify {
 
 pub(super) fn run(args: &Verify) -> Result<i32, Stop> {
     let archive = super::open(&args.archive)?;
-    let verdict = archive.verify(super::threads(args.threads), super::progress("verified"));
+    let verdict =
+        archive.verify(super::threads(args.threads), super::progress("verified", "of text"));
     let verdict = verdict.map_err(|error| super::stop(&args.archive, &error))?;
     say::clear();
     let dir = args.archive.display();

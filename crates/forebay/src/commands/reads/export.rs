@@ -1,0 +1,152 @@
+//! `forebay reads export`.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use forebay_reads::{Archive, BamHeader, Error};
+
+use super::foreign::helpers;
+use super::programs::{SAMTOOLS, absolute, words};
+use super::whole::{Whole, cannot};
+use crate::exit::Stop;
+use crate::say;
+
+/// Options of `forebay reads export`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    forebay reads export x.reads -o there/            x_R1.fastq.gz and x_R2.fastq.gz in there/\n  \
+    forebay reads export x.reads -o x.bam -R '@RG\\tID:lane1\\tSM:tumour'   unaligned BAM\n  \
+    forebay reads export x.reads -o x.cram            unaligned CRAM, written by samtools\n  \
+    forebay reads export x.reads --to bam -o - | samtools view\n\n\
+    FASTQ is byte for byte what was packed, compressed as bgzip does it. BAM has mates one behind \
+    the other, under one name without /1 and /2; what else stands behind a name is in the tag fc, \
+    and `forebay reads pack` puts it there again. What BAM can't hold (lower case, letters that \
+    are no base, names on the + line, CRLF) is written as far as it can, and the reads are \
+    counted. Files are there when they are whole, and none is written over. Memory: two groups of reads for each \
+    thread, as for `cat`, and what they are compressed to.\n\n\
+    Exit codes: 0, or 1 if it was not written, also where \
+    samtools is missing or fails.")]
+pub(super) struct Export {
+    /// An archive
+    archive: PathBuf,
+    /// Where it goes: of FASTQ a directory, else a file; BAM also to standard output (-)
+    #[arg(short, long, value_name = "PLACE")]
+    output: PathBuf,
+    /// What is written [default: what PLACE ends with, else fastq.gz]
+    #[arg(long, value_enum)]
+    to: Option<Form>,
+    /// How much time goes into compression of FASTQ and BAM, 0 to 9
+    #[arg(long, default_value = "6", value_parser = clap::value_parser!(u32).range(0..=9))]
+    level: u32,
+    /// The read group of all reads, as `bwa mem -R` takes it; of BAM and CRAM
+    #[arg(short = 'R', long, value_name = "LINE")]
+    read_group: Option<String>,
+    /// Threads that decode and compress [default: as many as there are cores]
+    #[arg(short, long)]
+    threads: Option<usize>,
+    /// Print nothing if all is well
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    #[value(name = "fastq.gz")]
+    Fastq,
+    Bam,
+    Cram,
+}
+
+pub(super) fn run(args: &Export) -> Result<i32, Stop> {
+    let archive = super::open(&args.archive)?;
+    let by_name = match args.output.extension().and_then(|end| end.to_str()) {
+        Some("bam") => Form::Bam,
+        Some("cram") => Form::Cram,
+        _ => Form::Fastq,
+    };
+    let form = args.to.unwrap_or(by_name);
+    if form == Form::Fastq && args.read_group.is_some() {
+        return Err(Stop::new(1, "FASTQ has no read groups", "write BAM or CRAM with --to"));
+    }
+    let changed = match form {
+        Form::Fastq => fastq(args, &archive)?,
+        Form::Bam if args.output == Path::new("-") => {
+            let mut out = std::io::stdout().lock();
+            bam(args, &archive, args.level, &mut out).map_err(|error| refused(args, &error))?
+        }
+        Form::Bam => {
+            let mut file = Whole::create(&args.output)?;
+            let end = bam(args, &archive, args.level, &mut file.counted());
+            let changed = end.map_err(|error| refused(args, &error))?;
+            file.end()?;
+            changed
+        }
+        Form::Cram => cram(args, &archive)?,
+    };
+    say::clear();
+    if changed > 0 {
+        say::note(&format!(
+            "{} reads are not as they were, since BAM has no place for it: letters other than \
+             bases, lower case, names on the + line, CRLF, tabs in names",
+            say::grouped(changed)
+        ));
+    }
+    if !args.quiet && args.output != Path::new("-") {
+        let reads = archive.manifest().spots() * archive.manifest().shape.mates() as u64;
+        say::note(&format!("{} reads are in {}", say::grouped(reads), args.output.display()));
+    }
+    Ok(0)
+}
+
+/// The archive can't give it, or the place does not take it.
+fn refused(args: &Export, error: &Error) -> Stop {
+    say::clear();
+    super::stop(&args.archive, error)
+}
+
+fn header(args: &Export) -> Result<BamHeader, Error> {
+    // As it comes from a shell, whose quotes leave `\t` as it is.
+    let group = args.read_group.as_ref().map(|line| line.replace("\\t", "\t"));
+    BamHeader::new(env!("CARGO_PKG_VERSION"), group.as_deref())
+}
+
+fn bam(args: &Export, archive: &Archive, level: u32, out: &mut impl Write) -> Result<u64, Error> {
+    archive.write_bam(&header(args)?, level, super::threads(args.threads), out)
+}
+
+fn fastq(args: &Export, archive: &Archive) -> Result<u64, Stop> {
+    fs::create_dir_all(&args.output).map_err(|error| cannot(&args.output, &error))?;
+    for (nth, shown) in archive.manifest().files.iter().enumerate() {
+        let name = shown.name.strip_suffix(".gz").unwrap_or(&shown.name);
+        let mut file = Whole::create(&args.output.join(format!("{name}.gz")))?;
+        let threads = super::threads(args.threads);
+        let end = archive.write_gzip(nth, args.level, threads, &mut file.counted());
+        end.map_err(|error| refused(args, &error))?;
+        file.end()?;
+    }
+    Ok(0)
+}
+
+fn cram(args: &Export, archive: &Archive) -> Result<u64, Stop> {
+    if args.output == Path::new("-") {
+        return Err(Stop::new(1, "CRAM goes to files only", "write it with -o x.cram"));
+    }
+    header(args).map_err(|error| refused(args, &error))?;
+    let file = Whole::create(&args.output)?;
+    let mut words = words(["view", "-C", "--no-PG", "-@"]);
+    words.extend([helpers(super::threads(args.threads)), "-o".into(), absolute(&file.part)]);
+    words.push("-".into());
+    let mut samtools = SAMTOOLS.given(&words)?;
+    let end = bam(args, archive, 0, &mut samtools);
+    // A program that went away has said why.
+    let pipe = end.as_ref().is_err_and(Error::is_broken_pipe);
+    if pipe || end.is_ok() {
+        let next = "see that there is room; BAM needs no samtools";
+        samtools.end().map_err(|error| Stop::new(1, error.to_string(), next))?;
+    }
+    let changed = end.map_err(|error| refused(args, &error))?;
+    file.end()?;
+    Ok(changed)
+}

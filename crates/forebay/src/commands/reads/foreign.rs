@@ -1,0 +1,149 @@
+//! Reads that are no FASTQ: BAM, CRAM and archives of SRA, as [`Spots`].
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use forebay_reads::{Error, Kind, Source, Spots};
+
+use super::programs::{FASTQ_DUMP, Output, SAMTOOLS, absolute, words};
+use crate::exit::Stop;
+
+/// Threads that help samtools: who encodes takes the rest.
+const HELPERS: usize = 4;
+
+/// What to do about an input that is refused.
+pub(super) const ALIGNMENTS: &str = "nothing was packed; `samtools collate` brings mates together, \
+    --skip-unpaired leaves out reads without one, --reference FASTA gives what a CRAM lacks";
+pub(super) const SRA: &str = "nothing was packed; `vdb-validate` of sra-tools looks at the whole \
+    file, --skip-unpaired leaves out reads without a mate";
+
+/// Reads that can't be packed: `next` is for whoever can mend the input.
+pub(super) fn refused(error: &Error, next: &str) -> Stop {
+    let mut stop = super::pack::stop(error);
+    if error.kind == Kind::Input {
+        stop.next = Some(next.to_owned());
+    }
+    stop
+}
+
+/// Where alignments come from, and what it takes to read them.
+pub(super) struct Alignments<'a> {
+    pub(super) path: &'a Path,
+    /// The archive that is made; what samtools has to put aside goes beside it.
+    pub(super) output: &'a Path,
+    pub(super) reference: Option<&'a Path>,
+    pub(super) threads: usize,
+}
+
+/// Reads of a BAM or CRAM with mates side by side, and what goes when they are packed.
+pub(super) struct Collated {
+    pub(super) spots: Spots,
+    _aside: Option<Aside>,
+}
+
+impl Alignments<'_> {
+    /// Of a BAM that is open.
+    pub(super) fn bam(&self, source: Source) -> Result<Collated, Stop> {
+        let spots = Spots::of_bam(source).map_err(|error| refused(&error, ALIGNMENTS))?;
+        self.collated(spots)
+    }
+
+    /// Of a CRAM.
+    pub(super) fn cram(&self) -> Result<Collated, Stop> {
+        if self.path == Path::new("-") {
+            let words = "standard input is CRAM, which is read from files only";
+            return Err(Stop::new(
+                1,
+                words,
+                "`samtools view -u - | forebay reads pack -` packs it",
+            ));
+        }
+        let mut args = words(["view", "-u", "--no-PG"]);
+        self.options(&mut args);
+        args.push(absolute(self.path));
+        let spots = self.spots(SAMTOOLS.output(&args)?)?;
+        self.collated(spots)
+    }
+
+    /// Mates that are far apart are brought together by samtools.
+    fn collated(&self, spots: Spots) -> Result<Collated, Stop> {
+        if !(spots.by_place() && spots.paired()) {
+            return Ok(Collated { spots, _aside: None });
+        }
+        if self.path == Path::new("-") {
+            let words = "standard input is in the order of a reference, so mates are far apart";
+            let next = "`samtools collate -O -u FILE | forebay reads pack -` brings them together";
+            return Err(Stop::new(1, words, next));
+        }
+        // A CRAM is read once more from its beginning.
+        drop(spots);
+        let aside = Aside::beside(self.output)?;
+        let mut args = words(["collate", "-O", "-u", "--no-PG"]);
+        self.options(&mut args);
+        args.extend([absolute(self.path), absolute(&aside.0.join("part"))]);
+        let spots = self.spots(SAMTOOLS.output(&args)?)?;
+        Ok(Collated { spots, _aside: Some(aside) })
+    }
+
+    fn options(&self, args: &mut Vec<OsString>) {
+        args.extend(["-@".into(), helpers(self.threads)]);
+        if let Some(reference) = self.reference {
+            args.extend(["--reference".into(), absolute(reference)]);
+        }
+    }
+
+    fn spots(&self, output: Output) -> Result<Spots, Stop> {
+        let source = Source::new(self.path.display().to_string(), Box::new(output));
+        Spots::of_bam(source).map_err(|error| refused(&error, ALIGNMENTS))
+    }
+}
+
+/// How many threads samtools has besides its first, as it is asked for them.
+pub(super) fn helpers(threads: usize) -> OsString {
+    threads.saturating_sub(1).min(HELPERS).to_string().into()
+}
+
+/// Reads of an archive of SRA, spot by spot: fasterq-dump would need room for all of them.
+pub(super) fn sra(path: &Path, original_names: bool) -> Result<Spots, Stop> {
+    let mut args = words(["--stdout", "--split-spot", "--skip-technical"]);
+    args.extend(original_names.then(|| "--origfmt".into()));
+    args.push(absolute(path));
+    let output = FASTQ_DUMP.output(&args)?;
+    let source = Source::new(path.display().to_string(), Box::new(output));
+    Spots::of_fastq(source).map_err(|error| refused(&error, SRA))
+}
+
+/// What files are called in the archive: `x_R1.fastq` and `x_R2.fastq`, or `x.fastq`.
+pub(super) fn names(path: &Path, endings: &[&str], mates: [&str; 2], paired: bool) -> Vec<String> {
+    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into());
+    let stem = endings.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    let stem = if stem.is_empty() || stem == "-" { "reads" } else { stem };
+    match paired {
+        true => mates.map(|mate| format!("{stem}{mate}.fastq")).to_vec(),
+        false => vec![format!("{stem}.fastq")],
+    }
+}
+
+/// A directory for samtools, which goes whatever comes of it.
+struct Aside(PathBuf);
+
+impl Aside {
+    fn beside(output: &Path) -> Result<Aside, Stop> {
+        let mut path = absolute(output);
+        path.push(".collate");
+        let path = PathBuf::from(path);
+        fs::create_dir_all(&path).map_err(|error| {
+            let next = "pack to a directory whose parent is yours and has room for the BAM";
+            Stop::new(1, format!("{}: {error}", path.display()), next)
+        })?;
+        Ok(Aside(path))
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        // The next one to the same place takes it away.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,77 @@
+//! `forebay reads import`.
+
+use std::path::PathBuf;
+
+use forebay_reads::{Looks, Packing, Source, pack_spots};
+
+use super::{foreign, pack, told};
+use crate::exit::Stop;
+use crate::say;
+
+/// Options of `forebay reads import`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    forebay reads import SRR000001.sra -o SRR000001.reads\n  \
+    forebay reads import SRR000001.sralite -o lite.reads         qualities as SRA Lite has them\n  \
+    prefetch SRR000001 && forebay reads import SRR000001/SRR000001.sra -o SRR000001.reads\n\n\
+    Reads, names and order are those of `fastq-dump --split-3`, of which the archive has the files \
+    of pairs, SRR000001_1.fastq and SRR000001_2.fastq, or SRR000001.fastq of single reads. \
+    fastq-dump of sra-tools reads it, from PATH: spot by spot, with no temporary files, and \
+    nothing is asked of the network but what an archive that refers to another needs. Technical \
+    reads are left out.\n\n\
+    Memory and what happens when it is interrupted are as in `forebay reads pack`.\n\n\
+    Exit codes: 0, or 1 if it was not packed, also where fastq-dump is missing or fails.")]
+pub(super) struct Import {
+    /// A file of SRA: .sra or .sralite
+    input: PathBuf,
+    /// The directory that becomes the archive: new, or empty
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// Names of reads as they were before SRA, where it has them
+    #[arg(long)]
+    original_names: bool,
+    /// Take pairs alone: leave out reads that have no mate, and say how many
+    #[arg(long)]
+    skip_unpaired: bool,
+    /// What the file is called in the archive; of pairs, give it twice [default: as above]
+    #[arg(long = "name", value_name = "NAME")]
+    names: Vec<String>,
+    /// Threads that encode [default: as many as there are cores]
+    #[arg(short, long)]
+    threads: Option<usize>,
+    /// Print nothing if all is well
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+pub(super) fn run(args: &Import) -> Result<i32, Stop> {
+    let stop = |error| pack::stop(&error);
+    let (looks, _) = Source::open(&args.input).and_then(Source::look).map_err(stop)?;
+    if looks != Looks::Sra {
+        let message = format!("{} is no archive of SRA", args.input.display());
+        return Err(Stop::new(1, message, "`forebay reads pack` takes FASTQ, BAM and CRAM"));
+    }
+    let mut spots = foreign::sra(&args.input, args.original_names)?;
+    if args.skip_unpaired {
+        spots = spots.pairs_alone();
+    }
+    let mut names = args.names.clone();
+    if names.is_empty() {
+        names = foreign::names(&args.input, &[".sra", ".sralite"], ["_1", "_2"], spots.paired());
+    }
+    let packing = Packing {
+        inputs: vec![args.input.clone()],
+        interleaved: false,
+        names,
+        threads: super::threads(args.threads),
+        writer: super::WRITER.to_owned(),
+    };
+    let progress = super::progress("packed", "of text");
+    let (manifest, left_out) = pack_spots(&packing, spots, &args.output, progress)
+        .map_err(|error| foreign::refused(&error, foreign::SRA))?;
+    say::clear();
+    if !args.quiet {
+        told::packed(&packing.inputs, &args.output, &manifest, left_out);
+    }
+    Ok(0)
+}
