@@ -49,18 +49,20 @@ pub(crate) const CODECS: &[&Codec] = &[
 
 pub(crate) use bases::{LETTER, NOT_A_BASE, packed};
 
-/// Candidates of a column, by number. The first line in which one can do it counts; of several
-/// in a line the smallest result.
-pub(crate) type Candidates = &'static [&'static [u8]];
-pub(crate) const FOR_TEXT: Candidates = &[&[zstandard::CODEC.id], &[plain::CODEC.id]];
-pub(crate) const FOR_BASES: Candidates = &[&[bases::BEHIND.id], &[bases::CODEC.id]];
+/// Candidates of a column. The first line in which one can do it counts; of several in a line the
+/// smallest result. A quick one is decoded as its codec is.
+pub(crate) type Candidates = &'static [&'static [&'static Codec]];
+pub(crate) const FOR_TEXT: Candidates = &[&[&zstandard::CODEC], &[&plain::CODEC]];
+pub(crate) const FOR_BASES: Candidates = &[&[&bases::BEHIND], &[&bases::CODEC]];
+pub(crate) const FOR_BASES_QUICK: Candidates = &[&[&bases::QUICK]];
 /// What takes bases of a first mate, and what leans on them.
 pub(crate) const BASES: u8 = bases::CODEC.id;
 pub(crate) const BASES_BEHIND: u8 = bases::BEHIND.id;
 pub(crate) const FOR_QUALITIES: Candidates =
-    &[&[same::CODEC.id], &[qualities::CODEC.id], &[zstandard::CODEC.id], &[plain::CODEC.id]];
-pub(crate) const FOR_NAMES: Candidates =
-    &[&[names::CODEC.id, zstandard::CODEC.id], &[plain::CODEC.id]];
+    &[&[&same::CODEC], &[&qualities::CODEC], &[&zstandard::CODEC], &[&plain::CODEC]];
+pub(crate) const FOR_QUALITIES_QUICK: Candidates =
+    &[&[&same::CODEC], &[&qualities::QUICK], &[&zstandard::CODEC], &[&plain::CODEC]];
+pub(crate) const FOR_NAMES: Candidates = &[&[&names::CODEC, &zstandard::CODEC], &[&plain::CODEC]];
 
 fn find(id: u8) -> Option<&'static Codec> {
     CODECS.iter().find(|codec| codec.id == id).copied()
@@ -73,11 +75,9 @@ pub(crate) fn name(id: u8) -> &'static str {
 
 /// What the best candidate makes of `raw`, with its number.
 pub(crate) fn encode(raw: &[u8], shape: &Shape<'_>, candidates: Candidates) -> (u8, Vec<u8>) {
-    let by = |id: &u8| {
-        let codec = find(*id).expect("candidates are in the table");
-        (codec.encode)(raw, shape).map(|bytes| (*id, bytes))
-    };
-    let line = |ids: &&[u8]| ids.iter().filter_map(by).min_by_key(|(_, bytes)| bytes.len());
+    let by = |codec: &&Codec| (codec.encode)(raw, shape).map(|bytes| (codec.id, bytes));
+    let line =
+        |codecs: &&[&Codec]| codecs.iter().filter_map(by).min_by_key(|(_, bytes)| bytes.len());
     candidates.iter().find_map(line).unwrap_or_else(|| (plain::CODEC.id, raw.to_vec()))
 }
 

@@ -4,10 +4,11 @@
 mod column;
 mod lent;
 
-use crate::codecs::{self, Candidates, FOR_BASES, FOR_NAMES, FOR_QUALITIES, FOR_TEXT, Shape};
+use crate::codecs::{self, Candidates, FOR_TEXT, Shape};
 use crate::columns::{Columns, exceptions, mend, put_lengths, take_lengths};
 use crate::error::{Error, Result};
 use crate::mates::Rule;
+use crate::profile::Profile;
 pub use column::{COLUMNS, Column};
 use lent::lent_bases;
 pub(crate) use lent::{Lent, leans, lend};
@@ -43,9 +44,9 @@ pub(crate) struct Records {
 }
 
 /// Encodes a mate; `first` has nothing in it if this is the first one.
-pub(crate) fn encode(records: &Records, first: &Lent) -> (Mate, Lent) {
+pub(crate) fn encode(records: &Records, first: &Lent, profile: Profile) -> (Mate, Lent) {
     if let Some(columns) = Columns::of(&records.text, &records.ends) {
-        let mate = of_columns(&columns, records.text.len(), first);
+        let mate = of_columns(&columns, records.text.len(), first, profile);
         let again = decode(&mate, columns.lengths.len(), first, &[Column::Bases]);
         if let Some((_, lent)) = again.ok().filter(|(text, _)| *text == records.text) {
             return (mate, lent);
@@ -72,7 +73,7 @@ fn chunk_behind(
     Chunk { column, codec, raw_len: raw.len(), bytes }
 }
 
-fn of_columns(columns: &Columns, text_len: usize, first: &Lent) -> Mate {
+fn of_columns(columns: &Columns, text_len: usize, first: &Lent, profile: Profile) -> Mate {
     let lengths = &columns.lengths;
     let mut chunks = vec![chunk(Column::Lengths, &put_lengths(lengths), &[], FOR_TEXT)];
     let odd = exceptions(&columns.bases);
@@ -81,16 +82,16 @@ fn of_columns(columns: &Columns, text_len: usize, first: &Lent) -> Mate {
         chunks.push(chunk(Column::Bases, &columns.bases, lengths, FOR_TEXT));
     } else {
         let behind = first.bases.as_deref();
-        chunks.push(chunk_behind(Column::Bases, &columns.bases, lengths, FOR_BASES, behind));
+        chunks.push(chunk_behind(Column::Bases, &columns.bases, lengths, profile.bases, behind));
         if !odd.is_empty() {
             chunks.push(chunk(Column::Exceptions, &odd, &[], FOR_TEXT));
         }
     }
     let rule = first.names.as_ref().map_or(Rule::Own, |first| Rule::of(first, &columns.names));
     if rule == Rule::Own {
-        chunks.push(chunk(Column::Names, &columns.names, lengths, FOR_NAMES));
+        chunks.push(chunk(Column::Names, &columns.names, lengths, profile.names));
     }
-    chunks.push(chunk(Column::Qualities, &columns.qualities, lengths, FOR_QUALITIES));
+    chunks.push(chunk(Column::Qualities, &columns.qualities, lengths, profile.qualities));
     Mate { text_len, style: columns.style, rule: rule as u8, chunks }
 }
 

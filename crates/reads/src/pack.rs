@@ -10,6 +10,7 @@ use crate::hash::Digests;
 use crate::in_order::in_order;
 use crate::input::{self, Input, Source};
 use crate::manifest::{Manifest, Shape, Shown};
+use crate::profile::Profile;
 use crate::shown::bare;
 use crate::spots::Spots;
 use crate::window::Window;
@@ -27,6 +28,8 @@ pub struct Packing {
     pub names: Vec<String>,
     /// Threads that encode; each needs some 40 MiB for reads of ordinary length.
     pub threads: usize,
+    /// What columns are encoded with.
+    pub profile: Profile,
     /// What writes this, with its version.
     pub writer: String,
 }
@@ -110,7 +113,7 @@ fn pack_inputs(
     in_order(
         packing.threads,
         cuts,
-        |cut| cut.map(encode),
+        |cut| cut.map(|cut| encode(cut, packing.profile)),
         |encoded| {
             let (spots, mates) = encoded?;
             for mate in &mates {
@@ -144,11 +147,11 @@ fn unread() -> Error {
 }
 
 /// Encodes all mates of a group.
-pub(crate) fn encode(cut: Cut) -> (usize, Vec<Mate>) {
+pub(crate) fn encode(cut: Cut, profile: Profile) -> (usize, Vec<Mate>) {
     let mut first = Lent::default();
     let mut mates = Vec::new();
     for records in &cut.mates {
-        let (mate, lent) = group::encode(records, &first);
+        let (mate, lent) = group::encode(records, &first, profile);
         first = lent;
         mates.push(mate);
     }

@@ -7,10 +7,18 @@
 
 use super::{Codec, Shape};
 use crate::error::{Error, Result};
-use crate::rans;
+use crate::rans::{self, Kind};
 use crate::wire::Wire;
 
-pub(super) const CODEC: Codec = Codec { id: 4, name: "qualities", encode, decode };
+pub(super) const CODEC: Codec = Codec {
+    id: 4,
+    name: "qualities",
+    encode: |raw, shape| encode(raw, shape, Kind::Qualities),
+    decode,
+};
+/// The unit before is all that they know: larger, and sooner done both ways.
+pub(super) const QUICK: Codec =
+    Codec { encode: |raw, shape| encode(raw, shape, Kind::Quick), ..CODEC };
 
 /// Units that tables are worth for. Two of 8 symbols fit, and four of 2.
 const UNITS_MAX: usize = 64;
@@ -18,7 +26,7 @@ const TOGETHER_MAX: u32 = 4;
 /// Below this many qualities the tables cost more than they save.
 const LEAST: usize = 2048;
 
-fn encode(raw: &[u8], shape: &Shape<'_>) -> Option<Vec<u8>> {
+fn encode(raw: &[u8], shape: &Shape<'_>, kind: Kind) -> Option<Vec<u8>> {
     if raw.len() < LEAST {
         return None;
     }
@@ -51,7 +59,7 @@ fn encode(raw: &[u8], shape: &Shape<'_>) -> Option<Vec<u8>> {
     let mut out = vec![symbols.len() as u8];
     out.extend_from_slice(&symbols);
     out.push(together as u8);
-    out.extend(rans::encode(&sequence, &spans(shape, together), units, rans::Kind::Qualities));
+    out.extend(rans::encode(&sequence, &spans(shape, together), units, kind));
     (out.len() < raw.len()).then_some(out)
 }
 

@@ -10,6 +10,7 @@ use crate::manifest::{
 };
 use crate::objects::Memory;
 use crate::pack::encode;
+use crate::profile::Profile;
 
 /// A group of pairs, encoded.
 pub(crate) fn pair() -> (usize, Vec<Mate>) {
@@ -26,7 +27,7 @@ pub(crate) fn pair() -> (usize, Vec<Mate>) {
         }
         records
     };
-    encode(Cut { mates: vec![mate(1), mate(2)], spots: 60 })
+    encode(Cut { mates: vec![mate(1), mate(2)], spots: 60 }, Profile::default())
 }
 
 /// An archive of one stripe, with checksums that fit whatever is in it.

@@ -14,6 +14,8 @@ pub(crate) enum Kind {
     Bytes,
     /// As many as pay, of the unit before, history and position.
     Qualities,
+    /// One for each unit before: tables are few, and near while they are read.
+    Quick,
 }
 
 /// Encodes a sequence of units below `units`, which stands in reads of `spans` units each.
@@ -46,6 +48,7 @@ fn plan(sequence: &[u8], spans: &[u32], units: usize, kind: Kind) -> (Clusters, 
         Kind::Qualities => [(BINS_MAX, LEVEL_BITS_MAX), (4, 2), (4, 0), (1, 0)]
             .map(|(bins, level_bits)| with(1, bins, level_bits))
             .to_vec(),
+        Kind::Quick => vec![with(1, 1, 0)],
     };
     let mut best: Option<(Clusters, Vec<u16>)> = None;
     for contexts in tried {

@@ -10,6 +10,7 @@ use super::*;
 use crate::error::Result;
 use crate::objects::{Directory, Objects};
 use crate::pack::{Packing, pack};
+use crate::profile::Profile;
 
 /// Objects that count how often each part is read.
 #[derive(Debug)]
@@ -68,7 +69,8 @@ fn packed(texts: &[&[u8]], interleaved: bool) -> Packed {
     };
     let inputs = texts.iter().enumerate().map(write).collect();
     let writer = "test".to_owned();
-    let packing = Packing { inputs, interleaved, names: Vec::new(), threads: 2, writer };
+    let profile = Profile::default();
+    let packing = Packing { inputs, interleaved, names: Vec::new(), threads: 2, profile, writer };
     pack(&packing, &dir.path().join("a"), |_| ()).expect("packed");
     let (reads, fail) = (Arc::default(), Arc::default());
     let own = Directory::new(Path::new(&dir.path().join("a")));
@@ -296,6 +298,7 @@ fn names_that_would_be_one_are_refused() {
         interleaved: false,
         names: Vec::new(),
         threads: 1,
+        profile: Profile::default(),
         writer: String::new(),
     };
     let error = pack(&packing, &dir.path().join("x"), |_| ()).expect_err("one name");

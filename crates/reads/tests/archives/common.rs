@@ -5,7 +5,9 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use forebay_reads::{Archive, Directory, Error, Form, Manifest, Packing, Reader, View, pack};
+use forebay_reads::{
+    Archive, Directory, Error, Form, Manifest, Packing, Profile, Reader, View, pack,
+};
 
 pub(crate) struct Packed {
     pub(crate) dir: tempfile::TempDir,
@@ -14,6 +16,14 @@ pub(crate) struct Packed {
 
 /// Packs texts as `R1.fq`, `R2.fq`.
 pub(crate) fn try_pack(texts: &[&[u8]], interleaved: bool) -> Result<Packed, Error> {
+    try_pack_as(Profile::default(), texts, interleaved)
+}
+
+pub(crate) fn try_pack_as(
+    profile: Profile,
+    texts: &[&[u8]],
+    interleaved: bool,
+) -> Result<Packed, Error> {
     let dir = tempfile::tempdir().expect("a directory");
     let write = |(nth, text): (usize, &&[u8])| {
         let path = dir.path().join(format!("R{}.fq", nth + 1));
@@ -22,7 +32,7 @@ pub(crate) fn try_pack(texts: &[&[u8]], interleaved: bool) -> Result<Packed, Err
     };
     let inputs: Vec<PathBuf> = texts.iter().enumerate().map(write).collect();
     let writer = "test".to_owned();
-    let packing = Packing { inputs, interleaved, names: Vec::new(), threads: 2, writer };
+    let packing = Packing { inputs, interleaved, names: Vec::new(), threads: 2, profile, writer };
     let manifest = pack(&packing, &dir.path().join("a"), |_| ())?;
     Ok(Packed { dir, manifest })
 }

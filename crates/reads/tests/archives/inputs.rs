@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use forebay_reads::{Error, Form, Kind, Manifest, Packing, View, pack};
+use forebay_reads::{Error, Form, Kind, Manifest, Packing, Profile, View, pack};
 
 use crate::common::{cat, open};
 
@@ -43,6 +43,7 @@ fn packed(
         interleaved: false,
         names: Vec::new(),
         threads: 1,
+        profile: Profile::default(),
         writer: "test".into(),
     };
     let manifest = pack(&packing, &dir.path().join("x"), |_| ());
@@ -90,7 +91,9 @@ fn lanes_follow_each_other() {
     let path = dir.path().join("a,b.fq");
     std::fs::write(&path, B).expect("an input");
     let (inputs, writer) = (vec![path], "test".to_owned());
-    let packing = Packing { inputs, interleaved: false, names: Vec::new(), threads: 1, writer };
+    let profile = Profile::default();
+    let packing =
+        Packing { inputs, interleaved: false, names: Vec::new(), threads: 1, profile, writer };
     let manifest = pack(&packing, &dir.path().join("y"), |_| ()).expect("packed");
     assert_eq!(manifest.files[0].name, "a,b.fq");
 }

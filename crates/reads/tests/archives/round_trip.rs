@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use forebay_reads::{Form, Kind, View};
+use forebay_reads::{Form, Kind, PROFILES, View};
 use proptest::prelude::*;
 
-use crate::common::{cat, part, try_pack};
+use crate::common::{cat, part, try_pack, try_pack_as};
 
 /// How a file is written.
 #[derive(Clone, Copy, Debug)]
@@ -177,4 +177,42 @@ fn reads_by_number_are_those_and_no_others() {
     let error = error.expect_err("no such reads");
     assert_eq!(error.kind, Kind::Request);
     assert!(error.message.contains("reads 25001 to 25009: it has 25000"), "{error}");
+}
+
+#[test]
+fn every_profile_gives_back_its_pairs() {
+    // A fragment's two reads overlap, so that the second mate leans on the first where it may.
+    let mut state = 1_u64;
+    let mut next = |below: u64| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) % below
+    };
+    let mut texts = [String::new(), String::new()];
+    for nth in 0..400 {
+        let bases: String = (0..80).map(|_| char::from(b"ACGT"[next(4) as usize])).collect();
+        let turned = bases.chars().rev().map(|base| match base {
+            'A' => 'T',
+            'C' => 'G',
+            'G' => 'C',
+            _ => 'A',
+        });
+        for (mate, bases) in [bases.clone(), turned.collect()].into_iter().enumerate() {
+            let quality = |at: u64| char::from(b'!' + (40 - at * next(3) / 5) as u8);
+            let qualities: String = (0..80).map(quality).collect();
+            texts[mate] += &format!("@M1:{nth}/{}\n{bases}\n+\n{qualities}\n", mate + 1);
+        }
+    }
+    for profile in PROFILES {
+        let texts_of_both = [texts[0].as_bytes(), texts[1].as_bytes()];
+        let packed = try_pack_as(*profile, &texts_of_both, false).expect("packed");
+        let archive = packed.open();
+        for (mate, text) in texts.iter().enumerate() {
+            let again = cat(&archive, View::Mate(mate), Form::Fastq).expect("whole");
+            assert!(again == text.as_bytes(), "mate {mate} with {profile:?}");
+        }
+        let codecs: Vec<_> = archive.totals().expect("index").iter().map(|t| t.codec).collect();
+        let leans = codecs.contains(&"bases behind");
+        assert_eq!(leans, profile.name == "default", "{profile:?} has {codecs:?}");
+        assert!(codecs.contains(&"qualities"), "{profile:?} has {codecs:?}");
+    }
 }

@@ -5,8 +5,8 @@ use std::io::{Cursor, Read, Write};
 use std::path::PathBuf;
 
 use forebay_reads::{
-    BamHeader, Error, Form, Kind, Looks, Manifest, Packing, Source, Spots, View, pack_source,
-    pack_spots,
+    BamHeader, Error, Form, Kind, Looks, Manifest, Packing, Profile, Source, Spots, View,
+    pack_source, pack_spots,
 };
 
 use crate::common::{cat, open, try_pack};
@@ -68,7 +68,8 @@ fn pack(spots: Result<Spots, Error>) -> Result<Texts, Error> {
     let (spots, dir) = (spots?, tempfile::tempdir().expect("a directory"));
     let names = if spots.paired() { vec!["R1".to_owned(), "R2".to_owned()] } else { Vec::new() };
     let (inputs, writer) = (vec![PathBuf::from("x.bam")], "test".to_owned());
-    let packing = Packing { inputs, interleaved: false, names, threads: 2, writer };
+    let profile = Profile::default();
+    let packing = Packing { inputs, interleaved: false, names, threads: 2, profile, writer };
     let (manifest, left_out) = pack_spots(&packing, spots, dir.path(), |_| ())?;
     let archive = open(dir.path()).expect("an archive");
     let file = |nth| cat(&archive, View::File(nth), Form::Fastq).expect("a file");
@@ -318,7 +319,9 @@ fn sources_are_told_by_their_first_bytes() {
     // Nothing is lost by looking.
     let dir = tempfile::tempdir().expect("a directory");
     let (inputs, writer) = (vec![PathBuf::from("-")], "test".to_owned());
-    let packing = Packing { inputs, interleaved: false, names: Vec::new(), threads: 1, writer };
+    let profile = Profile::default();
+    let packing =
+        Packing { inputs, interleaved: false, names: Vec::new(), threads: 1, profile, writer };
     let (_, source) = source(&plain_gzip).look().expect("looked");
     pack_source(&packing, source, dir.path(), |_| ()).expect("packed");
     let archive = open(dir.path()).expect("an archive");

@@ -57,6 +57,7 @@ impl Place {
             interleaved: false,
             names: Vec::new(),
             threads: 2,
+            profile: forebay_reads::Profile::default(),
             writer: "test".to_owned(),
         };
         pack(&packing, &dir.path().join("x.reads"), |_| ()).expect("packed");

@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use forebay_reads::{Error, Kind, Looks, Manifest, Packing, Source, pack, pack_source, pack_spots};
+use clap::builder::PossibleValuesParser;
+use forebay_reads::{
+    Error, Kind, Looks, Manifest, PROFILES, Packing, Profile, Source, pack, pack_source, pack_spots,
+};
 
 use super::foreign::{self, Alignments};
 use super::told;
@@ -54,6 +57,10 @@ pub(super) struct Pack {
     /// Of CRAM: the sequences that it was written against
     #[arg(long, value_name = "FASTA")]
     reference: Option<PathBuf>,
+    /// `default` is as small as pays; `fast` is read sooner and 5 to 14 % larger on what was tried
+    #[arg(long, default_value = "default", hide_default_value = true,
+          value_parser = PossibleValuesParser::new(PROFILES.iter().map(|profile| profile.name)))]
+    profile: String,
     /// Threads that encode [default: as many as there are cores]
     #[arg(short, long)]
     threads: Option<usize>,
@@ -68,6 +75,7 @@ pub(super) fn run(args: &Pack) -> Result<i32, Stop> {
         interleaved: args.interleaved,
         names: args.names.clone(),
         threads: super::threads(args.threads),
+        profile: Profile::find(&args.profile).expect("the parser knows all names"),
         writer: super::WRITER.to_owned(),
     };
     let (manifest, left_out) = match opened(args)? {
