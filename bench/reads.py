@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Size and CPU of `forebay reads` beside gzip, bzip2, zstd, CRAM 3.1, BINSEQ CBQ and SRA, on FASTQ
-that you have, or that bench/reads-data.sh fetches.
+that you have, or that bench/reads-data.sh fetches. bench/reads.sh runs it with all that it needs.
 
     bench/reads.py FOLDER [--repeats 3] [--threads 1,2] [--only NAME,...] [--json FILE]
 
@@ -8,11 +8,13 @@ FOLDER has *_R1.fq.gz with *_R2.fq.gz beside them (pairs), and other *.fq.gz (si
 unpacked first; each tool then reads plain files and writes files, and decodes to /dev/null. Sizes
 count all that a tool needs to read again: index, checksums, headers. CPU is user and system time of
 the tool and its threads, the least of the repeats, start of the process included; MB are 10^6 bytes
-of FASTQ text. A CRAM gets N for `.` (samtools does not read it), and what it gives back is not
-compared: it keeps no `+name` either. An archive is verified, and its files are compared.
+of FASTQ text. What takes longest (zstd -19, CRAM archive, CBQ -l 19) is packed once. A CRAM gets N
+for `.` (samtools does not read it), and what it gives back is not compared: it keeps no `+name`
+either. An archive is verified, and its files are compared.
 
-Peers that are not on PATH are left out, and named: samtools, bqtools (cargo install bqtools), and
-latf-load, kar and fastq-dump (apt-get install sra-toolkit).
+4 KiB at random are read by target/release/examples/reads_pread, in one process: no other tool here
+knows where byte n of a FASTQ is. Peers that are not on PATH are left out, and named
+(scripts/setup-reads-peers.sh installs them).
 
 FOREBAY=path   the binary under test (default target/release/forebay)
 """
@@ -21,6 +23,7 @@ import filecmp
 import gzip
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -28,12 +31,13 @@ import sys
 import tempfile
 import time
 
-FOREBAY = os.environ.get("FOREBAY", "target/release/forebay")
-CRAMS = ["fast", "normal", "small", "archive"]
-SRA = ["latf-load", "kar", "fastq-dump"]
-# Issue and facts: pairs of many levels, singles of few; of .gz; MB/s of one core.
+from reads_peers import CRAMS, FOREBAY, PROFILES, missing, rows
+
+PREAD = os.path.join(os.environ.get("CARGO_TARGET_DIR", "target"), "release/examples/reads_pread")
+# Issue and facts: pairs of many levels, singles of few; of .gz and .sra; MB/s of one core.
 OF_CRAM = {"many levels": 0.92, "few levels": 0.97}
-OF_GZ, DECODE_MB, DECODE_OF_SMALL, ENCODE_MB = 0.62, 600, 8, 100
+OF_GZ, DECODE_MB, DECODE_OF_SMALL, ENCODE_MB, TWO_CORES = 0.62, 600, 8, 100, 1.9
+FAST_MB, FAST_OF_CRAM, PREAD_MS, PREAD_LEAST = 1400, 1.02, 2, 20 << 20
 
 
 def sets(folder, only):
@@ -70,28 +74,6 @@ def size(path):
     return os.path.getsize(path)
 
 
-def for_cram(path):
-    """The same file, or one with N for `.` beside it: samtools reads no other."""
-    other = path + ".n"
-    with open(path, "rb") as lines:
-        if not any(b"." in line for at, line in enumerate(lines) if at % 4 == 1):
-            return path
-    if not os.path.exists(other):
-        subprocess.run(f"sed '2~4y/./N/' {path} > {other}", shell=True, check=True)
-    return other
-
-
-def there(*tools):
-    return all(shutil.which(tool) for tool in tools)
-
-
-def offset(path):
-    """33, or 64 where no quality of the first 5000 reads is below `;`."""
-    with open(path, "rb") as lines:
-        lowest = min((min(line.strip(), default=255) for at, line in zip(range(20000), lines) if at % 4 == 3), default=0)
-    return 64 if lowest >= 59 else 33
-
-
 def run(command):
     """CPU and wall seconds of a shell command."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
@@ -103,47 +85,13 @@ def run(command):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall
 
 
-def tools(plain, work, threads):
-    """Name, what it makes, how, and how it is decoded."""
-    pair = len(plain) == 2
-    listed = " ".join(plain)
-    rows = []
-    if threads == 1:
-        for name, command, back in [
-            ("gzip -6", "gzip -6 -c", "gzip -dc"),
-            ("bzip2 -9", "bzip2 -9 -c", "bzip2 -dc"),
-            ("zstd -3", "zstd -q -3 -c", "zstd -dcq"),
-            ("zstd -19", "zstd -q -19 --long=27 -c", "zstd -dcq --long=27"),
-        ]:
-            outs = [f"{work}/{name.replace(' ', '')}.{at}" for at in range(len(plain))]
-            make = " && ".join(f"{command} {path} > {out}" for path, out in zip(plain, outs))
-            read = " && ".join(f"{back} < {out} > /dev/null" for out in outs)
-            rows.append((name, outs, make, read))
-    for profile in CRAMS if there("samtools") else []:
-        out = f"{work}/{profile}.cram"
-        taken = [for_cram(path) for path in plain]
-        inputs = f"-1 {taken[0]} -2 {taken[1]}" if pair else f"-0 {taken[0]}"
-        made = "" if profile == "normal" else f",{profile}"
-        make = f"samtools import -@ {threads - 1} {inputs} -O cram,version=3.1,no_ref=1{made} -o {out}"
-        outs = "-1 /dev/null -2 /dev/null" if pair else "-0 /dev/null"
-        read = f"samtools fastq -@ {threads - 1} {outs} -n {out}"
-        rows.append((f"CRAM 3.1 {profile}", [out], make, read))
-    if there("bqtools"):
-        # Its longest block, since the default refuses long reads and is a seventh larger.
-        for name, options in [("CBQ -l 3", "-B 8M -l 3"), ("CBQ -l 19", "-B 8M -l 19")]:
-            out = f"{work}/{name.replace(' ', '')}.cbq"
-            make = f"bqtools encode -T {threads} -m cbq {options} {listed} -o {out}"
-            rows.append((name, [out], make, f"bqtools decode -T {threads} -f q {out} > /dev/null"))
-    if threads == 1 and there(*SRA):
-        out, loaded = f"{work}/loaded.sra", f"{work}/loaded"
-        make = (f"rm -rf {loaded} {out}; latf-load --quality PHRED_{offset(plain[0])} -p ILLUMINA -o {loaded} {listed}"
-                f" && kar -f -d {loaded} -c {out}")
-        rows.append(("SRA", [out], make, f"fastq-dump -Z --split-files {out} > /dev/null"))
-    out = f"{work}/archive.reads"
-    make = f"rm -rf {out}; {FOREBAY} reads pack -q -t {threads} {listed} -o {out}"
-    rows.append(("forebay reads", [out], make, f"{FOREBAY} reads cat -t {threads} {out} --mate 1 > /dev/null"
-                 + (f" && {FOREBAY} reads cat -t {threads} {out} --mate 2 > /dev/null" if pair else "")))
-    return rows
+def pread(archive):
+    """Median and 99th percentile of milliseconds of 4 KiB at random, each group decoded anew."""
+    if not os.path.exists(PREAD):
+        return None
+    told = subprocess.run([PREAD, archive], capture_output=True, text=True, check=True).stdout
+    found = re.search(r"decoded anew: median ([0-9.]+) ms, 99 % ([0-9.]+) ms", told)
+    return [float(number) for number in found.groups()]
 
 
 def exact(archive, plain):
@@ -168,60 +116,85 @@ def measure(name, packed, threads, repeats):
                 shutil.copyfileobj(source, to)
         text, kind = sum(map(os.path.getsize, plain)), levels(plain[0])
         for count in threads:
-            for tool, outs, make, read in tools(plain, work, count):
+            for row in rows(plain, work, count):
+                own = row.tool.startswith("forebay ")
                 try:
-                    made = [run(make) for _ in range(1 if "19" in tool else repeats)]
-                    back = [run(read) for _ in range(repeats)]
+                    made = [run(row.make) for _ in range(1 if row.slow else repeats)]
+                    back = [run(row.read) for _ in range(repeats)]
                 except RuntimeError as error:
-                    if tool == "forebay reads":
+                    if own:
                         raise
-                    print(f"LEFT OUT: {tool} on {name}: {error}")
+                    print(f"LEFT OUT: {row.tool} on {name}: {error}")
                     continue
-                row = {"set": name, "kind": kind, "text": text, "tool": tool, "threads": count,
-                       "bytes": sum(map(size, outs)),
-                       "encode_cpu": min(cpu for cpu, _ in made), "encode_wall": min(w for _, w in made),
-                       "decode_cpu": min(cpu for cpu, _ in back), "decode_wall": min(w for _, w in back)}
-                if tool == "forebay reads":
-                    row["exact"] = exact(outs[0], plain)
-                results.append(row)
+                found = {"set": name, "kind": kind, "text": text, "tool": row.tool, "threads": count,
+                         "bytes": sum(map(size, row.outs)),
+                         "encode_cpu": min(cpu for cpu, _ in made), "encode_wall": min(w for _, w in made),
+                         "decode_cpu": min(cpu for cpu, _ in back), "decode_wall": min(w for _, w in back)}
+                if own:
+                    found["exact"] = exact(row.outs[0], plain)
+                    # A reader keeps its last group, so of few groups most reads are of that one.
+                    found["pread_ms"] = pread(row.outs[0]) if os.path.getsize(plain[0]) > PREAD_LEAST else None
+                results.append(found)
     return results
 
 
-def show(rows):
-    print(f"\n{rows[0]['set']} ({rows[0]['text'] / 1e6:.1f} MB of text, {rows[0]['kind']})\n")
+def show(found):
+    print(f"\n{found[0]['set']} ({found[0]['text'] / 1e6:.1f} MB of text, {found[0]['kind']})\n")
     print("| tool | threads | bytes | of text | encode MB/CPU-s | decode MB/CPU-s | encode MB/s | decode MB/s |")
-    print("|---|---|---|---|---|---|---|---|")
-    for row in rows:
+    print("|---" * 8 + "|")
+    for row in found:
         speeds = [row["text"] / 1e6 / max(row[what], 1e-3) for what in
                   ("encode_cpu", "decode_cpu", "encode_wall", "decode_wall")]
         print(f"| {row['tool']} | {row['threads']} | {row['bytes']:,} | {row['bytes'] / row['text']:.4f} | "
               + " | ".join(f"{speed:.0f}" for speed in speeds) + " |")
 
 
-def judge(rows):
-    """Ratios beside the targets, over all sets of a kind."""
-    print("\n| kind | what | found | target | |\n|---|---|---|---|---|")
-    one = [row for row in rows if row["threads"] == min(r["threads"] for r in rows)]
-    for kind in sorted({row["kind"] for row in one}):
-        def total(tool, what):
-            return sum(row[what] for row in one if row["kind"] == kind and row["tool"] == tool)
+def aims(found, kind):
+    """What, found, target, whether it should be below; over all sets of a kind."""
+    few, many = min(row["threads"] for row in found), max(row["threads"] for row in found)
 
-        own, text = total("forebay reads", "bytes"), total("forebay reads", "text")
-        crams = {tool: total(f"CRAM 3.1 {tool}", "bytes") for tool in CRAMS}
-        best = min((size, tool) for tool, size in crams.items() if size) if any(crams.values()) else None
-        decode = text / 1e6 / total("forebay reads", "decode_cpu")
-        lines = [("size of .gz (gzip -6)", own / total("gzip -6", "bytes"), OF_GZ, True),
-                 ("decode, MB/CPU-s", decode, DECODE_MB, False),
-                 ("encode, MB/CPU-s", text / 1e6 / total("forebay reads", "encode_cpu"), ENCODE_MB, False)]
-        if best:
-            lines.insert(0, (f"size of CRAM 3.1 {best[1]}, the smallest", own / best[0], OF_CRAM[kind], True))
-            of_small = total("CRAM 3.1 small", "decode_cpu") / total("forebay reads", "decode_cpu")
-            lines.append(("decode, of CRAM 3.1 small", of_small, DECODE_OF_SMALL, False))
-        for what, found, target, low in lines:
-            met = found <= target if low else found >= target
-            print(f"| {kind} | {what} | {found:.3g} | {'at most' if low else 'at least'} {target} | "
+    def total(tool, what, threads=few):
+        return sum(row[what] for row in found
+                   if (row["tool"], row["kind"], row["threads"]) == (tool, kind, threads))
+
+    def speed(tool, what):
+        return total(tool, "text") / 1e6 / total(tool, what)
+
+    own, fast = [f"forebay {profile}" for profile in PROFILES]
+    crams = {tool: total(f"CRAM 3.1 {tool}", "bytes") for tool in CRAMS}
+    if all(crams.values()):
+        best = min(crams, key=crams.get)
+        yield f"size, of CRAM 3.1 {best}, the smallest", total(own, "bytes") / crams[best], OF_CRAM[kind], True
+        yield "size of fast, of CRAM 3.1 normal", total(fast, "bytes") / crams["normal"], FAST_OF_CRAM, True
+    for peer in ("gzip -6", "SRA"):
+        # A set that a peer can't take is in neither sum.
+        sets_of = {row["set"] for row in found if row["tool"] == peer}
+        mine = sum(row["bytes"] for row in found
+                   if row["tool"] == own and row["set"] in sets_of and (row["kind"], row["threads"]) == (kind, few))
+        if total(peer, "bytes"):
+            yield f"size, of {peer}", mine / total(peer, "bytes"), OF_GZ, True
+    yield "decode, MB/CPU-s", speed(own, "decode_cpu"), DECODE_MB, False
+    yield "decode of fast, MB/CPU-s", speed(fast, "decode_cpu"), FAST_MB, False
+    if all(crams.values()):
+        of_small = total("CRAM 3.1 small", "decode_cpu") / total(own, "decode_cpu")
+        yield "decode, times CRAM 3.1 small", of_small, DECODE_OF_SMALL, False
+    if many > few:
+        more = total(own, "decode_wall", few) / total(own, "decode_wall", many)
+        yield f"decode by {many} threads, times {few}, by the clock", more, TWO_CORES, False
+    yield "encode, MB/CPU-s", speed(own, "encode_cpu"), ENCODE_MB, False
+    reads = [row["pread_ms"][0] for row in found if row["tool"] == own and row["kind"] == kind and row["pread_ms"]]
+    if reads:
+        yield "4 KiB at random, ms, the slowest set's median", max(reads), PREAD_MS, True
+
+
+def judge(found):
+    print("\n| kind | what | found | target | |\n|---|---|---|---|---|")
+    for kind in sorted({row["kind"] for row in found}):
+        for what, value, target, low in aims(found, kind):
+            met = value <= target if low else value >= target
+            print(f"| {kind} | {what} | {value:.3g} | {'at most' if low else 'at least'} {target} | "
                   f"{'met' if met else 'missed'} |")
-    if not all(row.get("exact", True) for row in rows):
+    if not all(row.get("exact", True) for row in found):
         sys.exit("an archive did not give back its bytes")
 
 
@@ -236,16 +209,18 @@ def main():
     found = sets(arguments.folder, [name for name in arguments.only.split(",") if name])
     if not found:
         sys.exit(f"no *.fq.gz in {arguments.folder}")
-    for tools_of, what in [(["samtools"], "CRAM"), (["bqtools"], "CBQ"), (SRA, "SRA")]:
-        if not there(*tools_of):
-            print(f"LEFT OUT: {what} ({', '.join(tools_of)} not on PATH)")
+    for what, tools in missing():
+        print(f"LEFT OUT: {what} ({', '.join(tools)} not on PATH; scripts/setup-reads-peers.sh installs it)")
+    if not os.path.exists(PREAD):
+        print(f"LEFT OUT: 4 KiB at random (no {PREAD}; cargo build --release -p forebay-reads --example reads_pread)")
     with open("/proc/loadavg") as load:
         print(f"{len(found)} sets, {arguments.repeats} repeats, load {load.read().split()[0]} before")
     everything = []
     for name, packed in found.items():
-        rows = measure(name, packed, [int(count) for count in arguments.threads.split(",")], arguments.repeats)
-        show(rows)
-        everything += rows
+        threads = [int(count) for count in arguments.threads.split(",")]
+        everything += measure(name, packed, threads, arguments.repeats)
+        show([row for row in everything if row["set"] == name])
+        sys.stdout.flush()
     judge(everything)
     if arguments.json:
         with open(arguments.json, "w") as out:
