@@ -35,7 +35,7 @@ test-long: setup build  ## the long ring too: fsx by the million, real reads, ev
 	scripts/fuzz.sh 600
 	tests/real/run --long
 
-bench: build    ## what forebay costs, against the bare file system, and reads beside other tools: 23 to 30 minutes
+bench: build    ## what forebay costs, against the bare file system, and reads beside other tools: half an hour
 	bench/run.sh
 
 studies-live: build  ## workflows elsewhere and published comparisons in small, predicted, then measured: 1 hour

@@ -3,7 +3,7 @@
 #
 #   bench/run.sh             micro benchmarks, 7 repeats, 3 pairs of each pipeline, the demo's
 #                            workflow on slow storage once, a volume in a bucket, and archives of
-#                            reads beside other tools: 23 to 30 min
+#                            reads beside other tools: half an hour
 #   bench/run.sh --full      8 repeats and 15 pairs with every-read: the figures that are published
 #   bench/run.sh --check     as above; status 3 when a target is missed
 #   FOREBAY=path             the binary under test (default target/release/forebay, built first)
