@@ -141,7 +141,7 @@ impl Spots {
         left_out.store(deal.left_out, Relaxed);
         for feed in feeds {
             // Whichever is waited for has to hear of it.
-            feed.end(end.as_ref().map(|()| ()).map_err(|e| Error::new(e.kind, e.message.clone())));
+            feed.end(end.as_ref().copied().map_err(|e| Error::new(e.kind, e.message.clone())));
         }
     }
 
