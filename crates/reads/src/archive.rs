@@ -2,14 +2,16 @@
 //! chunk is compared with its checksum before it is decoded.
 
 mod fetch;
+mod turns;
 
 use crate::error::{Error, Result};
 use crate::group::{self, Lent, Mate};
 use crate::hash::hash;
-use crate::index::{self, ChunkAt, GroupAt};
+use crate::index::{self, GroupAt};
 use crate::manifest::{INDEX, INDEX_MAGIC, MANIFEST, MANIFEST_MAX, Manifest};
-use crate::objects::Objects;
-use fetch::fetch;
+use crate::objects::{Objects, Part, taken};
+use fetch::{asked, fetch, parts};
+use turns::Turns;
 
 /// An archive that is open.
 #[derive(Debug)]
@@ -18,6 +20,7 @@ pub struct Archive {
     manifest: Manifest,
     /// For each stripe: where its page begins, and the number of its first group.
     pages: Vec<(u64, usize)>,
+    decoding: Turns,
 }
 
 /// Texts of the mates of one group; None where it was not asked for.
@@ -34,7 +37,8 @@ impl Archive {
         if len > MANIFEST_MAX {
             return Err(Error::damaged(format!("{MANIFEST}: {len} bytes are too many")));
         }
-        let manifest = Manifest::of_bytes(&objects.read(MANIFEST, 0, len as usize)?)?;
+        let all = Part { name: MANIFEST, offset: 0, len: len as usize };
+        let manifest = taken(&*objects, &[all], |bytes| Manifest::of_bytes(&bytes.concat()))?;
         let mut pages = Vec::with_capacity(manifest.stripes.len());
         let (mut at, mut first) = (INDEX_MAGIC.len() as u64, 0_usize);
         for stripe in &manifest.stripes {
@@ -42,7 +46,19 @@ impl Archive {
             at += stripe.page_len as u64;
             first += stripe.groups;
         }
-        Ok(Archive { objects, manifest, pages })
+        Ok(Archive { objects, manifest, pages, decoding: Turns::default() })
+    }
+
+    /// The same archive, whose objects are read from elsewhere from now on.
+    #[must_use]
+    pub fn over(self, objects: Box<dyn Objects>) -> Archive {
+        Archive { objects, ..self }
+    }
+
+    /// Decodes so many groups at a time at most, for callers that have many threads wait for objects.
+    #[must_use]
+    pub fn at_a_time(self, groups: usize) -> Archive {
+        Archive { decoding: Turns::of(groups), ..self }
     }
 
     /// What it is.
@@ -70,28 +86,29 @@ impl Archive {
             let end = offset + told.page_len as u64;
             format!("{INDEX}, bytes {offset} to {end} (page of stripe {stripe})")
         };
-        let page = self.objects.read(INDEX, offset, told.page_len)?;
-        if hash(&page) != told.page_hash {
-            return Err(Error::damaged(format!("{}: {CHECKSUM}", place())));
-        }
+        let part = Part { name: INDEX, offset, len: told.page_len };
+        let page = taken(&*self.objects, &[part], |bytes| {
+            let page = bytes.concat();
+            let is_right = hash(&page) == told.page_hash;
+            let wrong = || Error::damaged(format!("{}: {CHECKSUM}", place()));
+            is_right.then_some(page).ok_or_else(wrong)
+        })?;
         let groups = index::groups(&page, told, self.manifest.shape.mates(), first);
         groups.map_err(|error| error.at(place()))
     }
 
+    /// Says that these mates of some groups are going to be decoded, the first ones first.
+    pub(crate) fn soon(&self, groups: &[GroupAt], wanted: [bool; 2]) {
+        let of_one = |group| parts(self, &asked(group, wanted).1).0;
+        let parts: Vec<Part<'_>> = groups.iter().flat_map(of_one).collect();
+        self.objects.soon(&parts);
+    }
+
     /// Decodes the mates of a group that are wanted.
     pub(crate) fn texts(&self, group: &GroupAt, wanted: [bool; 2]) -> Result<Texts> {
-        let second = group.mates.get(1).filter(|_| wanted[1]);
-        let leans = second
-            .map(|second| group::leans(second.rule, second.chunks.iter().map(|chunk| chunk.codec)))
-            .unwrap_or_default();
-        let mut asked = Vec::new();
-        for (nth, at) in group.mates.iter().enumerate() {
-            // Of a first mate that is not wanted only what the second one leans on.
-            let lends = |chunk: &ChunkAt| nth == 0 && leans.contains(&chunk.column);
-            let own = |chunk: &&ChunkAt| wanted[nth] || lends(chunk);
-            asked.extend(at.chunks.iter().filter(own).map(|chunk| (nth, chunk)));
-        }
+        let (leans, asked) = asked(group, wanted);
         let mut fetched = fetch(self, group, &asked)?.into_iter();
+        let _turn = self.decoding.take();
         let mut texts = Texts::default();
         let mut first = Lent::default();
         for (nth, at) in group.mates.iter().enumerate() {

@@ -13,7 +13,9 @@ pub enum Kind {
     Unknown,
     /// What was asked for is not in this archive.
     Request,
-    /// The system refused.
+    /// Somebody replaced or removed the archive while it was open: open it again.
+    Changed,
+    /// The system refused, or the storage.
     Io,
 }
 
@@ -31,7 +33,8 @@ pub struct Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Error {
+    /// One without a cause that the system told.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Error {
         Error { kind, message: message.into(), source: None }
     }
 
@@ -40,7 +43,8 @@ impl Error {
         Error::new(Kind::Damaged, message)
     }
 
-    pub(crate) fn io(place: impl fmt::Display, source: std::io::Error) -> Error {
+    /// What the system said, and of which place.
+    pub fn io(place: impl fmt::Display, source: std::io::Error) -> Error {
         Error { kind: Kind::Io, message: format!("{place}: {source}"), source: Some(source) }
     }
 
@@ -54,6 +58,12 @@ impl Error {
     pub(crate) fn further(mut self, words: impl fmt::Display) -> Error {
         self.message = format!("{}{words}", self.message);
         self
+    }
+
+    /// What the system said, as far as programs tell it apart.
+    #[must_use]
+    pub fn io_kind(&self) -> Option<std::io::ErrorKind> {
+        self.source.as_ref().map(std::io::Error::kind)
     }
 
     /// Whether the reader of a pipe went away.

@@ -41,7 +41,7 @@ pub use error::{Error, Kind, Result};
 pub use group::{COLUMNS, Column, TEXT_MAX};
 pub use hash::{Digests, hex};
 pub use input::{Looks, Source};
-pub use manifest::{Family, MANIFEST, Manifest, Shape, Shown, Stripe};
+pub use manifest::{Family, INDEX, MANIFEST, Manifest, Shape, Shown, Stripe};
 pub use objects::{Directory, Memory, Objects, Part};
 pub use pack::{Packing, pack, pack_source, pack_spots};
 pub use profile::{PROFILES, Profile};

@@ -10,7 +10,7 @@ use crate::wire::{Wire, put, put_bytes};
 /// The object that makes a directory an archive.
 pub const MANIFEST: &str = "manifest.fbr";
 /// The object with the pages of the index.
-pub(crate) const INDEX: &str = "index.fbr";
+pub const INDEX: &str = "index.fbr";
 /// First bytes of the three sorts of objects; the fifth is the version.
 pub(crate) const MANIFEST_MAGIC: [u8; 8] = *b"FBRM\x01\0\0\0";
 pub(crate) const INDEX_MAGIC: [u8; 8] = *b"FBRI\x01\0\0\0";

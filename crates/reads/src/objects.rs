@@ -1,5 +1,6 @@
-//! Where the objects of an archive lie: a directory, or memory. An object is written once and
-//! read in ranges, which is all that a bucket has to be able to do.
+//! Where the objects of an archive lie: a directory, memory, or wherever else a caller knows to
+//! fetch them from. An object is written once and read in ranges, which is all that a bucket has to
+//! be able to do.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -42,6 +43,36 @@ pub trait Objects: Send + Sync + std::fmt::Debug {
     fn read_many(&self, parts: &[Part<'_>]) -> Result<Vec<Vec<u8>>> {
         parts.iter().map(|part| self.read(part.name, part.offset, part.len)).collect()
     }
+
+    /// Parts that are most likely asked for soon, those wanted first in front. Where a question
+    /// takes long, begin to fetch them.
+    fn soon(&self, _parts: &[Part<'_>]) {}
+
+    /// These parts are not what was written: whether asking again may help. On their way bytes
+    /// change by chance; where they lie they stay wrong.
+    fn look_again(&self, _parts: &[Part<'_>]) -> bool {
+        false
+    }
+}
+
+/// How often bytes are asked for that are not those that were written.
+const LOOKS: usize = 4;
+
+/// What `take` makes of parts of objects. Where it finds them damaged they are asked for again, if
+/// that may help.
+pub(crate) fn taken<R>(
+    objects: &dyn Objects,
+    parts: &[Part<'_>],
+    take: impl Fn(Vec<Vec<u8>>) -> Result<R>,
+) -> Result<R> {
+    for _ in 1..LOOKS {
+        let taken = take(objects.read_many(parts)?);
+        let is_wrong = taken.as_ref().is_err_and(|error| error.kind == Kind::Damaged);
+        if !is_wrong || !objects.look_again(parts) {
+            return taken;
+        }
+    }
+    take(objects.read_many(parts)?)
 }
 
 /// Objects as files of a directory. Each is opened once.

@@ -7,6 +7,7 @@ mod lane;
 mod names;
 mod pages;
 mod reader;
+mod source;
 mod streams;
 
 use std::num::NonZeroU32;

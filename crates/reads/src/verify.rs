@@ -59,7 +59,7 @@ impl Archive {
                 _ => Ok(texts),
             }
         };
-        self.each(threads, work, |texts| {
+        self.each(wanted, threads, work, |texts| {
             match texts {
                 Err(error) => verdict.problem(error.to_string()),
                 Ok(texts) => {

@@ -54,7 +54,7 @@ impl Archive {
         out: &mut impl Write,
     ) -> Result<()> {
         self.check(view)?;
-        let mut groups = Groups::new(self, 0);
+        let mut groups = Groups::all(self, self.wanted(view));
         let jobs = || Some(groups.next()?.map(|group| (group, None)));
         self.write_groups(jobs, view, form, threads, out)
     }
@@ -111,14 +111,15 @@ impl Archive {
         in_order(threads, jobs, work, take)
     }
 
-    /// Does `work` for all groups in many threads, and `take` in order.
+    /// Does `work` for these mates of all groups in many threads, and `take` in order.
     pub(crate) fn each<R: Send>(
         &self,
+        wanted: [bool; 2],
         threads: usize,
         work: impl Fn(GroupAt) -> Result<R> + Sync,
         take: impl FnMut(Result<R>) -> Result<()>,
     ) -> Result<()> {
-        let mut groups = Groups::new(self, 0);
+        let mut groups = Groups::all(self, wanted);
         in_order(threads, || groups.next(), |group| work(group?), take)
     }
 
@@ -133,7 +134,7 @@ impl Archive {
     }
 
     /// Which mates a view has.
-    fn wanted(&self, view: View) -> [bool; 2] {
+    pub(crate) fn wanted(&self, view: View) -> [bool; 2] {
         match (view, self.manifest().shape) {
             (View::Mate(mate), _) => [mate == 0, mate == 1],
             (View::File(file), Shape::Paired) => [file == 0, file == 1],

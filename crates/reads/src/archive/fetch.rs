@@ -3,13 +3,59 @@
 
 use super::{Archive, CHECKSUM};
 use crate::error::{Error, Result};
-use crate::group::{Chunk, TEXT_MAX};
+use crate::group::{self, Chunk, Column, TEXT_MAX};
 use crate::hash::hash;
 use crate::index::{ChunkAt, GroupAt};
-use crate::objects::Part;
+use crate::objects::{Part, taken};
 
 /// Encoded bytes of a group, at most: two texts and some framing.
 const BYTES_MAX: usize = 2 * TEXT_MAX + (1 << 20);
+/// What lies between two chunks and is fetched along: a first mate's lengths and exceptions, say,
+/// of which the second needs bases alone.
+const NEAR: u64 = 16 << 10;
+
+/// What a second mate that is wanted leans on, and the chunks that are needed, each with its mate.
+pub(super) fn asked(group: &GroupAt, wanted: [bool; 2]) -> (Vec<Column>, Vec<(usize, &ChunkAt)>) {
+    let second = group.mates.get(1).filter(|_| wanted[1]);
+    let leans = second
+        .map(|second| group::leans(second.rule, second.chunks.iter().map(|chunk| chunk.codec)))
+        .unwrap_or_default();
+    let mut asked = Vec::new();
+    for (nth, at) in group.mates.iter().enumerate() {
+        // Of a first mate that is not wanted only what the second one leans on.
+        let lends = |chunk: &ChunkAt| nth == 0 && leans.contains(&chunk.column);
+        let own = |chunk: &&ChunkAt| wanted[nth] || lends(chunk);
+        asked.extend(at.chunks.iter().filter(own).map(|chunk| (nth, chunk)));
+    }
+    (leans, asked)
+}
+
+/// Parts to ask for, and for each chunk its part and where in it the chunk begins. What lies side by
+/// side is one part, or nearly so.
+pub(super) fn parts<'a>(
+    archive: &'a Archive,
+    wanted: &[(usize, &ChunkAt)],
+) -> (Vec<Part<'a>>, Vec<(usize, usize)>) {
+    let objects = &archive.manifest.objects;
+    let mut order: Vec<usize> = (0..wanted.len()).collect();
+    order.sort_by_key(|nth| (wanted[*nth].1.object, wanted[*nth].1.offset));
+    let mut parts: Vec<Part<'_>> = Vec::new();
+    let mut places = vec![(0, 0); wanted.len()];
+    for nth in order {
+        let ChunkAt { object, offset, len, .. } = *wanted[nth].1;
+        let name = &objects[object].0;
+        let gap = |part: &Part<'_>| offset.checked_sub(part.offset.checked_add(part.len as u64)?);
+        match parts.last_mut() {
+            Some(part) if part.name == name && gap(part).is_some_and(|gap| gap <= NEAR) => {
+                part.len = (offset - part.offset) as usize + len;
+            }
+            _ => parts.push(Part { name, offset, len }),
+        }
+        let part = parts.len() - 1;
+        places[nth] = (part, (offset - parts[part].offset) as usize);
+    }
+    (parts, places)
+}
 
 /// Chunks, each with the mate that it is of, in their order.
 pub(super) fn fetch(
@@ -22,30 +68,17 @@ pub(super) fn fetch(
         return Err(Error::damaged(words));
     }
     let objects = &archive.manifest.objects;
-    let mut order: Vec<usize> = (0..wanted.len()).collect();
-    order.sort_by_key(|nth| (wanted[*nth].1.object, wanted[*nth].1.offset));
-    let mut parts: Vec<Part<'_>> = Vec::new();
-    // For each chunk its part, and where in it the chunk begins.
-    let mut places = vec![(0, 0); wanted.len()];
-    for nth in order {
-        let chunk = wanted[nth].1;
-        let name = &objects[chunk.object].0;
-        let end = |part: &Part<'_>| part.offset.saturating_add(part.len as u64);
-        match parts.last_mut() {
-            Some(part) if part.name == name && end(part) == chunk.offset => part.len += chunk.len,
-            _ => parts.push(Part { name, offset: chunk.offset, len: chunk.len }),
-        }
-        let part = parts.len() - 1;
-        places[nth] = (part, (chunk.offset - parts[part].offset) as usize);
-    }
-    let bytes = archive.objects.read_many(&parts)?;
-    let chunks = wanted.iter().zip(places).map(|((mate, at), (part, start))| {
-        let found = bytes.get(part).and_then(|bytes| bytes.get(start..start + at.len));
-        let found = found.filter(|bytes| hash(bytes) == at.hash);
-        let bytes = found.ok_or_else(|| damaged(&objects[at.object].0, group, *mate, at))?.to_vec();
-        Ok(Chunk { column: at.column, codec: at.codec, raw_len: at.raw_len, bytes })
-    });
-    chunks.collect()
+    let (parts, places) = parts(archive, wanted);
+    taken(&*archive.objects, &parts, |bytes| {
+        let chunks = wanted.iter().zip(&places).map(|((mate, at), (part, start))| {
+            let found = bytes.get(*part).and_then(|bytes| bytes.get(*start..start + at.len));
+            let found = found.filter(|bytes| hash(bytes) == at.hash);
+            let wrong = || damaged(&objects[at.object].0, group, *mate, at);
+            let bytes = found.ok_or_else(wrong)?.to_vec();
+            Ok(Chunk { column: at.column, codec: at.codec, raw_len: at.raw_len, bytes })
+        });
+        chunks.collect()
+    })
 }
 
 fn damaged(name: &str, group: &GroupAt, mate: usize, at: &ChunkAt) -> Error {

@@ -2,22 +2,24 @@
 
 use std::io::Write;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::cache::Cache;
 use super::lane::{Lane, Place, elsewhere};
-use super::pages::Pages;
-use super::streams::Streams;
+use super::source::Source;
+use super::streams::{Streams, Way};
 use super::{Face, Wrap, bgzf};
 use crate::archive::Archive;
 use crate::error::{Error, Result};
-use crate::index::GroupAt;
-use crate::view::View;
 use crate::window::GROUP_TEXT;
 
 /// Bytes in a row after which the next group is decoded ahead, which is looked at as often; and
 /// for each how many more another group is.
 const IN_A_ROW: u64 = 256 << 10;
 const ANOTHER: u64 = 2 << 20;
+/// Groups that are fetched before they are decoded, where they lie far away: those of two stripes.
+/// There is no new request for less than half of them, so requests are long.
+const FAR: u64 = 32;
 
 /// Reads faces of an archive. A group is decoded once for all who want it at a time, and again
 /// only when the cache has let go of it. Pages of the index are fetched once and kept: 1 KiB for
@@ -29,13 +31,6 @@ pub struct Reader {
     streams: Streams,
     /// What tells its groups from those of others in the cache.
     number: u64,
-}
-
-/// What threads that decode ahead need.
-#[derive(Debug)]
-struct Source {
-    archive: Arc<Archive>,
-    pages: Pages,
 }
 
 impl Reader {
@@ -50,14 +45,9 @@ impl Reader {
     /// A reader that shares a cache and its threads with others.
     #[must_use]
     pub fn sharing(archive: Arc<Archive>, cache: Arc<Cache>) -> Reader {
-        let pages = Pages::new(&archive);
+        let source = Arc::new(Source::new(archive));
         let number = cache.reader();
-        Reader {
-            source: Arc::new(Source { archive, pages }),
-            cache,
-            streams: Streams::default(),
-            number,
-        }
+        Reader { source, cache, streams: Streams::default(), number }
     }
 
     /// The archive.
@@ -114,13 +104,14 @@ impl Reader {
     /// Text of a lane, which has all that is asked for.
     fn text(&self, lane: &Lane, offset: u64, out: &mut [u8]) -> Result<()> {
         let len = out.len() as u64;
-        let run = self.streams.note(lane.id(), offset, len);
+        let way = self.streams.note(lane.id(), offset, len);
+        let run = way.run;
         let mut done = 0;
         while done < out.len() {
             let at = offset + done as u64;
             let place = lane.find(&self.source.archive, &self.source.pages, at)?;
             if run >= IN_A_ROW && run / IN_A_ROW != run.saturating_sub(len) / IN_A_ROW {
-                self.ahead(lane, place, 1 + run / ANOTHER);
+                self.ahead(lane, place, &way);
             }
             let text = self.group(lane, place)?;
             let rest = text.get((at - place.start) as usize..).unwrap_or_default();
@@ -141,9 +132,21 @@ impl Reader {
         self.cache.get(key, len, || source.decode(lane.file, place.group))
     }
 
+    /// Says which groups will be wanted, at least as many as are decoded ahead.
+    fn soon(&self, lane: &Lane, place: Place, way: &Way, decoded: usize) {
+        let far = (1 + way.run / ANOTHER).min(FAR) as usize;
+        let end = (place.group + far * lane.step + 1).min(self.source.archive.group_count());
+        if way.told.load(Relaxed) <= place.group + decoded.max(far / 2) * lane.step {
+            let told = way.told.fetch_max(end, Relaxed);
+            let groups = (place.group..end).step_by(lane.step).skip(1);
+            self.source.soon(lane.file, groups.skip_while(|group| *group < told));
+        }
+    }
+
     /// Has the next groups decoded.
-    fn ahead(&self, lane: &Lane, place: Place, groups: u64) {
-        let most = groups.min(2 * self.cache.threads() as u64) as usize;
+    fn ahead(&self, lane: &Lane, place: Place, way: &Way) {
+        let most = (1 + way.run / ANOTHER).min(2 * self.cache.threads() as u64) as usize;
+        self.soon(lane, place, way, most);
         let groups = (1..=most).map(|nth| place.group + nth * lane.step);
         for group in groups.take_while(|group| *group < self.source.archive.group_count()) {
             let (source, file) = (Arc::clone(&self.source), lane.file);
@@ -158,37 +161,5 @@ impl Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         self.cache.forget(self.number);
-    }
-}
-
-impl Source {
-    fn with<R>(&self, group: usize, work: impl FnOnce(&GroupAt) -> Result<R>) -> Result<R> {
-        let stripe = self.archive.stripe_of(group).ok_or_else(elsewhere)?;
-        let groups = self.pages.get(&self.archive, stripe)?;
-        let first = groups.first().map_or(0, |first| first.number);
-        let at = group.checked_sub(first).and_then(|nth| groups.get(nth));
-        work(at.ok_or_else(elsewhere)?)
-    }
-
-    /// Bytes of a group.
-    fn len(&self, file: usize, group: usize) -> Result<usize> {
-        let shape = self.archive.manifest().shape;
-        self.with(group, |group| Ok(group.text_len(shape, file) as usize))
-    }
-
-    /// Bytes of a group as they are in its stripe.
-    fn mean(&self, file: usize, group: usize) -> usize {
-        let stripes = &self.archive.manifest().stripes;
-        let stripe = self.archive.stripe_of(group).and_then(|stripe| stripes.get(stripe));
-        stripe.map_or(0, |stripe| stripe.texts[file] as usize / stripe.groups.max(1))
-    }
-
-    fn decode(&self, file: usize, group: usize) -> Result<Vec<u8>> {
-        let len = self.len(file, group)?;
-        let text = self.with(group, |group| self.archive.view(group, View::File(file)))?;
-        match text.len() == len {
-            true => Ok(text),
-            false => Err(Error::damaged(format!("group {group}: not as long as it was"))),
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! Who reads one part after the other: for them the next groups are decoded before they ask.
 
-use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex};
 
 /// A read that begins so near to where another ended goes on with it: kernels ask for parts in
 /// an order of their own.
@@ -18,6 +19,16 @@ struct Stream {
     run: u64,
     /// When it last read, in reads.
     used: u64,
+    told: Arc<AtomicUsize>,
+}
+
+/// A stream as it is with a read.
+#[derive(Debug)]
+pub(super) struct Way {
+    /// Bytes that were read in a row.
+    pub(super) run: u64,
+    /// Of groups with lower numbers it was told that they are going to be wanted.
+    pub(super) told: Arc<AtomicUsize>,
 }
 
 /// All that are followed.
@@ -25,8 +36,8 @@ struct Stream {
 pub(super) struct Streams(Mutex<(Vec<Stream>, u64)>);
 
 impl Streams {
-    /// Takes note of a read and says how many bytes were read in a row with it.
-    pub(super) fn note(&self, lane: [usize; 3], offset: u64, len: u64) -> u64 {
+    /// Takes note of a read.
+    pub(super) fn note(&self, lane: [usize; 3], offset: u64, len: u64) -> Way {
         let mut state = self.0.lock().expect("nobody panics with it");
         let (streams, clock) = &mut *state;
         *clock += 1;
@@ -39,17 +50,19 @@ impl Streams {
             stream.run += end.saturating_sub(stream.next);
             stream.next = stream.next.max(end);
             stream.used = *clock;
-            return stream.run;
+            return Way { run: stream.run, told: Arc::clone(&stream.told) };
         }
         // Who begins at the start most likely goes on.
         let run = if offset == 0 { len } else { 0 };
-        let stream = Stream { lane, next: end, run, used: *clock };
+        let told = Arc::<AtomicUsize>::default();
+        let way = Way { run, told: Arc::clone(&told) };
+        let stream = Stream { lane, next: end, run, used: *clock, told };
         if streams.len() < MANY {
             streams.push(stream);
         } else if let Some(oldest) = streams.iter_mut().min_by_key(|stream| stream.used) {
             *oldest = stream;
         }
-        run
+        way
     }
 }
 
@@ -61,18 +74,19 @@ mod tests {
     #[test]
     fn reads_in_a_row_are_told_from_reads_at_random() {
         let streams = Streams::default();
+        let note = |lane, offset, len| streams.note(lane, offset, len).run;
         let lane = [0, 0, 1];
         // Two at a time, and one a little out of order.
         for nth in 0..10 {
-            assert_eq!(streams.note(lane, nth << 17, 1 << 17), (nth + 1) << 17);
-            let other = streams.note(lane, (1 << 30) + (nth << 17), 1 << 17);
+            assert_eq!(note(lane, nth << 17, 1 << 17), (nth + 1) << 17);
+            let other = note(lane, (1 << 30) + (nth << 17), 1 << 17);
             assert_eq!(other, nth << 17);
         }
-        assert_eq!(streams.note(lane, 11 << 17, 1 << 17), 12 << 17);
-        assert_eq!(streams.note(lane, 10 << 17, 1 << 17), 12 << 17);
-        assert_eq!(streams.note([1, 0, 1], 12 << 17, 4096), 0);
+        assert_eq!(note(lane, 11 << 17, 1 << 17), 12 << 17);
+        assert_eq!(note(lane, 10 << 17, 1 << 17), 12 << 17);
+        assert_eq!(note([1, 0, 1], 12 << 17, 4096), 0);
         for nth in 0..1000 {
-            assert_eq!(streams.note(lane, (2 << 30) + nth * 7919 % 1000 * (4 << 20), 4096), 0);
+            assert_eq!(note(lane, (2 << 30) + nth * 7919 % 1000 * (4 << 20), 4096), 0);
         }
         assert!(streams.0.lock().expect("it").0.len() <= MANY);
     }

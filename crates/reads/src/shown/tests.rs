@@ -12,6 +12,8 @@ use crate::objects::{Directory, Objects};
 use crate::pack::{Packing, pack};
 use crate::profile::Profile;
 
+mod far;
+
 /// Objects that count how often each part is read.
 #[derive(Debug)]
 struct Counted {

@@ -12,12 +12,29 @@ pub(super) struct Groups<'a> {
     archive: &'a Archive,
     stripes: Range<usize>,
     ready: std::vec::IntoIter<GroupAt>,
+    /// Mates of which all is going to be read; and the page behind that of `ready`, for them.
+    all: Option<[bool; 2]>,
+    later: Option<Result<Vec<GroupAt>>>,
 }
 
 impl Groups<'_> {
     pub(super) fn new(archive: &Archive, stripe: usize) -> Groups<'_> {
         let stripes = stripe..archive.manifest().stripes.len();
-        Groups { archive, stripes, ready: Vec::new().into_iter() }
+        Groups { archive, stripes, ready: Vec::new().into_iter(), all: None, later: None }
+    }
+
+    /// All groups, of which these mates are going to be read: while one stripe is, the next is
+    /// fetched.
+    pub(super) fn all(archive: &Archive, wanted: [bool; 2]) -> Groups<'_> {
+        Groups { all: Some(wanted), ..Groups::new(archive, 0) }
+    }
+
+    fn page(&mut self) -> Option<Result<Vec<GroupAt>>> {
+        let groups = self.archive.groups(self.stripes.next()?);
+        if let (Ok(groups), Some(wanted)) = (&groups, self.all) {
+            self.archive.soon(groups, wanted);
+        }
+        Some(groups)
     }
 }
 
@@ -29,7 +46,14 @@ impl Iterator for Groups<'_> {
             if let Some(group) = self.ready.next() {
                 return Some(Ok(group));
             }
-            match self.archive.groups(self.stripes.next()?) {
+            let page = match self.later.take() {
+                Some(page) => page,
+                None => self.page()?,
+            };
+            if self.all.is_some() {
+                self.later = self.page();
+            }
+            match page {
                 Ok(groups) => self.ready = groups.into_iter(),
                 Err(error) => return Some(Err(error)),
             }

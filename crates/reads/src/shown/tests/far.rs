@@ -1,0 +1,98 @@
+//! Archives whose objects lie far away. If these failed, whoever reads one part after the other would
+//! wait for each, or a byte that changed on its way would end a pipeline.
+use super::*;
+use crate::manifest::{INDEX, MANIFEST};
+use crate::objects::Part;
+use crate::view::{Form, View};
+
+type Log = Arc<Mutex<BTreeSet<(String, u64, usize)>>>;
+
+/// Objects that keep what was told and what was asked, and get bytes wrong for a while.
+#[derive(Debug)]
+struct Far {
+    own: Directory,
+    told: Log,
+    asked: Log,
+    wrong: Arc<AtomicUsize>,
+}
+
+impl Objects for Far {
+    fn len(&self, name: &str) -> Result<u64> {
+        self.own.len(name)
+    }
+
+    fn read(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>> {
+        if name != INDEX && name != MANIFEST {
+            self.asked.lock().expect("it").insert((name.to_owned(), offset, len));
+        }
+        let mut bytes = self.own.read(name, offset, len)?;
+        let is_wrong = |left: usize| left.checked_sub(1);
+        if self.wrong.fetch_update(Ordering::SeqCst, Ordering::SeqCst, is_wrong).is_ok() {
+            bytes[0] ^= 0x10;
+        }
+        Ok(bytes)
+    }
+
+    fn soon(&self, parts: &[Part<'_>]) {
+        for part in parts {
+            let part = (part.name.to_owned(), part.offset, part.len);
+            assert!(!self.asked.lock().expect("it").contains(&part), "it was read already");
+            assert!(self.told.lock().expect("it").insert(part), "it was told already");
+        }
+    }
+
+    fn look_again(&self, _: &[Part<'_>]) -> bool {
+        true
+    }
+}
+
+fn far(packed: &Packed) -> (Archive, Log, Log, Arc<AtomicUsize>) {
+    let own = Directory::new(&packed._dir.path().join("a"));
+    let (told, asked, wrong) = (Log::default(), Log::default(), Arc::new(AtomicUsize::new(0)));
+    let (mine, yours, odd) = (Arc::clone(&told), Arc::clone(&asked), Arc::clone(&wrong));
+    let far = Far { own, told: mine, asked: yours, wrong: odd };
+    (Archive::open(Box::new(far)).expect("open"), told, asked, wrong)
+}
+
+#[test]
+fn who_reads_in_a_row_tells_once_and_before_what_will_be_asked_for() {
+    let texts = [reads(24 << 20, '1', 100), reads(24 << 20, '2', 100)];
+    let packed = packed(&[&texts[0], &texts[1]], false);
+    for mate in [0, 1] {
+        let (archive, told, asked, _) = far(&packed);
+        let archive = Arc::new(archive.at_a_time(1));
+        let face = archive.faces(None).expect("faces").swap_remove(2 * mate);
+        let mut out = Vec::new();
+        Reader::copy(Arc::clone(&archive), &face, 3, &mut out).expect("read");
+        assert!(out == texts[mate]);
+        let (told, asked) = (told.lock().expect("it"), asked.lock().expect("it"));
+        // The group with which it began: bases, names, qualities, and what they lean on.
+        assert!(asked.difference(&told).count() <= 4, "{:?}", asked.difference(&told));
+        assert_eq!(told.difference(&asked).count(), 0, "nothing is fetched in vain");
+    }
+    let (archive, told, asked, _) = far(&packed);
+    let mut out = Vec::new();
+    archive.write(View::Mate(0), Form::Fastq, 3, &mut out).expect("read");
+    assert!(out == texts[0]);
+    assert_eq!(*told.lock().expect("it"), *asked.lock().expect("it"));
+    // Some reads by their numbers are no reason to fetch others.
+    let (archive, told, _, _) = far(&packed);
+    archive.write_spots(5..9, View::Both, Form::Fastq, 3, &mut out).expect("read");
+    assert!(told.lock().expect("it").is_empty());
+}
+
+#[test]
+fn what_changes_on_its_way_is_asked_for_again_and_what_stays_wrong_is_told() {
+    let text = reads(6 << 20, '1', 100);
+    let packed = packed(&[&text], false);
+    let (archive, _, _, wrong) = far(&packed);
+    for count in [1, 2, 3] {
+        wrong.store(count, Ordering::SeqCst);
+        let mut out = Vec::new();
+        archive.write(View::File(0), Form::Fastq, 1, &mut out).expect("read");
+        assert!(out == text, "{count}");
+    }
+    wrong.store(usize::MAX, Ordering::SeqCst);
+    let error = archive.write(View::File(0), Form::Fastq, 1, &mut Vec::new());
+    assert_eq!(error.expect_err("damaged").kind, Kind::Damaged);
+}
