@@ -87,6 +87,8 @@ mod publish_s3;
 mod reads;
 #[path = "cli/reads_formats.rs"]
 mod reads_formats;
+#[path = "cli/reads_s3.rs"]
+mod reads_s3;
 #[path = "cli/record.rs"]
 mod record;
 #[path = "cli/replay.rs"]

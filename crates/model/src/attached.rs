@@ -104,8 +104,8 @@ impl Attached {
         }
         if let Shows::Reads { shards } = new.shows {
             let source = new.source.display();
-            if !new.read_only || new.url().is_some() {
-                return Err(format!("{source} shows reads: a directory, and read-only"));
+            if !new.read_only {
+                return Err(format!("{source} shows reads, which are read-only"));
             }
             if let Some(many) = shards.filter(|shards| shards.get() > SHARDS_MAX) {
                 return Err(format!("{many} shards are too many: {SHARDS_MAX} at most"));

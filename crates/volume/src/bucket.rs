@@ -39,7 +39,7 @@ pub(crate) use mirror::Mirror;
 pub use mirror::Told;
 pub use opening::{Trouble, Wanted};
 pub(crate) use prefix::{Held, Lent, Prefix, lend};
-pub use prefix::{Ways, folder_of, has_objects};
+pub use prefix::{Ways, folder_of};
 pub(crate) use role::Ready;
 pub use role::Role;
 pub use state::is_followed;

@@ -3,26 +3,34 @@
 //! owner and time; its length and its bytes are the archive's, which are decoded when somebody reads
 //! them. What it is not: `forebay_reads` knows the format, and decodes.
 
+mod bucket;
 mod empty;
 mod found;
+mod open;
 
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use forebay_reads::{Cache, Face, Reader};
+use forebay_reads::{Cache, Face, Kind, Reader};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use rustix::fs::Statx;
 use rustix::io::Errno;
 
 use crate::bucket::Held;
+pub use bucket::Holds;
+use bucket::InBucket;
+use found::Place;
 pub(crate) use found::{Found, find};
-pub use found::{Trouble, can_show};
+pub use found::{Trouble, can_show, holds, open};
 
-/// Bytes of text that are kept decoded, for those who read on.
+/// Bytes of text that are kept decoded, for those who read on; beside what a bucket sends ahead.
 const CACHE: usize = 128 << 20;
+const CACHE_FAR: usize = 64 << 20;
+/// Groups of an archive in a bucket that are decoded at a time, whoever waits for the bucket.
+const DECODING: usize = 4;
 /// Threads that decode ahead, begun when somebody reads one part after the other.
 const AHEAD: usize = 4;
 /// Files of which it is told that they could not be read.
@@ -41,18 +49,35 @@ pub(crate) struct Shown {
     faces: FxHashMap<u64, Arc<Face>>,
     /// Why bytes of each file could not be had, at first.
     lost: Mutex<BTreeMap<String, String>>,
-    /// The archive is reached through it, wherever it lies and whatever covers it.
-    folder: OwnedFd,
+    place: Place,
     held: Held,
 }
 
 impl Shown {
     /// Begins to serve it; threads begin here at the earliest.
-    pub(crate) fn start(found: Found) -> Arc<Shown> {
-        let Found { source, archive, faces, folder, held } = found;
+    ///
+    /// # Errors
+    /// No client of its bucket can be made.
+    pub(crate) fn start(found: Found) -> io::Result<Arc<Shown>> {
+        let Found { source, archive, faces, place, held } = found;
         let faces = faces.into_iter().map(|(number, face)| (number, Arc::new(face))).collect();
-        let reader = Reader::sharing(archive, Cache::new(CACHE, AHEAD));
-        Arc::new(Shown { source, reader, faces, lost: Mutex::default(), folder, held })
+        let (archive, cache) = match &place {
+            Place::Folder(_) => (archive, CACHE),
+            Place::Bucket(listing) => {
+                let bucket = InBucket::start(listing.clone());
+                let bucket = bucket.map_err(|failed| io::Error::new(failed.kind, failed.why))?;
+                let cores = std::thread::available_parallelism().map_or(1, usize::from);
+                let archive = archive.over(Box::new(bucket));
+                (archive.at_a_time(cores.min(DECODING)), CACHE_FAR)
+            }
+        };
+        let reader = Reader::sharing(Arc::new(archive), Cache::new(cache, AHEAD));
+        Ok(Arc::new(Shown { source, reader, faces, lost: Mutex::default(), place, held }))
+    }
+
+    /// Whether its bytes come from a bucket.
+    pub(crate) fn is_far(&self) -> bool {
+        matches!(self.place, Place::Bucket(_))
     }
 
     /// What a file here stands for.
@@ -71,11 +96,11 @@ impl Shown {
     /// Reads into `buffer` at `offset`; returns how much there was. The caller acts for itself.
     ///
     /// # Errors
-    /// EIO: the archive is damaged there, or can't be read.
+    /// EIO: the archive is damaged there, or can't be read. ESTALE: its bucket has another one.
     pub(crate) fn read(&self, face: &Face, offset: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
         self.reader.read_at(face, offset, buffer).map_err(|error| {
-            self.note(face, found::plain(&error, &self.folder, &self.source));
-            Errno::IO
+            self.note(face, found::plain(&error, self.place.folder(), &self.source));
+            if error.kind == Kind::Changed { Errno::STALE } else { Errno::IO }
         })
     }
 
@@ -100,8 +125,9 @@ impl Shown {
             _ => String::new(),
         };
         vec![format!(
-            "bytes of {}{more} could not be read from {source}: {why}; programs got errors (EIO) in \
-             their place, and `forebay reads verify {source}` names all that is damaged",
+            "bytes of {}{more} could not be read from {source}: {why}; programs got errors (EIO, of \
+             what was replaced ESTALE) in their place, and `forebay reads verify {source}` names all \
+             that is damaged",
             names.join(", ")
         )]
     }

@@ -2,7 +2,7 @@
 //! a volume.
 
 pub(super) mod bucket;
-mod reads;
+pub(super) mod reads;
 mod rewrite;
 
 use std::fs;
@@ -22,6 +22,7 @@ use crate::say;
     forebay attach . s3://lab-data/run-17 fastq            a bucket's objects as files\n  \
     forebay attach . x.reads reads                         reads/x_R1.fastq, reads/x_R1.fastq.gz\n  \
     forebay attach . x.reads in64 --shards 64              and x_R1.0007-of-0064.fastq\n  \
+    forebay attach . s3://lab-data/x.reads reads           the same of an archive in a bucket\n  \
     forebay attach . --rewrite samples.csv -o here.csv     s3://lab-data/run-17/... becomes a path\n  \
     forebay attach .                                       lists what is attached\n\n\
     Every later `forebay run` and `forebay mount` of the volume shows SOURCE at PATH, without a \
@@ -29,11 +30,12 @@ use crate::say;
     not reach into it. A bucket is read-only; folders are listed when somebody looks into them, \
     bytes come when they are read, and what has come stays on this machine for the next run. \
     An archive of reads (`forebay reads pack`) is read-only, too, and shown as the FASTQ that was \
-    packed: it is decoded as it is read, at any place, and takes no space.")]
+    packed: it is decoded as it is read, at any place, and takes no space; of one in a bucket \
+    nothing is kept on this machine either.")]
 pub(crate) struct Args {
     /// The volume: a directory that runs cover, or that is mounted
     volume: PathBuf,
-    /// The directory to show, or s3://BUCKET/PREFIX, or an archive of reads
+    /// The directory to show, or s3://BUCKET/PREFIX; either may be an archive of reads
     #[arg(requires = "path")]
     source: Option<PathBuf>,
     /// Where in the volume
@@ -80,22 +82,24 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let at = within(&volume, path);
     let url = source.to_str().filter(|source| is_bucket(source));
     let (source, shows) = match url.map(bucket::plain) {
-        Some(_) if args.shards.is_some() => {
-            return Err(refuse("--shards are of archives in a directory".to_owned()));
-        }
+        // What it holds is asked of the bucket, once nothing else is in the way.
         Some(url) => (url.into(), Shows::Files),
         None => {
             let real = source.canonicalize().ok().filter(|real| real.is_dir());
             let real =
                 real.ok_or_else(|| refuse(format!("{} is no directory", source.display())))?;
-            let shows = reads::shows(&real, args.shards)?;
+            let shows = reads::of_directory(&real, args.shards)?;
             (real, shows)
         }
     };
     let read_only = args.read_only || url.is_some() || shows != Shows::Files;
-    let attachment = Attachment { source, at: at.clone(), read_only, shows };
+    let mut attachment = Attachment { source, at: at.clone(), read_only, shows };
     attached.add(attachment.clone()).map_err(refuse)?;
-    attachment.url().map_or(Ok(()), bucket::check)?;
+    if let Some(url) = attachment.url() {
+        attachment.shows = bucket::shows(url, args.shards)?;
+        attached.remove(&at);
+        attached.add(attachment).map_err(refuse)?;
+    }
     let point = volume.join(&at);
     let refuse = |error: std::io::Error| refuse(format!("{}: {error}", point.display()));
     make_point(&volume, &at).map_err(refuse)?;

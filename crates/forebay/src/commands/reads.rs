@@ -14,10 +14,12 @@ mod whole;
 use std::io::IsTerminal;
 use std::path::Path;
 
+use forebay_model::attached::is_bucket;
 use forebay_reads::{Archive, Directory, Error, Kind};
 
+use super::attach::reads::next_of;
 use crate::exit::Stop;
-use crate::say;
+use crate::{placement, say};
 
 /// What the archives of this program say of it.
 const WRITER: &str = concat!("forebay ", env!("CARGO_PKG_VERSION"));
@@ -30,9 +32,12 @@ const WRITER: &str = concat!("forebay ", env!("CARGO_PKG_VERSION"));
     forebay reads cat x.reads --mate 1 > x_R1.fastq             the file as it was, byte for byte\n  \
     forebay reads verify x.reads                                look at every byte\n  \
     forebay reads export x.reads -o x.bam                       or x.cram, or FASTQ.gz\n  \
-    forebay reads import SRR000001.sra -o SRR000001.reads       by sra-tools\n\n\
-    An archive is a directory, which can be copied or moved as such. FORMATS.md draws its bytes; \
-    scripts/unpack-reads.py unpacks it without Forebay.")]
+    forebay reads import SRR000001.sra -o SRR000001.reads       by sra-tools\n  \
+    forebay reads cat s3://lab-data/x.reads --mate 1            straight from a bucket\n\n\
+    An archive is a directory, which can be copied or moved as such, also into a bucket \
+    (`aws s3 cp --recursive x.reads s3://lab-data/x.reads`), from which `cat`, `info` and `verify` \
+    read it; pack locally first. FORMATS.md draws its bytes; scripts/unpack-reads.py unpacks it \
+    without Forebay.")]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
@@ -78,6 +83,11 @@ fn keep_memory() {
 }
 
 fn open(archive: &Path) -> Result<Archive, Stop> {
+    if let Some(url) = archive.to_str().filter(|url| is_bucket(url)) {
+        let opened = forebay_volume::reads::open(url.trim_end_matches('/'), placement::settings());
+        return opened
+            .map_err(|trouble| Stop::new(1, format!("{url}: {trouble}"), next_of(&trouble)));
+    }
     Archive::open(Box::new(Directory::new(archive))).map_err(|error| stop(archive, &error))
 }
 
@@ -90,6 +100,7 @@ fn stop(archive: &Path, error: &Error) -> Stop {
         }
         Kind::Unknown => "use a newer Forebay, or `forebay reads verify` elsewhere",
         Kind::Request => "`forebay reads info` says what is in it",
+        Kind::Changed => "ask again: another archive is there now, or none",
         Kind::Input | Kind::Io => "see that the archive is there, and yours to read",
     };
     Stop::new(1, message, next)

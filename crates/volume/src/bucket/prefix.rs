@@ -78,15 +78,6 @@ fn lend_as(folder: &Folder, url: &str, ways: &Ways) -> Result<Lent, Trouble> {
     Ok(Lent { url, settings, held, root, away: filled.away, odd: filled.odd })
 }
 
-/// Whether there is anything with this prefix.
-///
-/// # Errors
-/// What the bucket says.
-pub fn has_objects(url: &str, settings: Settings) -> Result<bool, Failed> {
-    let folder = Objects::open(url, settings)?.folder("")?;
-    Ok(!(folder.objects.is_empty() && folder.folders.is_empty()))
-}
-
 /// A prefix that is shown.
 #[derive(Debug)]
 pub(crate) struct Prefix {

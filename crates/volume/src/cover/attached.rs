@@ -130,8 +130,8 @@ pub(super) fn targets(volume: &Path, all: &[Mount], ways: &Ways) -> Result<Vec<T
             return Err(refuse(point)(io::Error::other(why)));
         }
         let found = match (one.url(), one.shows) {
-            (Some(url), _) => show(url, all, ways),
-            (None, Shows::Reads { shards }) => decode(&one.source, shards, all, ways),
+            (Some(url), Shows::Files) => show(url, all, ways),
+            (_, Shows::Reads { shards }) => decode(&one.source, shards, all, ways),
             (None, Shows::Files) => {
                 one.source.canonicalize().and_then(|source| target(&source, all))
             }

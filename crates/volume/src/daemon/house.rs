@@ -52,9 +52,10 @@ impl House {
             let session = self.open_door(number, target, fd)?;
             let threads = std::thread::available_parallelism().map_or(4, usize::from).clamp(4, 16);
             // Many may wait for a bucket, and for longer than others may wait for them.
-            let (threads, most) = match session.native().bodies() {
-                Some(_) => (32, 1024),
-                None => (threads, threads),
+            let (threads, most) = match (session.native().bodies(), session.native().reads()) {
+                (Some(_), _) => (32, 1024),
+                (None, Some(reads)) if reads.is_far() => (threads, 64),
+                _ => (threads, threads),
             };
             std::thread::Builder::new().name("forebay-mount".into()).spawn({
                 let (session, events) = (Arc::clone(&session), events.clone());
@@ -82,7 +83,8 @@ impl House {
             .with_tasks(tasks);
         let bucket = self.bucket.lock().take_if(|_| number == 0);
         let prefix = target.lent.map(Prefix::start).transpose()?;
-        let native = native.with_prefix(prefix).with_reads(target.reads.map(Shown::start));
+        let reads = target.reads.map(Shown::start).transpose()?;
+        let native = native.with_prefix(prefix).with_reads(reads);
         let native = match bucket {
             Some(ready) => ready.start(native)?,
             None => Arc::new(native),

@@ -6,10 +6,10 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use forebay_reads::{Face, MANIFEST};
 use rustix::fs::{
-    Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid, fchmod, fchown, fstat, futimens, openat,
+    Gid, Mode, OFlags, Timespec, Timestamps, Uid, fchmod, fchown, fstat, futimens, openat,
 };
 
-use super::found::stat;
+use super::found::{Place, stat};
 
 /// To be read, by whoever may read the archive.
 const READ: u32 = 0o444;
@@ -17,36 +17,64 @@ const ENTER: u32 = 0o555;
 /// This user can take it away again.
 const OWN: u32 = 0o700;
 
-/// Makes one for each face in `dir`, as the manifest in `folder` is. Gives their numbers.
+/// Owners, modes and times that are shown.
+pub(super) struct Guise {
+    /// Of files and of the directory, where an archive has any.
+    owners: Option<[(u32, u32); 2]>,
+    modes: [u32; 2],
+    time: Timespec,
+}
+
+impl Guise {
+    /// Those of the manifest and of what it lies in. An object has no owner that this machine knows:
+    /// whoever may read the volume may read what is shown of it.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(super) fn of(place: &Place) -> io::Result<Guise> {
+        match place {
+            Place::Folder(folder) => {
+                let (manifest, around) = (stat(folder, MANIFEST)?, fstat(folder)?);
+                let owners = [&manifest, &around].map(|stat| (stat.st_uid, stat.st_gid));
+                let modes = [manifest.st_mode & READ, around.st_mode & ENTER];
+                let (tv_sec, tv_nsec) = (manifest.st_mtime as _, manifest.st_mtime_nsec as _);
+                Ok(Guise { owners: Some(owners), modes, time: Timespec { tv_sec, tv_nsec } })
+            }
+            Place::Bucket(listing) => {
+                let manifest = listing.objects.get(MANIFEST);
+                let (sec, nsec) = manifest.map_or((0, 0), |manifest| manifest.written);
+                let time = Timespec { tv_sec: sec, tv_nsec: nsec.into() };
+                Ok(Guise { owners: None, modes: [READ, ENTER], time })
+            }
+        }
+    }
+
+    /// An ordinary user's files are theirs, whoever made the archive.
+    fn dress(&self, file: impl AsFd, which: usize, more: u32) -> io::Result<()> {
+        let file = file.as_fd();
+        if let Some(owners) = self.owners.filter(|_| rustix::process::geteuid().is_root()) {
+            let (user, group) = owners[which];
+            fchown(file, Some(Uid::from_raw(user)), Some(Gid::from_raw(group)))?;
+        }
+        fchmod(file, Mode::from_raw_mode(self.modes[which] | more))?;
+        let times = Timestamps { last_access: self.time, last_modification: self.time };
+        futimens(file, &times)?;
+        Ok(())
+    }
+}
+
+/// Makes one for each face in `dir`. Gives their numbers.
 ///
 /// # Errors
 /// Those of the file system; EEXIST for a name that is there twice.
-pub(super) fn fill(
-    dir: &OwnedFd,
-    folder: &OwnedFd,
-    faces: Vec<Face>,
-) -> io::Result<Vec<(u64, Face)>> {
-    let manifest = stat(folder, MANIFEST)?;
+pub(super) fn fill(dir: &OwnedFd, guise: &Guise, faces: Vec<Face>) -> io::Result<Vec<(u64, Face)>> {
     let made = faces.into_iter().map(|face| {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat(dir, face.name.as_str(), flags, Mode::RUSR)?;
-        dress(&file, &manifest, manifest.st_mode & READ, &manifest)?;
+        guise.dress(&file, 0, 0)?;
         Ok((fstat(&file)?.st_ino, face))
     });
     let made: io::Result<Vec<_>> = made.collect();
-    let around = fstat(folder)?;
-    dress(dir, &around, around.st_mode & ENTER | OWN, &manifest)?;
+    guise.dress(dir, 1, OWN)?;
     made
-}
-
-/// Owner, mode and times. An ordinary user's files are theirs, whoever made the archive.
-fn dress(file: impl AsFd, owner: &Stat, mode: u32, times: &Stat) -> io::Result<()> {
-    let file = file.as_fd();
-    if rustix::process::geteuid().is_root() {
-        fchown(file, Some(Uid::from_raw(owner.st_uid)), Some(Gid::from_raw(owner.st_gid)))?;
-    }
-    fchmod(file, Mode::from_raw_mode(mode))?;
-    let time = Timespec { tv_sec: times.st_mtime as _, tv_nsec: times.st_mtime_nsec as _ };
-    futimens(file, &Timestamps { last_access: time, last_modification: time })?;
-    Ok(())
 }

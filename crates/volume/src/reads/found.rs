@@ -1,19 +1,22 @@
 //! An archive before it is shown: opened, looked at as far as a look costs next to nothing, and
-//! given a directory of empty files. Nothing of it has threads: this process is about to fork.
+//! given a directory of empty files. Nothing that stays of it has threads: this process is about to
+//! fork.
 
 use std::fmt;
 use std::io;
 use std::num::NonZeroU32;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use forebay_reads::{Archive, Directory, Error, Face, Kind, MANIFEST};
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, openat, statat};
+use forebay_reads::{Archive, Error, Face, Kind, Memory};
+use rustix::fs::{AtFlags, Stat, statat};
 use rustix::io::Errno;
 
-use super::empty::fill;
+use super::bucket::{Holds, InBucket, Listing};
+use super::empty::{Guise, fill};
+use super::open::Open;
 use crate::bucket::{Held, Ways};
+use crate::store::{Failed, Settings};
 
 /// Why an archive can't be shown.
 #[derive(Debug)]
@@ -22,6 +25,20 @@ pub struct Trouble {
     pub kind: Kind,
     /// Cause and place, for people.
     pub why: String,
+    /// What kind of failure a bucket said it is, if one did.
+    pub bucket: Option<io::ErrorKind>,
+}
+
+impl Trouble {
+    pub(super) fn new(kind: Kind, why: String) -> Trouble {
+        Trouble { kind, why, bucket: None }
+    }
+}
+
+impl From<Failed> for Trouble {
+    fn from(failed: Failed) -> Trouble {
+        Trouble { kind: Kind::Io, why: failed.why, bucket: Some(failed.kind) }
+    }
 }
 
 impl fmt::Display for Trouble {
@@ -36,11 +53,20 @@ impl std::error::Error for Trouble {}
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(super) source: PathBuf,
-    pub(super) archive: Arc<Archive>,
+    pub(super) archive: Archive,
     /// Numbers of empty files, and what they stand for.
     pub(super) faces: Vec<(u64, Face)>,
-    pub(super) folder: OwnedFd,
+    pub(super) place: Place,
     pub(super) held: Held,
+}
+
+/// Where an archive lies.
+#[derive(Debug)]
+pub(super) enum Place {
+    /// In a directory, which is reached through this, wherever it lies and whatever covers it.
+    Folder(OwnedFd),
+    /// In a bucket.
+    Bucket(Listing),
 }
 
 impl Found {
@@ -59,101 +85,80 @@ pub(crate) fn find(
     shards: Option<NonZeroU32>,
     ways: &Ways,
 ) -> Result<Found, Trouble> {
-    let open = Open::of(source)?;
+    let open = Open::of(source, &ways.settings)?;
     let faces = open.faces(shards)?;
-    let at = |error: io::Error| Trouble {
-        kind: Kind::Io,
-        why: format!("its files can't be made in {}: {error}", ways.state.display()),
+    let state = ways.state.display();
+    let at = |error: io::Error| {
+        Trouble::new(Kind::Io, format!("its files can't be made in {state}: {error}"))
     };
     let held = Held::take(&ways.state, &format!("reads://{}", source.display())).map_err(at)?;
     held.clear().map_err(at)?;
-    let faces = fill(&held.open().map_err(at)?, &open.folder, faces).map_err(at)?;
-    let Open { folder, archive, .. } = open;
-    Ok(Found { source: source.to_owned(), archive: Arc::new(archive), faces, folder, held })
+    let guise = Guise::of(&open.place).map_err(at)?;
+    let faces = fill(&held.open().map_err(at)?, &guise, faces).map_err(at)?;
+    let Open { place, mut archive, .. } = open;
+    if let Place::Bucket(_) = place {
+        // A client has threads. Whoever serves the archive makes another.
+        archive = archive.over(Box::new(Memory::default()));
+    }
+    Ok(Found { source: source.to_owned(), archive, faces, place, held })
 }
 
-/// Whether the archive in a directory can be shown.
+/// Whether the archive in a directory, or in a bucket that is reached so, can be shown.
 ///
 /// # Errors
 /// Why not.
-pub fn can_show(source: &Path, shards: Option<NonZeroU32>) -> Result<(), Trouble> {
-    Open::of(source)?.faces(shards).map(drop)
+pub fn can_show(
+    source: &Path,
+    shards: Option<NonZeroU32>,
+    settings: &Settings,
+) -> Result<(), Trouble> {
+    Open::of(source, settings)?.faces(shards).map(drop)
 }
 
-/// An archive that has all its objects.
-struct Open<'s> {
-    source: &'s Path,
-    folder: OwnedFd,
-    archive: Archive,
+/// What a prefix of a bucket holds.
+///
+/// # Errors
+/// What the bucket says.
+pub fn holds(url: &str, settings: Settings) -> Result<Holds, Failed> {
+    Ok(Listing::of(url, settings)?.holds())
 }
 
-impl Open<'_> {
-    fn of(source: &Path) -> Result<Open<'_>, Trouble> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = openat(CWD, source, flags, Mode::empty())
-            .map_err(|error| Trouble { kind: Kind::Io, why: error.to_string() })?;
-        let archive = Archive::open(Box::new(Directory::new(&way_to(&folder))))
-            .map_err(|error| trouble(&error, &folder, source))?;
-        look(&folder, MANIFEST, None)?;
-        let objects = &archive.manifest().objects;
-        objects.iter().try_for_each(|(name, len)| look(&folder, name, Some(*len)))?;
-        Ok(Open { source, folder, archive })
-    }
+/// Opens an archive in a bucket, to read it in this process.
+///
+/// # Errors
+/// What the bucket says; it is none, or damaged.
+pub fn open(url: &str, settings: Settings) -> Result<Archive, Trouble> {
+    let listing = Listing::of(url, settings)?;
+    let bucket = InBucket::start(listing)?;
+    Archive::open(Box::new(bucket)).map_err(|error| trouble(&error, None, Path::new(url)))
+}
 
-    /// The files that it shows.
-    fn faces(&self, shards: Option<NonZeroU32>) -> Result<Vec<Face>, Trouble> {
-        let faces = self.archive.faces(shards);
-        let faces = faces.map_err(|error| trouble(&error, &self.folder, self.source))?;
-        match faces.iter().find(|face| !is_name(&face.name)) {
-            Some(face) => {
-                let why = format!("{MANIFEST}: {:?} is no name of a file", face.name);
-                Err(Trouble { kind: Kind::Damaged, why })
-            }
-            None => Ok(faces),
+impl Place {
+    pub(super) fn folder(&self) -> Option<&OwnedFd> {
+        match self {
+            Place::Folder(folder) => Some(folder),
+            Place::Bucket(_) => None,
         }
     }
 }
 
-fn trouble(error: &Error, folder: &OwnedFd, source: &Path) -> Trouble {
-    Trouble { kind: error.kind, why: plain(error, folder, source) }
-}
-
-/// An object has to be a file of its length. A link could lead below the mounts that are about to
-/// be made: who serves these would wait for himself.
-fn look(folder: &OwnedFd, name: &str, len: Option<u64>) -> Result<(), Trouble> {
-    let damaged =
-        |what: String| Err(Trouble { kind: Kind::Damaged, why: format!("{name} {what}") });
-    if !is_name(name) {
-        return damaged("is no name of an object".to_owned());
-    }
-    match stat(folder, name) {
-        Err(Errno::NOENT) => damaged("is missing".to_owned()),
-        Err(error) => Err(Trouble { kind: Kind::Io, why: format!("{name}: {error}") }),
-        Ok(found) if !FileType::from_raw_mode(found.st_mode).is_file() => {
-            damaged("is no file: an archive that is shown has no links in it".to_owned())
-        }
-        Ok(found) => match len.filter(|len| *len != found.st_size as u64) {
-            Some(len) => damaged(format!("has {} bytes of {len}", found.st_size)),
-            None => Ok(()),
-        },
-    }
+pub(super) fn trouble(error: &Error, folder: Option<&OwnedFd>, source: &Path) -> Trouble {
+    let bucket = error.io_kind().filter(|_| folder.is_none());
+    Trouble { kind: error.kind, why: plain(error, folder, source), bucket }
 }
 
 pub(super) fn stat(folder: &OwnedFd, name: &str) -> Result<Stat, Errno> {
     statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
 }
 
-fn is_name(name: &str) -> bool {
-    !matches!(name, "" | "." | "..") && name.len() <= 255 && !name.contains(['/', '\0'])
-}
-
 /// A path that leads to an open directory, whatever covers it.
-fn way_to(folder: &OwnedFd) -> PathBuf {
+pub(super) fn way_to(folder: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()))
 }
 
 /// An error in words, with the path that people know.
-pub(super) fn plain(error: &Error, folder: &OwnedFd, source: &Path) -> String {
+pub(super) fn plain(error: &Error, folder: Option<&OwnedFd>, source: &Path) -> String {
+    let Some(folder) = folder else { return error.message.clone() };
     let (way, source) = (way_to(folder), source.display().to_string());
     error.message.replace(&*way.to_string_lossy(), &source)
 }

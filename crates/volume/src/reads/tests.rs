@@ -77,7 +77,7 @@ impl Place {
         let found = found.expect("an archive");
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, found.directory(), flags, Mode::empty()).expect("opened");
-        let shown = Shown::start(found);
+        let shown = Shown::start(found).expect("started");
         let settings = crate::native::Settings::default();
         let native = Native::new(root, settings, Box::new(|_| Arc::from([]))).expect("statx works");
         Stood { native: native.with_reads(Some(Arc::clone(&shown))), shown }
@@ -217,7 +217,10 @@ fn an_archive_that_lacks_something_is_refused_before_anything_is_shown() {
     let mut bytes = std::fs::read(&manifest).expect("read");
     bytes[40] ^= 1;
     std::fs::write(&manifest, &bytes).expect("written");
-    assert!(!place.why().is_empty() && can_show(&place.archive(), None).is_err());
+    assert!(
+        !place.why().is_empty()
+            && can_show(&place.archive(), None, &store::Settings::default()).is_err()
+    );
     std::fs::remove_file(&manifest).expect("removed");
     assert!(place.why().contains(&manifest.display().to_string()), "{}", place.why());
 }

@@ -1,5 +1,6 @@
 //! Objects of a bucket, for callers that wait: the runtime of the client stays in here.
 
+mod far;
 mod folder;
 mod hedge;
 mod put;

@@ -1,10 +1,13 @@
 //! Buckets that are attached: how they are reached, and what can be in the way.
 
 use std::io::ErrorKind;
+use std::num::NonZeroU32;
+use std::path::Path;
 
-use forebay_model::attached::is_bucket;
-use forebay_volume::bucket::{Trouble, Ways, has_objects};
+use forebay_model::attached::{Shows, is_bucket};
+use forebay_volume::bucket::{Trouble, Ways};
 use forebay_volume::cover::Refusal;
+use forebay_volume::reads::{Holds, holds};
 use forebay_volume::store::Failed;
 
 use super::super::mount::bucket::next_of_bucket;
@@ -26,15 +29,18 @@ pub(super) fn plain(url: &str) -> &str {
     if is_bucket(plain) { plain } else { url }
 }
 
-/// Refuses a prefix that can't be listed, or has nothing.
-pub(super) fn check(url: &str) -> Result<(), Stop> {
+/// What of a prefix is to be shown: of an archive its reads, of others all objects. One that can't
+/// be listed, or has nothing, is refused.
+pub(super) fn shows(url: &str, shards: Option<NonZeroU32>) -> Result<Shows, Stop> {
     let refuse = |why: &str, next: &str| {
         let next = format!("{next}; nothing was attached");
         Stop::new(1, format!("{url} can't be attached: {why}"), next)
     };
-    match has_objects(url, placement::settings()) {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(refuse(
+    match holds(url, placement::settings()) {
+        Ok(holds @ (Holds::Files | Holds::Archive)) => {
+            reads::shows(Path::new(url), holds == Holds::Archive, shards)
+        }
+        Ok(Holds::Nothing) => Err(refuse(
             "nothing in the bucket has a name that begins so",
             "check the prefix: it ends where a folder does",
         )),
@@ -57,7 +63,7 @@ pub(in crate::commands) fn explain(refusal: &Refusal) -> Stop {
     Stop::new(NOTHING_RUN, what, format!("{next}; nothing was run"))
 }
 
-fn next_of(failed: &Failed) -> &'static str {
+pub(super) fn next_of(failed: &Failed) -> &'static str {
     match failed.kind {
         ErrorKind::PermissionDenied => {
             "attaching lists and reads: is AWS_ACCESS_KEY_ID of one who may? \

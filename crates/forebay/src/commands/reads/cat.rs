@@ -24,10 +24,11 @@ use crate::exit::Stop;
     text, the same reads of both mates. Tables are what `bowtie2 --tab6` reads: name, bases and \
     qualities, of pairs both in one line.\n\n\
     What was damaged is not written: it ends with what and where. Nothing is written elsewhere. \
-    Memory: about 48 MiB for each thread.\n\n\
+    Memory: about 48 MiB for each thread; of an archive in a bucket 48 MiB besides, over 8 \
+    connections at most. A bucket that does not answer is asked again for five minutes.\n\n\
     Exit codes: 0, or 1 if not all could be written.")]
 pub(super) struct Cat {
-    /// An archive
+    /// An archive: a directory, or s3://BUCKET/PREFIX
     archive: PathBuf,
     /// The first reads of pairs, the second ones, or both in turns
     #[arg(long, value_enum, default_value = "both")]

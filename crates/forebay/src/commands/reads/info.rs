@@ -18,7 +18,7 @@ use crate::say::grouped;
     Reads the manifest and the index, none of the data. Sizes are bytes; bits are of the archive \
     for each byte of the column, so for each base or quality.")]
 pub(super) struct Info {
-    /// An archive
+    /// An archive: a directory, or s3://BUCKET/PREFIX
     archive: PathBuf,
     /// Print JSON
     #[arg(long)]

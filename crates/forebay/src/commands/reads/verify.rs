@@ -13,7 +13,7 @@ use crate::say;
     with object, bytes, column and group (the first hundred).\n\n\
     Exit codes: 0 if all is as it was written, else 1.")]
 pub(super) struct Verify {
-    /// An archive
+    /// An archive: a directory, or s3://BUCKET/PREFIX
     archive: PathBuf,
     /// Threads that decode [default: as many as there are cores]
     #[arg(short, long)]

@@ -11,7 +11,8 @@ use tokio::time::{Instant, timeout};
 
 use super::Failed;
 
-/// Longer answers take their time by their length, which differs more than servers do.
+/// Longer answers take their time by their length, which differs more than servers do; but for who
+/// asks for many that are nearly as long.
 const LONGEST: u64 = 1 << 20;
 /// Answers from which it is known how long one takes.
 const KNOWN: usize = 64;
@@ -22,8 +23,17 @@ const EARLIEST: Duration = Duration::from_millis(10);
 const ONE_IN: u64 = 20;
 
 /// How long answers take, and how many requests were sent twice.
-#[derive(Debug, Default)]
-pub(super) struct Hedge(Mutex<Seen>);
+#[derive(Debug)]
+pub(super) struct Hedge {
+    longest: u64,
+    seen: Mutex<Seen>,
+}
+
+impl Default for Hedge {
+    fn default() -> Hedge {
+        Hedge::up_to(LONGEST)
+    }
+}
 
 #[derive(Debug, Default)]
 struct Seen {
@@ -34,13 +44,18 @@ struct Seen {
 }
 
 impl Hedge {
+    /// Of answers that have so many bytes at most.
+    pub(super) fn up_to(longest: u64) -> Hedge {
+        Hedge { longest, seen: Mutex::default() }
+    }
+
     /// The first good answer of one request, or of two.
     pub(super) async fn first_of<T, F: Future<Output = Result<T, Failed>>>(
         &self,
         length: u64,
         ask: impl Fn() -> F,
     ) -> Result<T, Failed> {
-        if length > LONGEST {
+        if length > self.longest {
             return ask().await;
         }
         let began = Instant::now();
@@ -64,7 +79,7 @@ impl Hedge {
     }
 
     fn overdue(&self) -> Option<Duration> {
-        let mut seen = self.0.lock();
+        let mut seen = self.seen.lock();
         seen.asked += 1;
         if seen.took.len() < KNOWN {
             return None;
@@ -76,14 +91,14 @@ impl Hedge {
     }
 
     fn may_ask_twice(&self) -> bool {
-        let mut seen = self.0.lock();
+        let mut seen = self.seen.lock();
         let may = seen.twice * ONE_IN < seen.asked;
         seen.twice += u64::from(may);
         may
     }
 
     fn took(&self, time: Duration) {
-        let mut seen = self.0.lock();
+        let mut seen = self.seen.lock();
         if seen.took.len() < KNOWN {
             seen.took.push(time);
             return;
@@ -145,7 +160,7 @@ mod tests {
     #[test]
     fn no_more_than_one_in_twenty_is_sent_twice() {
         let hedge = Hedge::default();
-        hedge.0.lock().asked = 100;
+        hedge.seen.lock().asked = 100;
         let twice = (0..50).filter(|_| hedge.may_ask_twice()).count();
         assert_eq!(twice, 5);
     }

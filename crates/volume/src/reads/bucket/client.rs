@@ -1,0 +1,95 @@
+//! Requests for parts of an archive's objects, made again and again while that can help.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::channel;
+
+use bytes::Bytes;
+use forebay_reads::{Error, Kind, Part, Result};
+
+use super::Listing;
+use super::stretches::LONGEST;
+use crate::store::{Failed, Listed, Objects};
+use crate::tiers::{Patience, patiently};
+
+/// Requests at a time, a second one for what is overdue among them.
+const CONNECTIONS: usize = 8;
+
+#[derive(Debug)]
+pub(super) struct Client {
+    url: String,
+    objects: Objects,
+    known: BTreeMap<String, Listed>,
+}
+
+impl Client {
+    pub(super) fn start(listing: Listing) -> std::result::Result<Client, Failed> {
+        let Listing { url, settings, objects: known, .. } = listing;
+        let objects = Objects::open(&url, settings)?.at_most(CONNECTIONS, LONGEST);
+        Ok(Client { url, objects, known })
+    }
+
+    /// How long an object is that was listed.
+    pub(super) fn size(&self, name: &str) -> Result<u64> {
+        let missing = || Error::new(Kind::Damaged, format!("{}/{name} is missing", self.url));
+        self.known.get(name).map(|object| object.size).ok_or_else(missing)
+    }
+
+    /// Asks for some bytes; `then` is told what came, and must not wait.
+    pub(super) fn begin(
+        &self,
+        name: &str,
+        range: Range<u64>,
+        then: impl FnOnce(std::result::Result<Bytes, Failed>) + Send + 'static,
+    ) -> std::result::Result<(), Failed> {
+        let version = self.known.get(name).and_then(|object| object.version.as_ref());
+        self.objects.begin(name, range, version, then)
+    }
+
+    /// Parts of objects, all of them at a time. A bucket that does not answer is asked again for
+    /// minutes.
+    pub(super) fn fetch(&self, parts: &[Part<'_>]) -> Result<Vec<Bytes>> {
+        let mut came: Vec<Option<Bytes>> = vec![None; parts.len()];
+        let gone = AtomicBool::new(false);
+        let asked = patiently(&gone, &Patience::default(), || self.ask(parts, &mut came));
+        asked.map_err(|failed| self.told(failed))?;
+        Ok(came.into_iter().flatten().collect())
+    }
+
+    /// Asks once for what has not come.
+    fn ask(
+        &self,
+        parts: &[Part<'_>],
+        came: &mut [Option<Bytes>],
+    ) -> std::result::Result<(), Failed> {
+        let (tell, told) = channel();
+        for (nth, part) in parts.iter().enumerate().filter(|(nth, _)| came[*nth].is_none()) {
+            let (tell, end) = (tell.clone(), part.offset + part.len as u64);
+            self.begin(part.name, part.offset..end, move |bytes| drop(tell.send((nth, bytes))))?;
+        }
+        drop(tell);
+        let mut failed: Option<Failed> = None;
+        for (nth, bytes) in told {
+            match bytes {
+                Ok(bytes) => came[nth] = Some(bytes),
+                // What has no end by itself counts.
+                Err(new) if failed.is_none() || new.is_lasting() => failed = Some(new),
+                Err(_) => {}
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn told(&self, failed: Failed) -> Error {
+        let Failed { kind, why } = failed;
+        match kind {
+            io::ErrorKind::NotFound | io::ErrorKind::StaleNetworkFileHandle => {
+                let words = format!("{} was replaced or removed while it was read", self.url);
+                Error::new(Kind::Changed, format!("{words}: {why}"))
+            }
+            _ => Error::io(&self.url, io::Error::new(kind, why)),
+        }
+    }
+}

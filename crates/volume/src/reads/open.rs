@@ -1,0 +1,101 @@
+//! An archive in a directory or in a bucket, opened and looked at: whether all its objects are there,
+//! as long as they were written.
+
+use std::num::NonZeroU32;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use forebay_model::attached::is_bucket;
+use forebay_reads::{Archive, Directory, Face, Kind, MANIFEST};
+use rustix::fs::{CWD, FileType, Mode, OFlags, openat};
+use rustix::io::Errno;
+
+use super::bucket::{InBucket, Listing};
+use super::found::{Place, Trouble, stat, trouble, way_to};
+use crate::store::Settings;
+
+/// An archive that has all its objects.
+pub(super) struct Open<'s> {
+    source: &'s Path,
+    pub(super) place: Place,
+    pub(super) archive: Archive,
+}
+
+impl Open<'_> {
+    pub(super) fn of<'s>(source: &'s Path, settings: &Settings) -> Result<Open<'s>, Trouble> {
+        match source.to_str().filter(|url| is_bucket(url)) {
+            Some(url) => Open::in_bucket(source, Listing::of(url, settings.clone())?),
+            None => Open::in_folder(source),
+        }
+    }
+
+    fn in_bucket(source: &Path, listing: Listing) -> Result<Open<'_>, Trouble> {
+        let bucket = InBucket::start(listing.clone())?;
+        let archive =
+            Archive::open(Box::new(bucket)).map_err(|error| trouble(&error, None, source))?;
+        let found = |name: &str| listing.objects.get(name).map(|object| object.size);
+        let objects = archive.manifest().objects.iter();
+        objects.map(|(name, len)| compare(name, found(name), *len)).collect::<Result<(), _>>()?;
+        Ok(Open { source, place: Place::Bucket(listing), archive })
+    }
+
+    fn in_folder(source: &Path) -> Result<Open<'_>, Trouble> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = openat(CWD, source, flags, Mode::empty())
+            .map_err(|error| Trouble::new(Kind::Io, error.to_string()))?;
+        let archive = Archive::open(Box::new(Directory::new(&way_to(&folder))))
+            .map_err(|error| trouble(&error, Some(&folder), source))?;
+        look(&folder, MANIFEST, None)?;
+        let objects = &archive.manifest().objects;
+        objects.iter().try_for_each(|(name, len)| look(&folder, name, Some(*len)))?;
+        Ok(Open { source, place: Place::Folder(folder), archive })
+    }
+
+    /// The files that it shows.
+    pub(super) fn faces(&self, shards: Option<NonZeroU32>) -> Result<Vec<Face>, Trouble> {
+        let faces = self.archive.faces(shards);
+        let folder = self.place.folder();
+        let faces = faces.map_err(|error| trouble(&error, folder, self.source))?;
+        match faces.iter().find(|face| !is_name(&face.name)) {
+            Some(face) => {
+                let why = format!("{MANIFEST}: {:?} is no name of a file", face.name);
+                Err(Trouble::new(Kind::Damaged, why))
+            }
+            None => Ok(faces),
+        }
+    }
+}
+
+/// An object has to be a file of its length. A link could lead below the mounts that are about to
+/// be made: who serves these would wait for himself.
+fn look(folder: &OwnedFd, name: &str, len: Option<u64>) -> Result<(), Trouble> {
+    let damaged = |what: &str| Err(Trouble::new(Kind::Damaged, format!("{name} {what}")));
+    if !is_name(name) {
+        return damaged("is no name of an object");
+    }
+    match stat(folder, name) {
+        Err(Errno::NOENT) => damaged("is missing"),
+        Err(error) => Err(Trouble::new(Kind::Io, format!("{name}: {error}"))),
+        Ok(found) if !FileType::from_raw_mode(found.st_mode).is_file() => {
+            damaged("is no file: an archive that is shown has no links in it")
+        }
+        Ok(found) => {
+            let size = found.st_size as u64;
+            compare(name, Some(size), len.unwrap_or(size))
+        }
+    }
+}
+
+/// An object has to have all its bytes.
+fn compare(name: &str, found: Option<u64>, len: u64) -> Result<(), Trouble> {
+    let why = match found {
+        None => format!("{name} is missing"),
+        Some(found) if found != len => format!("{name} has {found} bytes of {len}"),
+        Some(_) => return Ok(()),
+    };
+    Err(Trouble::new(Kind::Damaged, why))
+}
+
+fn is_name(name: &str) -> bool {
+    !matches!(name, "" | "." | "..") && name.len() <= 255 && !name.contains(['/', '\0'])
+}
