@@ -85,13 +85,14 @@ fn who_reads_in_a_row_tells_once_and_before_what_will_be_asked_for() {
 fn what_changes_on_its_way_is_asked_for_again_and_what_stays_wrong_is_told() {
     let text = reads(6 << 20, '1', 100);
     let packed = packed(&[&text], false);
-    let (archive, _, _, wrong) = far(&packed);
     for count in [1, 2, 3] {
+        let (archive, _, _, wrong) = far(&packed);
         wrong.store(count, Ordering::SeqCst);
         let mut out = Vec::new();
         archive.write(View::File(0), Form::Fastq, 1, &mut out).expect("read");
         assert!(out == text, "{count}");
     }
+    let (archive, _, _, wrong) = far(&packed);
     wrong.store(usize::MAX, Ordering::SeqCst);
     let error = archive.write(View::File(0), Form::Fastq, 1, &mut Vec::new());
     assert_eq!(error.expect_err("damaged").kind, Kind::Damaged);
