@@ -212,8 +212,9 @@ fn many_threads_get_their_bytes_and_each_group_is_decoded_once() {
     parts.sort();
     parts.dedup();
     assert_eq!(parts.len(), all, "a page or a chunk was fetched twice");
-    // One page; bases with lengths, names, qualities of each group.
-    assert_eq!(all, 1 + 3 * own.archive.group_count());
+    // One page; bases with lengths, names, qualities of each group, fewer where they lie near.
+    let groups = own.archive.group_count();
+    assert!((1 + groups..=1 + 3 * groups).contains(&all), "{all} for {groups} groups");
 }
 
 #[test]
