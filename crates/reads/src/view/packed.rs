@@ -32,7 +32,7 @@ impl Archive {
         let view = View::File(file);
         self.check(view)?;
         let work = |group: GroupAt| Ok(bgzf(&self.view(&group, view)?, level));
-        self.each(threads, work, |blocks| put(out, &blocks?))?;
+        self.each(self.wanted(view), threads, work, |blocks| put(out, &blocks?))?;
         put(out, &BGZF_END)
     }
 
@@ -58,7 +58,7 @@ impl Archive {
         };
         put(out, &bgzf(&header.bytes(), level))?;
         let mut sum = 0;
-        self.each(threads, work, |blocks| {
+        self.each(self.wanted(View::Both), threads, work, |blocks| {
             let (blocks, changed) = blocks?;
             sum += changed;
             put(out, &blocks)

@@ -34,8 +34,8 @@ impl Open<'_> {
         let archive =
             Archive::open(Box::new(bucket)).map_err(|error| trouble(&error, None, source))?;
         let found = |name: &str| listing.objects.get(name).map(|object| object.size);
-        let objects = archive.manifest().objects.iter();
-        objects.map(|(name, len)| compare(name, found(name), *len)).collect::<Result<(), _>>()?;
+        let mut objects = archive.manifest().objects.iter();
+        objects.try_for_each(|(name, len)| compare(name, found(name), *len))?;
         Ok(Open { source, place: Place::Bucket(listing), archive })
     }
 
