@@ -2,7 +2,7 @@
 //! clients all that it has.
 
 use crate::bench::told;
-use crate::place::{Place, done};
+use crate::place::{Done, Place, done};
 
 /// `forebay bench` on a storage that is emulated with these limits of writing, by one node and by
 /// four; each command writes 20 MB and says where it is.
@@ -18,6 +18,19 @@ fn bench(place: &Place, limits: &str) -> std::process::Command {
     place.forebay(&[&words[..], &["--repeat", "3", "--", "sh", "-c", script]].concat())
 }
 
+/// What is measured: again where something else took the machine, so that one node alone took half
+/// as long again as what it writes takes.
+fn undisturbed(place: &Place, limits: &str) -> Done {
+    for _ in 0..3 {
+        let end = done(&mut bench(place, limits));
+        if an_hour(&end.code(0).text())[0] > 3600.0 / 3.0 {
+            return end;
+        }
+        std::fs::remove_dir_all(place.project.join("bench")).expect("its results");
+    }
+    panic!("20 MB at 10 MB/s took more than 3 s, three times")
+}
+
 /// Commands an hour with one node and with four.
 fn an_hour(text: &str) -> [f64; 2] {
     let rows = text.lines().skip_while(|line| !line.contains("an hour")).skip(1).take(2);
@@ -29,8 +42,7 @@ fn an_hour(text: &str) -> [f64; 2] {
 #[test]
 fn nodes_share_what_a_server_has() {
     let place = Place::new().alone();
-    let end = done(&mut bench(&place, "total = \"10 MB/s\""));
-    end.code(0);
+    let end = undisturbed(&place, "total = \"10 MB/s\"");
     told(&end, &["server@1x1", "server@4x1", "efficiency", "hardly more done"]);
     let [one, four] = an_hour(&end.text());
     assert!(four < one * 1.3, "{one} by one, {four} by four:\n{}", end.text());
@@ -46,8 +58,7 @@ fn nodes_share_what_a_server_has() {
 #[test]
 fn what_each_node_has_grows_with_them() {
     let place = Place::new().alone();
-    let end = done(&mut bench(&place, "node = \"10 MB/s\""));
-    end.code(0);
+    let end = undisturbed(&place, "node = \"10 MB/s\"");
     told(&end, &["still got more done"]);
     let [one, four] = an_hour(&end.text());
     assert!(four > one * 2.5, "{one} by one, {four} by four:\n{}", end.text());
