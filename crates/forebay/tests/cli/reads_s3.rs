@@ -234,7 +234,7 @@ fn an_archive_that_is_replaced_under_its_reader_is_told() {
     stored.pack(29_000);
     std::fs::write(stored.place.project.join("go"), "").expect("written");
     let end = finish(child, PATIENCE);
-    // This server's listings have no ETags, so checksums tell it.
+    // With this server checksums tell it; ESTALE would be as good.
     end.code(1).says("could not be read from s3://lab/x.reads");
     assert_eq!(stored.place.read("rest"), "", "no byte of another archive");
     stored.run("cmp r/x_R2.fastq ../x_R2.fastq").code(0);
