@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs MultiQC from PyPI into target/tools, for the test of what `forebay export` writes for it
-# (tests/real/cases/multiqc.sh). Idempotent: with all there it ends at once. The case is skipped
-# where it was not run: 1 GB is more than other tests want.
+# (tests/real/cases/multiqc.sh). Idempotent: with all there it ends at once. `make setup` calls it;
+# without it, the case is skipped loudly.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

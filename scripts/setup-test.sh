@@ -29,6 +29,7 @@ tests/real/setup.sh
 tests/simgrid/setup.sh
 scripts/setup-s3.sh
 scripts/setup-browser.sh
+scripts/setup-multiqc.sh
 
 if [ ! -x target/tools/bin/cargo-deny ]; then
     echo "setup-test: cargo install cargo-deny 0.20.2 (some minutes on two cores, once)"

@@ -30,16 +30,22 @@ fi
 status=$?
 
 if [ $contained = yes ]; then
-    for _ in $(seq 50); do            # a daemon may need a moment to close the run file
+    # A daemon may need a moment to close the run file, on a disk that is busy with other cases'
+    # files a long one; who stays for good is there after that too.
+    for _ in $(seq 300); do
         left=(/proc/[0-9]*)
         [ ${#left[@]} -le 1 ] && break
         sleep 0.1
     done
     if [ ${#left[@]} -gt 1 ]; then
+        names=
         for p in "${left[@]}"; do      # only `stat`: ps would hang on a process stuck in exec
-            read -r line < "$p/stat" && echo "${line:0:60}"
+            read -r line < "$p/stat" || continue
+            echo "${line:0:60} $(cat "$p/wchan")"
+            line=${line#*(}
+            [ "${p##*/}" = 1 ] || names+=" ${line%%)*}"
         done
-        echo "left ${#left[@]} processes behind (one is the container's own)"
+        echo "left ${#left[@]} processes behind, the container's own and$names"
         [ $status = 0 ] && status=90
     fi
     if [ "$mounts" != "$(sort /proc/self/mountinfo)" ]; then
