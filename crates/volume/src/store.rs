@@ -8,5 +8,6 @@ mod settings;
 
 pub use failed::Failed;
 pub use key::key_of;
+pub(crate) use object::Pin;
 pub use object::{Folder, Found, Listed, Objects, Version, When};
 pub use settings::{ProfileFile, Settings};

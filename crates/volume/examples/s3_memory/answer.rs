@@ -15,7 +15,7 @@ use hyper::{Method, Response, StatusCode};
 
 use crate::objects::{Held, Meta, Object, Store, Upload, length};
 
-type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
+pub(crate) type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
 /// Nobody here asks when something was written.
 const TIME: (&str, &str) = ("Thu, 01 Jan 2026 00:00:00 GMT", "2026-01-01T00:00:00.000Z");
@@ -84,7 +84,7 @@ fn status(status: StatusCode) -> Answer {
     answer
 }
 
-fn refused(code: StatusCode, name: &str) -> Answer {
+pub(crate) fn refused(code: StatusCode, name: &str) -> Answer {
     let mut answer = xml(&format!("<Error><Code>{name}</Code><Message>{name}</Message></Error>"));
     *answer.status_mut() = code;
     answer

@@ -1,6 +1,9 @@
 //! An S3 server for measurements: objects are in memory, answers come a stated time after their
 //! requests, and all are counted. `cargo run --release -p forebay-volume --example s3_memory --
-//! [--latency MS]`
+//! [--latency MS] [--rate MB] [--failing PERCENT] [--seed N]`
+//!
+//! `--rate` is what one connection gives in a second, in 10^6 bytes. Of reads of objects, `--failing`
+//! of a hundred end before or in the middle of their answers, or get 503; a seed draws the same.
 //!
 //! It does what an S3 elsewhere does at no cost to this machine as cheaply as it can: it checks no
 //! signature and digests no object, bodies are kept as they came, and any bucket is there. (s3s-fs,
@@ -13,11 +16,11 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_macros)] // It prints.
 
 mod answer;
+mod manner;
 mod objects;
 
 use std::io::{BufRead, Write};
 use std::sync::Arc;
-use std::time::Duration;
 
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
@@ -26,15 +29,11 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use tokio::net::TcpListener;
 
+use manner::Manner;
 use objects::Store;
 
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let late = match words.as_slice() {
-        [] => 0.0,
-        [option, ms] if option == "--latency" => ms.parse().expect("MS"),
-        _ => panic!("s3_memory [--latency MS]"),
-    };
+    let manner = Arc::new(Manner::of(std::env::args().skip(1)));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -43,7 +42,7 @@ fn main() {
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
     let address = listener.local_addr().expect("an address");
     let store = Arc::new(Store::default());
-    runtime.spawn(serve(listener, Arc::clone(&store), Duration::from_secs_f64(late / 1000.0)));
+    runtime.spawn(serve(listener, Arc::clone(&store), manner));
     let mut out = std::io::stdout().lock();
     let mut say = |value: serde_json::Value| {
         // Who does not listen any more has ended.
@@ -63,25 +62,27 @@ fn main() {
     }
 }
 
-async fn serve(listener: TcpListener, store: Arc<Store>, late: Duration) {
+async fn serve(listener: TcpListener, store: Arc<Store>, manner: Arc<Manner>) {
     while let Ok((socket, _)) = listener.accept().await {
-        let store = Arc::clone(&store);
+        let (store, manner) = (Arc::clone(&store), Arc::clone(&manner));
         // Or headers and bodies wait for each other, 40 ms each time.
         let _ = socket.set_nodelay(true);
         tokio::spawn(async move {
             let answer = service_fn(move |request: Request<Incoming>| {
-                let store = Arc::clone(&store);
+                let (store, manner) = (Arc::clone(&store), Arc::clone(&manner));
                 async move {
                     let (head, body) = request.into_parts();
                     let mut frames = body;
                     let mut pieces = Vec::new();
                     while let Some(frame) = frames.frame().await {
-                        if let Ok(piece) = frame?.into_data() {
+                        if let Ok(piece) = frame.map_err(std::io::Error::other)?.into_data() {
                             pieces.push(piece);
                         }
                     }
-                    tokio::time::sleep(late).await;
-                    Ok::<_, hyper::Error>(answer::answer(&store, &head, pieces))
+                    manner.wait().await;
+                    let answer = answer::answer(&store, &head, pieces);
+                    let gone = || std::io::ErrorKind::ConnectionReset.into();
+                    manner.send(&head.method, answer).ok_or_else::<std::io::Error, _>(gone)
                 }
             });
             let http = Builder::new(TokioExecutor::new());

@@ -30,6 +30,12 @@ impl fmt::Display for Failed {
 impl std::error::Error for Failed {}
 
 impl Failed {
+    /// An object that is in another state than the one that was asked for.
+    pub(super) fn another(path: &object_store::path::Path) -> Failed {
+        let why = format!("{path}: it is another object now");
+        Failed { kind: io::ErrorKind::StaleNetworkFileHandle, why }
+    }
+
     /// Whether asking again later, with nothing else changed, can't help.
     #[must_use]
     pub fn is_lasting(&self) -> bool {

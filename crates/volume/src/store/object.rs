@@ -20,6 +20,7 @@ use object_store::{Attribute, GetOptions, ObjectMeta, ObjectStore, ObjectStoreEx
 use tokio::runtime::Runtime;
 
 use super::Failed;
+pub(crate) use far::Pin;
 pub use folder::{Folder, Listed};
 use hedge::Hedge;
 pub use put::When;
@@ -161,7 +162,8 @@ impl Objects {
     /// # Errors
     /// Those of the network, and what the bucket refuses. `InvalidData`: fewer bytes came.
     pub fn get(&self, name: &str, range: Range<u64>) -> Result<Bytes, Failed> {
-        self.runtime.block_on(self.part(&self.at(name)?, range, None).ask())
+        let part = self.part(&self.at(name)?, range, None);
+        self.runtime.block_on(part.ask()).map(|(bytes, _)| bytes)
     }
 
     /// The same of this state of it, if one is given, asked for a second time where the answer is
@@ -180,7 +182,7 @@ impl Objects {
         let path = self.at(name)?;
         for _ in 0..LOOKS {
             let part = self.part(&path, range.clone(), version);
-            let bytes = self.runtime.block_on(part.fetch())?;
+            let (bytes, _) = self.runtime.block_on(part.fetch())?;
             if is_right(&bytes) {
                 return Ok(bytes);
             }

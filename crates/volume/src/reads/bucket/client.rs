@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 
@@ -11,7 +12,7 @@ use forebay_reads::{Error, Kind, Part, Result};
 
 use super::Listing;
 use super::stretches::LONGEST;
-use crate::store::{Failed, Listed, Objects};
+use crate::store::{Failed, Objects, Pin};
 use crate::tiers::{Patience, patiently};
 
 /// Requests at a time, a second one for what is overdue among them.
@@ -21,20 +22,22 @@ const CONNECTIONS: usize = 8;
 pub(super) struct Client {
     url: String,
     objects: Objects,
-    known: BTreeMap<String, Listed>,
+    known: BTreeMap<String, (u64, Arc<Pin>)>,
 }
 
 impl Client {
     pub(super) fn start(listing: Listing) -> std::result::Result<Client, Failed> {
-        let Listing { url, settings, objects: known, .. } = listing;
+        let Listing { url, settings, objects: listed, .. } = listing;
+        let known = listed.into_iter();
+        let known = known.map(|(name, it)| (name, (it.size, Arc::new(Pin::of(it.version)))));
         let objects = Objects::open(&url, settings)?.at_most(CONNECTIONS, LONGEST);
-        Ok(Client { url, objects, known })
+        Ok(Client { url, objects, known: known.collect() })
     }
 
     /// How long an object is that was listed.
     pub(super) fn size(&self, name: &str) -> Result<u64> {
         let missing = || Error::new(Kind::Damaged, format!("{}/{name} is missing", self.url));
-        self.known.get(name).map(|object| object.size).ok_or_else(missing)
+        self.known.get(name).map(|(size, _)| *size).ok_or_else(missing)
     }
 
     /// Asks for some bytes; `then` is told what came, and must not wait.
@@ -44,8 +47,10 @@ impl Client {
         range: Range<u64>,
         then: impl FnOnce(std::result::Result<Bytes, Failed>) + Send + 'static,
     ) -> std::result::Result<(), Failed> {
-        let version = self.known.get(name).and_then(|object| object.version.as_ref());
-        self.objects.begin(name, range, version, then)
+        match self.known.get(name) {
+            Some((_, pin)) => self.objects.begin(name, range, pin, then),
+            None => self.objects.begin(name, range, &Arc::default(), then),
+        }
     }
 
     /// Parts of objects, all of them at a time. A bucket that does not answer is asked again for

@@ -1,7 +1,7 @@
 //! Many parts of objects at a time, over no more connections than the caller wants.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use object_store::ObjectStore;
@@ -18,8 +18,8 @@ impl Objects {
         Objects { store, hedge: Arc::new(Hedge::up_to(longest)), ..self }
     }
 
-    /// Begins to read a part of an object, of this state of it if one is given. `then` is told what
-    /// came, on a thread that carries requests: it must not wait.
+    /// Begins to read a part of an object in the state that is pinned, or that this answer pins.
+    /// `then` is told what came, on a thread that carries requests: it must not wait.
     ///
     /// # Errors
     /// The name is none.
@@ -27,11 +27,34 @@ impl Objects {
         &self,
         name: &str,
         range: Range<u64>,
-        version: Option<&Version>,
+        pin: &Arc<Pin>,
         then: impl FnOnce(Result<Bytes, Failed>) + Send + 'static,
     ) -> Result<(), Failed> {
-        let part = self.part(&self.at(name)?, range, version);
-        self.runtime.spawn(async { then(part.fetch().await) });
+        let part = self.part(&self.at(name)?, range, pin.0.get());
+        let (pin, path) = (Arc::clone(pin), part.path().clone());
+        self.runtime.spawn(async move {
+            let came = part.fetch().await;
+            then(came.and_then(|(bytes, version)| match pin.holds(version) {
+                true => Ok(bytes),
+                false => Err(Failed::another(&path)),
+            }));
+        });
         Ok(())
+    }
+}
+
+/// The one state in which an object is read: the listing told it, or, where listings don't (S3 does,
+/// some that speak it do not), the first answer does.
+#[derive(Debug, Default)]
+pub(crate) struct Pin(OnceLock<Version>);
+
+impl Pin {
+    pub(crate) fn of(version: Option<Version>) -> Pin {
+        Pin(version.map_or_else(OnceLock::new, OnceLock::from))
+    }
+
+    /// Whether an answer is of this state. One that does not tell its state is not asked for more.
+    fn holds(&self, version: Option<Version>) -> bool {
+        version.is_none_or(|version| *self.0.get_or_init(|| version.clone()) == version)
     }
 }

@@ -28,6 +28,10 @@ pub(super) struct Part {
 }
 
 impl Part {
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Asks; the bytes are on their way.
     async fn begin(&self) -> Result<GetResult, Failed> {
         let options = GetOptions {
@@ -38,19 +42,18 @@ impl Part {
         let got = self.store.get_opts(&self.path, options).await?;
         // Not all that speaks S3 looks at the condition.
         if self.version.is_some() && self.version != got.meta.e_tag {
-            return Err(Failed {
-                kind: io::ErrorKind::StaleNetworkFileHandle,
-                why: format!("{}: it is another object now", self.path),
-            });
+            return Err(Failed::another(&self.path));
         }
         Ok(got)
     }
 
     /// Asks once.
-    pub(super) async fn ask(&self) -> Result<Bytes, Failed> {
-        let bytes = self.begin().await?.bytes().await?;
+    pub(super) async fn ask(&self) -> Result<(Bytes, Option<Version>), Failed> {
+        let mut got = self.begin().await?;
+        let version = got.meta.e_tag.take().map(Version);
+        let bytes = got.bytes().await?;
         match bytes.len() as u64 == self.range.end - self.range.start {
-            true => Ok(bytes),
+            true => Ok((bytes, version)),
             false => Err(self.differs(bytes.len() as u64)),
         }
     }
@@ -77,10 +80,11 @@ impl Part {
         if came == length { Ok(()) } else { Err(self.differs(came)) }
     }
 
-    /// Asks, and once more where an answer takes far longer than others do.
-    pub(super) async fn fetch(self) -> Result<Bytes, Failed> {
+    /// Asks, and once more where an answer takes far longer than others do. Tells which state of
+    /// the object the bytes are of, if the bucket does.
+    pub(super) async fn fetch(self) -> Result<(Bytes, Option<Version>), Failed> {
         if self.range.is_empty() {
-            return Ok(Bytes::new());
+            return Ok((Bytes::new(), None));
         }
         let hedge = Arc::clone(&self.hedge);
         let length = self.range.end - self.range.start;
@@ -141,7 +145,7 @@ impl Objects {
             })
             .buffered(AT_ONCE);
         self.runtime.block_on(async {
-            while let Some(bytes) = coming.try_next().await? {
+            while let Some((bytes, _)) = coming.try_next().await? {
                 take(bytes)?;
             }
             Ok(())
