@@ -14,13 +14,17 @@ use rustix::fs::{OFlags, fstatvfs};
 
 use super::{Handle, Identity, Native, Node, stat_of};
 
-/// How often a removal looks again for a close that may be on its way: for 5 ms or a little more.
+/// How often a removal looks again for a close that may be on its way: for 5 ms or a little more
+/// where little is left, and for 100 ms where nothing is, as a busy machine takes its time.
 /// Programs that work with a file after they removed it can't be told from those: they wait this
-/// long on a nearly full disk.
+/// long.
 const LOOKS: u32 = 50;
+const LOOKS_IF_FULL: u32 = 1000;
 const PAUSE: Duration = Duration::from_micros(100);
 /// Below one part in so many a file system is nearly full.
 const NEARLY_FULL: u64 = 32;
+/// Below one part in so many it is full.
+const FULL: u64 = 1024;
 
 /// How many closes are being worked on.
 #[derive(Debug, Default)]
@@ -75,12 +79,13 @@ impl Native {
     /// Who holds such a file by `O_PATH` alone can't open it any more: the price of telling no
     /// other program of a full disk that is not.
     pub(super) fn give_space_back(&self, node: &Node) {
-        if node.is_dir() || !is_nearly_full(node) {
+        if node.is_dir() {
             return;
         }
+        let Some(looks) = looks(node) else { return };
         let handles: Vec<Weak<Handle>> =
             node.open.lock().handles.iter().map(Arc::downgrade).collect();
-        for _ in 0..LOOKS {
+        for _ in 0..looks {
             let is_held = handles.iter().any(|handle| handle.strong_count() > 0);
             if !is_held && self.releases.0.load(SeqCst) == 0 {
                 break;
@@ -95,16 +100,17 @@ impl Native {
     }
 }
 
+/// How often to look for closes; not at all where there is room.
+///
 /// Asks through a descriptor that holds the file, if there is one: the body of a file that a rule
 /// placed lies elsewhere than its name.
-fn is_nearly_full(node: &Node) -> bool {
+fn looks(node: &Node) -> Option<u32> {
     let pin = node.place.lock().pin.clone();
     let known = match pin {
         Some(pin) => fstatvfs(pin.as_fd()),
-        None => match node.open.lock().handles.last().cloned() {
-            Some(handle) => fstatvfs(&handle.file),
-            None => return false,
-        },
+        None => fstatvfs(&node.open.lock().handles.last().cloned()?.file),
     };
-    known.is_ok_and(|known| known.f_bavail < known.f_blocks / NEARLY_FULL)
+    let known = known.ok()?;
+    let below = |part: u64| known.f_bavail < known.f_blocks.div_ceil(part);
+    below(NEARLY_FULL).then(|| if below(FULL) { LOOKS_IF_FULL } else { LOOKS })
 }
