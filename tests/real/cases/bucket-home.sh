@@ -2,7 +2,8 @@
 # If this failed, a team whose projects or results are in a bucket would find results there that
 # other tools can't read, that are not what the workflow made, or none.
 # ring: short
-# as: root,user
+# as: root
+# as-long: user
 # bare: no
 # s3: yes
 # needs: fusermount3 rclone snakemake bwa samtools bcftools bamsort bgzip

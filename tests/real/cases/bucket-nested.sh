@@ -2,7 +2,8 @@
 # If this failed, a run inside a volume of a bucket would see other files, times or locks than those
 # outside of it, or what it wrote would not come into the bucket.
 # ring: short
-# as: root,user
+# as: root
+# as-long: user
 # bare: no
 # s3: yes
 # needs: fusermount3

@@ -2,7 +2,8 @@
 # If this failed, files that come home while a run goes on would be lost, or be other files to the
 # programs that use them, or fill their tier as if they stayed.
 # ring: short
-# as: root,traced,user
+# as: root,user
+# as-long: traced
 # bare: no
 # limit: 240
 set -u

@@ -2,7 +2,8 @@
 # If this failed, Snakemake would run finished jobs again, or not delete temp files, under
 # forebay.
 # ring: short
-# as: root,user,ruled,ruled-user,packed,packed-user,packed-drained
+# as: root,ruled-user,packed-drained
+# as-long: user,ruled,packed,packed-user
 # bare: self
 # needs: snakemake
 # limit: 300

@@ -43,8 +43,11 @@ fn an_hour(text: &str) -> [f64; 2] {
 fn nodes_share_what_a_server_has() {
     let place = Place::new().alone();
     let end = undisturbed(&place, "total = \"10 MB/s\"");
-    told(&end, &["server@1x1", "server@4x1", "efficiency", "hardly more done"]);
+    told(&end, &["server@1x1", "server@4x1", "efficiency"]);
     let [one, four] = an_hour(&end.text());
+    // Where one node alone was slowed down, four do get a little more done, and that is said.
+    let hardly = end.text().contains("hardly more done");
+    assert_eq!(hardly, one >= four * 0.9, "{one} by one, {four} by four:\n{}", end.text());
     assert!(four < one * 1.3, "{one} by one, {four} by four:\n{}", end.text());
     let log = place.project.join("bench/0-server@4x1.log");
     let log = std::fs::read_to_string(log).expect("a log");
