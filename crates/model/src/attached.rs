@@ -31,11 +31,17 @@ pub enum Shows {
     /// What lies in it.
     #[default]
     Files,
-    /// It is an archive of reads: the FASTQ that was packed, and the same dealt out.
-    Reads {
-        /// Into so many parts, if any.
-        shards: Option<NonZeroU32>,
-    },
+    /// It is an archive of reads: the FASTQ that was packed.
+    Reads(ReadsShown),
+}
+
+/// How reads of an archive are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadsShown {
+    /// Dealt out into so many parts, too, if any.
+    pub shards: Option<NonZeroU32>,
+    /// Without their qualities: each is `?`.
+    pub lite: bool,
 }
 
 impl Attachment {
@@ -71,7 +77,7 @@ impl Attached {
         let items = list.items().ok_or_else(|| list.not("a list of tables"))?;
         for item in items {
             let table = item.table()?;
-            table.only(&["source", "at", "read-only", "shows", "shards"])?;
+            table.only(&["source", "at", "read-only", "shows", "shards", "lite"])?;
             let (source, at) = (table.need("source")?, table.need("at")?);
             let attachment = Attachment {
                 source: PathBuf::from(source.text()?),
@@ -102,7 +108,7 @@ impl Attached {
         if new.url().is_some_and(|_| !new.read_only) {
             return Err(format!("{} is a bucket, which is read-only", new.source.display()));
         }
-        if let Shows::Reads { shards } = new.shows {
+        if let Shows::Reads(ReadsShown { shards, .. }) = new.shows {
             let source = new.source.display();
             if !new.read_only {
                 return Err(format!("{source} shows reads, which are read-only"));
@@ -147,9 +153,10 @@ impl Attached {
             if one.read_only {
                 text.push_str("read-only = true\n");
             }
-            if let Shows::Reads { shards } = one.shows {
+            if let Shows::Reads(ReadsShown { shards, lite }) = one.shows {
                 text.push_str("shows = \"reads\"\n");
                 let _ = shards.map(|shards| writeln!(text, "shards = {shards}"));
+                text.push_str(if lite { "lite = true\n" } else { "" });
             }
         }
         Some(text)
@@ -161,10 +168,13 @@ fn shows(table: Table<'_>) -> Result<Shows, Flaw> {
         Some(entry) => NonZeroU32::new(entry.whole(1, SHARDS_MAX)?),
         None => None,
     };
-    let words = [("files", Shows::Files), ("reads", Shows::Reads { shards })];
-    match (table.get("shows").map(|entry| entry.word(&words)).transpose()?, table.get("shards")) {
-        (None | Some(Shows::Files), Some(shards)) => {
-            Err(shards.key_flaw("shards are of reads: shows = \"reads\""))
+    let lite = table.get("lite").map(|entry| entry.truth()).transpose()?.unwrap_or_default();
+    let reads = Shows::Reads(ReadsShown { shards, lite });
+    let words = [("files", Shows::Files), ("reads", reads)];
+    let of_reads = table.get("shards").or_else(|| table.get("lite"));
+    match (table.get("shows").map(|entry| entry.word(&words)).transpose()?, of_reads) {
+        (None | Some(Shows::Files), Some(key)) => {
+            Err(key.key_flaw("shards and lite are of reads: shows = \"reads\""))
         }
         (shows, _) => Ok(shows.unwrap_or_default()),
     }
@@ -197,7 +207,7 @@ mod tests {
     }
 
     fn shows_reads(shards: u32) -> Shows {
-        Shows::Reads { shards: NonZeroU32::new(shards) }
+        Shows::Reads(ReadsShown { shards: NonZeroU32::new(shards), lite: shards == 64 })
     }
 
     #[test]
@@ -245,7 +255,9 @@ mod tests {
         let flaw =
             Attached::parse("[[attached]]\nsource = \"/x\"\nat = \"y\"\nreadonly = true\n", "l");
         assert!(flaw.expect_err("no such key").to_string().contains("read-only"));
-        for (more, place) in [("shards = 2\n", "5:1"), ("shows = \"read\"\n", "5:9")] {
+        for (more, place) in
+            [("shards = 2\n", "5:1"), ("lite = true\n", "5:1"), ("shows = \"read\"\n", "5:9")]
+        {
             let text =
                 format!("[[attached]]\nsource = \"/x\"\nat = \"y\"\nread-only = true\n{more}");
             let flaw = Attached::parse(&text, "l").expect_err(more).to_string();

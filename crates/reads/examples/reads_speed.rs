@@ -10,7 +10,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use forebay_reads::{Archive, Directory, Form, Packing, Profile, View, pack};
+use forebay_reads::{Archive, Directory, Form, Layout, Packing, Profile, View, pack};
 
 /// Seconds of CPU that this process took, to a hundredth.
 fn cpu_s() -> f64 {
@@ -52,8 +52,8 @@ fn main() {
         .collect();
     let out = dir.path().join("a");
     let (profile, writer) = (Profile::default(), "reads_speed".to_owned());
-    let packing =
-        Packing { inputs, interleaved: false, names: Vec::new(), threads, profile, writer };
+    let (names, layout) = (Vec::new(), Layout::default());
+    let packing = Packing { inputs, interleaved: false, names, threads, profile, layout, writer };
     let packed_s = seconds(|| {
         let _ = std::fs::remove_dir_all(&out);
         pack(&packing, &out, |_| ()).expect("packed");

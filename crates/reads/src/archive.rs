@@ -1,16 +1,20 @@
 //! Reading an archive: its manifest once, then pages and chunks as they are asked for. Every
 //! chunk is compared with its checksum before it is decoded.
 
+mod asked;
 mod fetch;
 mod turns;
+
+use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
 use crate::group::{self, Lent, Mate};
 use crate::hash::hash;
 use crate::index::{self, GroupAt};
-use crate::manifest::{INDEX, INDEX_MAGIC, MANIFEST, MANIFEST_MAX, Manifest};
+use crate::manifest::{INDEX, INDEX_MAGIC, MANIFEST, MANIFEST_MAX, Manifest, Stripe};
 use crate::objects::{Objects, Part, taken};
-use fetch::{asked, fetch, parts};
+pub(crate) use asked::Asked;
+use fetch::{fetch, parts};
 use turns::Turns;
 
 /// An archive that is open.
@@ -21,6 +25,8 @@ pub struct Archive {
     /// For each stripe: where its page begins, and the number of its first group.
     pages: Vec<(u64, usize)>,
     decoding: Turns,
+    /// Nobody wants qualities.
+    lite: bool,
 }
 
 /// Texts of the mates of one group; None where it was not asked for.
@@ -46,7 +52,7 @@ impl Archive {
             at += stripe.page_len as u64;
             first += stripe.groups;
         }
-        Ok(Archive { objects, manifest, pages, decoding: Turns::default() })
+        Ok(Archive { objects, manifest, pages, decoding: Turns::default(), lite: false })
     }
 
     /// The same archive, whose objects are read from elsewhere from now on.
@@ -61,10 +67,28 @@ impl Archive {
         Archive { decoding: Turns::of(groups), ..self }
     }
 
+    /// Without qualities: each is `?` (30) from now on, of reads that have columns, and none is
+    /// fetched. What lies in objects of its own need not be there any more.
+    #[must_use]
+    pub fn lite(self) -> Archive {
+        Archive { lite: true, ..self }
+    }
+
     /// What it is.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
+    }
+
+    /// The objects that have something of what is read, with their lengths.
+    pub fn needed(&self) -> impl Iterator<Item = &(String, u64)> {
+        let families = if self.lite { 0..2 } else { 0..3 };
+        let stripes = &self.manifest.stripes;
+        let of_stripe = |stripe: &Stripe| stripe.families[families.clone()].to_vec();
+        let needed: BTreeSet<usize> =
+            stripes.iter().flat_map(of_stripe).map(|family| family.object).chain([0]).collect();
+        let objects = self.manifest.objects.iter().enumerate();
+        objects.filter(move |(nth, _)| needed.contains(nth)).map(|(_, object)| object)
     }
 
     /// How many groups it has.
@@ -98,27 +122,34 @@ impl Archive {
     }
 
     /// Says that these mates of some groups are going to be decoded, the first ones first.
-    pub(crate) fn soon(&self, groups: &[GroupAt], wanted: [bool; 2]) {
-        let of_one = |group| parts(self, &asked(group, wanted).1).0;
+    pub(crate) fn soon(&self, groups: &[GroupAt], asked: Asked) {
+        let asked = self.asked(asked);
+        let of_one = |group| parts(self, &asked.of(group).1).0;
         let parts: Vec<Part<'_>> = groups.iter().flat_map(of_one).collect();
         self.objects.soon(&parts);
     }
 
-    /// Decodes the mates of a group that are wanted.
-    pub(crate) fn texts(&self, group: &GroupAt, wanted: [bool; 2]) -> Result<Texts> {
-        let (leans, asked) = asked(group, wanted);
-        let mut fetched = fetch(self, group, &asked)?.into_iter();
+    fn asked(&self, asked: Asked) -> Asked {
+        Asked { qualities: asked.qualities && !self.lite, ..asked }
+    }
+
+    /// Decodes what is wanted of a group.
+    pub(crate) fn texts(&self, group: &GroupAt, asked: Asked) -> Result<Texts> {
+        let asked = self.asked(asked);
+        let (leans, needed) = asked.of(group);
+        let mut fetched = fetch(self, group, &needed)?.into_iter();
         let _turn = self.decoding.take();
         let mut texts = Texts::default();
         let mut first = Lent::default();
         for (nth, at) in group.mates.iter().enumerate() {
             let place =
                 |error: Error| error.at(format!("group {}, mate {}", group.number, nth + 1));
-            let count = asked.iter().filter(|(mate, _)| *mate == nth).count();
+            let count = needed.iter().filter(|(mate, _)| *mate == nth).count();
             let chunks = fetched.by_ref().take(count).collect();
-            let mate = Mate { text_len: at.text_len, style: at.style, rule: at.rule, chunks };
+            let mut mate = Mate { text_len: at.text_len, style: at.style, rule: at.rule, chunks };
             let leans = if nth == 0 { &leans[..] } else { &[] };
-            if wanted[nth] {
+            if asked.mates[nth] {
+                asked.fill(&mut mate, group, nth).map_err(place)?;
                 let (text, lent) =
                     group::decode(&mate, group.spots, &first, leans).map_err(place)?;
                 (texts[nth], first) = (Some(text), lent);

@@ -9,6 +9,7 @@ use crate::group::{self, Lent, Mate};
 use crate::hash::Digests;
 use crate::in_order::in_order;
 use crate::input::{self, Input, Source};
+use crate::layout::Layout;
 use crate::manifest::{Manifest, Shape, Shown};
 use crate::profile::Profile;
 use crate::shown::bare;
@@ -30,6 +31,8 @@ pub struct Packing {
     pub threads: usize,
     /// What columns are encoded with.
     pub profile: Profile,
+    /// Which objects its parts lie in.
+    pub layout: Layout,
     /// What writes this, with its version.
     pub writer: String,
 }
@@ -102,7 +105,7 @@ fn pack_inputs(
 ) -> Result<Manifest> {
     let mut windows: Vec<Window> = inputs.into_iter().map(Window::new).collect();
     let names = shown_names(packing, shape)?;
-    let mut writer = Writer::create(dir, shape)?;
+    let mut writer = Writer::create(dir, shape, packing.layout)?;
     let (mut done, mut as_text_bytes) = (0, 0);
     let mut ended = false;
     let cuts = || {

@@ -1,7 +1,7 @@
 //! Looking at every byte of an archive: lengths and first bytes of objects, checksums of pages
 //! and chunks, and whether the files that it shows are those that went in.
 
-use crate::archive::Archive;
+use crate::archive::{Archive, Asked};
 use crate::error::Result;
 use crate::hash::Digesting;
 use crate::manifest::{DATA_MAGIC, INDEX, INDEX_MAGIC, Shape};
@@ -49,17 +49,17 @@ impl Archive {
                 verdict.problem(format!("{name}, bytes 0 to 8: not those that were written"));
             }
         }
-        let wanted = [true, manifest.shape.mates() == 2];
+        let asked = Asked::all([true, manifest.shape.mates() == 2]);
         let mut sums: Vec<Digesting> =
             manifest.files.iter().map(|_| Digesting::default()).collect();
         let work = |group| {
-            let texts = self.texts(&group, wanted)?;
+            let texts = self.texts(&group, asked)?;
             match manifest.shape {
                 Shape::Interleaved => Ok([Some(self.in_one(&group, texts)?), None]),
                 _ => Ok(texts),
             }
         };
-        self.each(wanted, threads, work, |texts| {
+        self.each(asked, threads, work, |texts| {
             match texts {
                 Err(error) => verdict.problem(error.to_string()),
                 Ok(texts) => {

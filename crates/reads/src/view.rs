@@ -9,14 +9,14 @@ mod records;
 use std::io::Write;
 use std::ops::Range;
 
-use crate::archive::{Archive, Texts};
+use crate::archive::{Archive, Asked, Texts};
 use crate::error::{Error, Kind, Result};
 use crate::in_order::in_order;
 use crate::index::GroupAt;
 use crate::manifest::Shape;
 pub use bam::BamHeader;
 use groups::{Groups, Wanted};
-use records::{fasta, in_turns, some, tab};
+use records::{bases, fasta, in_turns, some, tab};
 
 /// Which reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub enum Form {
     /// A line for each read, or for both of a pair: name, bases and qualities of each, with tabs
     /// between, as `bowtie2 --tab6` reads it. Line ends have no CR; a tab in a name is a space.
     Tab,
+    /// Bases alone, a line for each read.
+    Bases,
 }
 
 impl Archive {
@@ -54,7 +56,7 @@ impl Archive {
         out: &mut impl Write,
     ) -> Result<()> {
         self.check(view)?;
-        let mut groups = Groups::all(self, self.wanted(view));
+        let mut groups = Groups::all(self, self.asks(view, form));
         let jobs = || Some(groups.next()?.map(|group| (group, None)));
         self.write_groups(jobs, view, form, threads, out)
     }
@@ -90,10 +92,11 @@ impl Archive {
         threads: usize,
         out: &mut impl Write,
     ) -> Result<()> {
-        let mates = if self.wanted(view) == [true, true] { 2 } else { 1 };
+        let asked = self.asks(view, form);
+        let mates = if asked.mates == [true, true] { 2 } else { 1 };
         let work = |job: Result<Wanted>| {
             let (group, spots) = job?;
-            let mut text = self.view(&group, view)?;
+            let mut text = self.view(&group, view, asked)?;
             if let Some(spots) = spots {
                 let records = spots.start * mates..spots.end * mates;
                 text = some(text, records).ok_or_else(|| no_records(&group))?;
@@ -102,6 +105,7 @@ impl Archive {
                 Form::Fastq => Some(text),
                 Form::Fasta => fasta(&text),
                 Form::Tab => tab(&text, mates),
+                Form::Bases => bases(&text),
             }
             .ok_or_else(|| no_records(&group))
         };
@@ -111,15 +115,15 @@ impl Archive {
         in_order(threads, jobs, work, take)
     }
 
-    /// Does `work` for these mates of all groups in many threads, and `take` in order.
+    /// Does `work` for all groups, of which this is read, in many threads, and `take` in order.
     pub(crate) fn each<R: Send>(
         &self,
-        wanted: [bool; 2],
+        asked: Asked,
         threads: usize,
         work: impl Fn(GroupAt) -> Result<R> + Sync,
         take: impl FnMut(Result<R>) -> Result<()>,
     ) -> Result<()> {
-        let mut groups = Groups::all(self, wanted);
+        let mut groups = Groups::all(self, asked);
         in_order(threads, || groups.next(), |group| work(group?), take)
     }
 
@@ -143,11 +147,17 @@ impl Archive {
         }
     }
 
-    /// A group as a view shows it.
-    pub(crate) fn view(&self, group: &GroupAt, view: View) -> Result<Vec<u8>> {
-        let wanted = self.wanted(view);
-        let texts = self.texts(group, wanted)?;
-        if wanted == [true, true] {
+    /// What a form needs of a view's mates.
+    fn asks(&self, view: View, form: Form) -> Asked {
+        let names = form != Form::Bases;
+        let qualities = matches!(form, Form::Fastq | Form::Tab);
+        Asked { mates: self.wanted(view), names, qualities }
+    }
+
+    /// A group as a view shows it, of which `asked` is as it was.
+    pub(crate) fn view(&self, group: &GroupAt, view: View, asked: Asked) -> Result<Vec<u8>> {
+        let texts = self.texts(group, asked)?;
+        if self.wanted(view) == [true, true] {
             return self.in_one(group, texts);
         }
         texts.into_iter().flatten().next().ok_or_else(|| no_records(group))

@@ -1,6 +1,8 @@
 //! Writing the objects of an archive: stripes into data objects, pages into the index, and last
 //! the manifest, under another name until it is whole and on disk.
 
+mod left;
+
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,14 +11,12 @@ use crate::error::{Error, Kind, Result};
 use crate::group::Mate;
 use crate::hash::hash;
 use crate::index::put_group;
+use crate::layout::{Layout, PREFIXES};
 use crate::manifest::{DATA_MAGIC, Family, INDEX, INDEX_MAGIC, MANIFEST, Manifest, Shape, Stripe};
+use left::UNFINISHED;
 
 /// Groups of a stripe: 64 MiB of text.
 const STRIPE_GROUPS: usize = 16;
-/// A data object is full when it has this many bytes.
-const OBJECT_FULL: u64 = 1 << 30;
-/// The manifest before it is whole.
-const UNFINISHED: &str = "manifest.part";
 
 /// An archive that is being written.
 #[derive(Debug)]
@@ -25,7 +25,11 @@ pub(crate) struct Writer {
     shape: Shape,
     /// Held for as long as this lives, so that nobody else writes here.
     _lock: File,
-    objects: Vec<(String, File, u64)>,
+    layout: Layout,
+    /// Data objects by name, and their lengths.
+    objects: Vec<(String, u64)>,
+    /// Those that grow, of each kind one: its number, and its file.
+    growing: [Option<(usize, File)>; 2],
     index: (File, u64),
     page: Vec<u8>,
     families: [Vec<u8>; 3],
@@ -35,7 +39,7 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Makes the directory if need be. What an earlier try left there is written over.
-    pub(crate) fn create(dir: &Path, shape: Shape) -> Result<Writer> {
+    pub(crate) fn create(dir: &Path, shape: Shape, layout: Layout) -> Result<Writer> {
         let io = |error| Error::io(dir.display(), error);
         fs::create_dir_all(dir).map_err(io)?;
         let lock = File::open(dir).map_err(io)?;
@@ -45,20 +49,15 @@ impl Writer {
             }
             fs::TryLockError::Error(error) => io(error),
         })?;
-        for entry in fs::read_dir(dir).map_err(io)? {
-            let name = entry.map_err(io)?.file_name().to_string_lossy().into_owned();
-            let left = name == INDEX || name == UNFINISHED || is_data(&name);
-            if !left {
-                let words = format!("{} is not empty: it has {name}", dir.display());
-                return Err(Error::new(Kind::Request, words));
-            }
-        }
+        left::nothing_else(dir)?;
         let mut writer = Writer {
             index: (File::create(dir.join(INDEX)).map_err(io)?, 0),
             dir: dir.to_owned(),
             shape,
             _lock: lock,
+            layout,
             objects: Vec::new(),
+            growing: [None, None],
             page: Vec::new(),
             families: Default::default(),
             stripe: Stripe::default(),
@@ -90,19 +89,17 @@ impl Writer {
         let dir = self.dir.clone();
         let io = |error| Error::io(dir.display(), error);
         let mut stripe = std::mem::take(&mut self.stripe);
-        if self.objects.last().is_none_or(|(_, _, len)| *len >= OBJECT_FULL) {
-            let name = format!("data-{:05}.fbr", self.objects.len());
-            let mut object = (File::create(dir.join(&name)).map_err(io)?, 0);
-            append(&mut object, &DATA_MAGIC).map_err(io)?;
-            self.objects.push((name, object.0, object.1));
-        }
-        let object = self.objects.len() - 1;
-        let (_, file, at) = &mut self.objects[object];
-        for (family, bytes) in stripe.families.iter_mut().zip(&mut self.families) {
-            file.write_all(bytes).map_err(io)?;
+        for (nth, family) in stripe.families.iter_mut().enumerate() {
+            let bytes = std::mem::take(&mut self.families[nth]);
+            let kind = self.layout.kind(nth);
+            // A stripe of one object stays together.
+            let may_end = nth == 0 || kind > 0 || self.layout.full == 0;
+            let object = self.object(kind, may_end).map_err(io)?;
+            let (at, file) = (&mut self.objects[object].1, &mut self.growing[kind]);
+            let file = file.as_mut().map(|(_, file)| file).ok_or_else(closed).map_err(io)?;
+            file.write_all(&bytes).map_err(io)?;
             *family = Family { object, offset: *at, len: bytes.len() as u64 };
             *at += bytes.len() as u64;
-            bytes.clear();
         }
         stripe.page_len = self.page.len();
         stripe.page_hash = hash(&self.page);
@@ -110,6 +107,25 @@ impl Writer {
         self.page.clear();
         self.stripes.push(stripe);
         Ok(())
+    }
+
+    /// The object that takes bytes of this kind: the one that grows, or a new one.
+    fn object(&mut self, kind: usize, may_end: bool) -> std::io::Result<usize> {
+        if let Some((nth, file)) = &self.growing[kind] {
+            if !may_end || self.objects[*nth].1 < self.layout.full {
+                return Ok(*nth);
+            }
+            file.sync_all()?;
+        }
+        let prefix = PREFIXES[kind];
+        let of_kind = |(name, _): &&(String, u64)| name.starts_with(prefix);
+        let name = format!("{prefix}-{:05}.fbr", self.objects.iter().filter(of_kind).count());
+        let mut object = (File::create(self.dir.join(&name))?, 0);
+        append(&mut object, &DATA_MAGIC)?;
+        self.objects.push((name, object.1));
+        let nth = self.objects.len() - 1;
+        self.growing[kind] = Some((nth, object.0));
+        Ok(nth)
     }
 
     /// Makes it an archive: all objects are on disk, then the manifest gets its name.
@@ -120,10 +136,10 @@ impl Writer {
         let io = |error| Error::io(self.dir.display(), error);
         self.index.0.sync_all().map_err(io)?;
         manifest.objects = vec![(INDEX.to_owned(), self.index.1)];
-        for (name, file, len) in &self.objects {
+        for (_, file) in self.growing.iter().flatten() {
             file.sync_all().map_err(io)?;
-            manifest.objects.push((name.clone(), *len));
         }
+        manifest.objects.extend(std::mem::take(&mut self.objects));
         // The index is the first object, so those of data have one more.
         for family in self.stripes.iter_mut().flat_map(|stripe| &mut stripe.families) {
             family.object += 1;
@@ -133,33 +149,19 @@ impl Writer {
         let mut file = File::create(&part).map_err(io)?;
         file.write_all(&manifest.to_bytes()).map_err(io)?;
         file.sync_all().map_err(io)?;
-        remove_stale(&self.dir, &manifest).map_err(io)?;
+        left::remove_stale(&self.dir, &manifest).map_err(io)?;
         fs::rename(&part, self.dir.join(MANIFEST)).map_err(io)?;
         File::open(&self.dir).and_then(|dir| dir.sync_all()).map_err(io)?;
         Ok(manifest)
     }
 }
 
-/// `data-00000.fbr`: nobody else's file is taken for ours.
-fn is_data(name: &str) -> bool {
-    let number = name.strip_prefix("data-").and_then(|rest| rest.strip_suffix(".fbr"));
-    number.is_some_and(|n| n.len() >= 5 && n.bytes().all(|byte| byte.is_ascii_digit()))
-}
-
-/// An earlier try may have left more objects than this one has.
-fn remove_stale(dir: &Path, manifest: &Manifest) -> std::io::Result<()> {
-    for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if is_data(&name) && !manifest.objects.iter().any(|(own, _)| *own == name) {
-            fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(())
-}
-
 fn append(to: &mut (File, u64), bytes: &[u8]) -> std::io::Result<()> {
     to.0.write_all(bytes)?;
     to.1 += bytes.len() as u64;
     Ok(())
+}
+
+fn closed() -> std::io::Error {
+    std::io::Error::other("its object is closed")
 }

@@ -9,7 +9,7 @@ use std::fs;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use forebay_model::attached::{SHARDS_MAX, Shows, is_bucket};
+use forebay_model::attached::{ReadsShown, SHARDS_MAX, Shows, is_bucket};
 use forebay_model::{Attached, Attachment};
 use forebay_volume::cover::{LIST, make_point, read_attached, write_attached};
 
@@ -46,6 +46,9 @@ pub(crate) struct Args {
     /// Of an archive of reads, show as well each file in N parts, of mates the same reads
     #[arg(long, value_name = "N", requires = "path", value_parser = shards)]
     shards: Option<NonZeroU32>,
+    /// Of an archive of reads, show `?` for each quality, and fetch none
+    #[arg(long, requires = "path")]
+    lite: bool,
     /// Print this text (a samplesheet) with each s3:// name that lies in an attached bucket
     /// replaced by its path in the volume; names that lie in none stay, and the status is 1 then
     #[arg(long, value_name = "SHEET", conflicts_with = "source")]
@@ -63,6 +66,12 @@ pub(crate) struct DetachArgs {
     volume: PathBuf,
     /// Where in it something is attached
     path: PathBuf,
+}
+
+impl Args {
+    fn shown(&self) -> ReadsShown {
+        ReadsShown { shards: self.shards, lite: self.lite }
+    }
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
@@ -88,7 +97,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
             let real = source.canonicalize().ok().filter(|real| real.is_dir());
             let real =
                 real.ok_or_else(|| refuse(format!("{} is no directory", source.display())))?;
-            let shows = reads::of_directory(&real, args.shards)?;
+            let shows = reads::of_directory(&real, args.shown())?;
             (real, shows)
         }
     };
@@ -96,7 +105,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let mut attachment = Attachment { source, at: at.clone(), read_only, shows };
     attached.add(attachment.clone()).map_err(refuse)?;
     if let Some(url) = attachment.url() {
-        attachment.shows = bucket::shows(url, args.shards)?;
+        attachment.shows = bucket::shows(url, args.shown())?;
         attached.remove(&at);
         attached.add(attachment).map_err(refuse)?;
     }

@@ -95,6 +95,9 @@ fn open(archive: &Path) -> Result<Archive, Stop> {
 fn stop(archive: &Path, error: &Error) -> Stop {
     let message = format!("{}: {error}", archive.display());
     let next = match error.kind {
+        Kind::Damaged if error.message.contains("qualities-") => {
+            "bring its qualities back, or do without: `forebay reads cat --lite`"
+        }
         Kind::Damaged => {
             "`forebay reads verify` tells all that is damaged; fetch those files again"
         }

@@ -136,6 +136,43 @@ fn shards_of_an_archive_are_shown_if_so_asked() {
 }
 
 #[test]
+fn an_archive_whose_qualities_are_gone_is_shown_without_them() {
+    let Some(packed) = Packed::with_fuse() else { return };
+    let place = &packed.0;
+    let words = [
+        "reads",
+        "pack",
+        "--objects",
+        "apart",
+        "../x_R1.fastq",
+        "../x_R2.fastq",
+        "-o",
+        "../y.reads",
+    ];
+    done(&mut place.forebay(&words)).code(0);
+    fs::remove_file(place.all.join("y.reads/qualities-00000.fbr")).expect("removed");
+    done(&mut place.forebay(&["attach", ".", "../y.reads", "r"])).code(1).says("qualities-00000");
+    done(&mut place.forebay(&["attach", ".", "../y.reads", "r", "--lite"])).code(0);
+    done(&mut place.forebay(&["attach", "."])).code(0).says("/y.reads  (reads, lite)\n");
+    let script = "cmp r/x_R1.fastq want; gzip -t r/x_R2.fastq.gz
+        tail -c 999 r/x_R1.fastq > part; tail -c 999 want | cmp - part; rm part";
+    let text = place.all.join("x_R1.fastq");
+    let want: String = fs::read_to_string(text)
+        .expect("read")
+        .lines()
+        .enumerate()
+        .map(|(nth, line)| match nth % 4 {
+            3 => format!("{}\n", "?".repeat(line.len())),
+            _ => format!("{line}\n"),
+        })
+        .collect();
+    fs::write(place.project.join("want"), want).expect("written");
+    let end = packed.run(script);
+    assert_eq!((end.code(0).text().as_str(), end.stderr.as_str()), ("", ""));
+    place.nobody_left();
+}
+
+#[test]
 fn a_damaged_archive_is_an_error_for_its_readers_and_told_at_the_end() {
     let Some(packed) = Packed::with_fuse() else { return };
     packed.attach(&["r"]).code(0);

@@ -273,12 +273,13 @@ fn the_python_decoder_agrees() {
         ("empty", &[""]),
         ("lite", &[&first.replace(['F', ':', ',', '#'], "?")]),
     ];
-    for (what, texts) in cases {
+    // Each in another layout of objects.
+    for ((what, texts), layout) in cases.iter().zip(["each", "apart", "together"].iter().cycle()) {
         let folder = place.project.join(what);
         fs::create_dir(&folder).expect("made");
         let names: Vec<String> = (1..=texts.len()).map(|nth| format!("{what}_R{nth}.fq")).collect();
-        let mut words =
-            vec!["reads".to_owned(), "pack".to_owned(), "-o".to_owned(), format!("{what}.reads")];
+        let mut words = ["reads", "pack", "--objects", layout, "-o"].map(str::to_owned).to_vec();
+        words.push(format!("{what}.reads"));
         for (name, text) in names.iter().zip(*texts) {
             fs::write(folder.join(name), text).expect("written");
             words.push(format!("{what}/{name}"));

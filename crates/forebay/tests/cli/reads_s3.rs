@@ -26,7 +26,7 @@ impl Stored {
         std::fs::create_dir_all(buckets.join("lab")).expect("a bucket");
         let server = server(&buckets);
         let stored = Stored { place, buckets, server };
-        stored.pack(30_000);
+        stored.pack(30_000, &[]);
         stored
     }
 
@@ -44,7 +44,7 @@ impl Stored {
     }
 
     /// Packs pairs, and brings the archive as any client would: each file an object.
-    fn pack(&self, count: u64) {
+    fn pack(&self, count: u64, options: &[&str]) {
         let all = &self.place.all;
         for mate in ['1', '2'] {
             std::fs::write(all.join(format!("x_R{mate}.fastq")), reads(count, mate))
@@ -53,7 +53,7 @@ impl Stored {
         let _ = std::fs::remove_dir_all(self.archive());
         let to = self.archive().display().to_string();
         let words = ["reads", "pack", "-q", "../x_R1.fastq", "../x_R2.fastq", "-o", &to];
-        done(&mut self.place.forebay(&words)).code(0);
+        done(&mut self.place.forebay(&[&words[..], options].concat())).code(0);
     }
 
     fn archive(&self) -> PathBuf {
@@ -162,6 +162,43 @@ fn whatever_goes_wrong_on_the_way_the_reads_are_those_that_were_packed() {
 }
 
 #[test]
+fn who_wants_no_qualities_fetches_none_and_needs_none() {
+    let stored = Stored::new();
+    for layout in ["together", "apart", "each"] {
+        stored.pack(30_000, &["--objects", layout]);
+        let cat = |words: &[&str]| {
+            let mut out = Vec::new();
+            let (_, sent) = stored.requests(|| {
+                let end = done(&mut stored.forebay(&[&["reads", "cat", URL], words].concat()));
+                out = end.code(0).stdout.clone();
+            });
+            (out, sent as f64 / stored.size() as f64)
+        };
+        let (whole, all) = cat(&[]);
+        assert!(whole.len() == stored.text('1').len() * 2 && all < 1.1, "{layout}: {all}");
+        let text = String::from_utf8(stored.text('1')).expect("text");
+        let (bases, part) = cat(&["--mate", "1", "--form", "bases"]);
+        let lines: String =
+            text.lines().skip(1).step_by(4).map(|line| format!("{line}\n")).collect();
+        assert!(bases == lines.as_bytes());
+        // Of letters at random two bits a base, with N, are more than half of what qualities take.
+        assert!(part < 0.6, "{layout}: {part}");
+        let (lite, part) = cat(&["--lite", "--mate", "2", "--form", "tab"]);
+        let lite = String::from_utf8(lite).expect("text");
+        assert!(lite.lines().all(|line| line.ends_with(&format!("\t{}", "?".repeat(75)))));
+        assert!(part < 0.7, "{layout}: {part}");
+    }
+    // The qualities went elsewhere: as in SRA Lite, all else is there.
+    stored.pack(30_000, &["--objects", "apart"]);
+    std::fs::remove_file(stored.archive().join("qualities-00000.fbr")).expect("an object");
+    let words = ["reads", "cat", URL, "--form", "fasta"];
+    assert_eq!(done(&mut stored.forebay(&words)).code(0).text().lines().count(), 120_000);
+    let end = done(&mut stored.forebay(&["reads", "cat", URL]));
+    end.code(1).says("qualities-00000.fbr is missing").says("--lite");
+    done(&mut stored.forebay(&["reads", "verify", URL])).code(1).says("qualities-00000.fbr");
+}
+
+#[test]
 fn an_archive_in_a_bucket_is_shown_as_files_and_nothing_is_staged() {
     let Some(stored) = Stored::with_fuse() else { return };
     let attach = ["attach", ".", "s3://lab/x.reads/", "in/r", "--shards", "2"];
@@ -231,7 +268,7 @@ fn an_archive_that_is_replaced_under_its_reader_is_told() {
     let child = command.spawn().expect("started");
     let ready = stored.place.project.join("ready");
     wait_until("the first block is read", || ready.exists());
-    stored.pack(29_000);
+    stored.pack(29_000, &[]);
     std::fs::write(stored.place.project.join("go"), "").expect("written");
     let end = finish(child, PATIENCE);
     // This server's listings don't tell states of objects: the first answers did.

@@ -3,7 +3,7 @@
 
 use super::{Archive, CHECKSUM};
 use crate::error::{Error, Result};
-use crate::group::{self, Chunk, Column, TEXT_MAX};
+use crate::group::{Chunk, TEXT_MAX};
 use crate::hash::hash;
 use crate::index::{ChunkAt, GroupAt};
 use crate::objects::{Part, taken};
@@ -13,22 +13,6 @@ const BYTES_MAX: usize = 2 * TEXT_MAX + (1 << 20);
 /// What lies between two chunks and is fetched along: a first mate's lengths and exceptions, say,
 /// of which the second needs bases alone.
 const NEAR: u64 = 16 << 10;
-
-/// What a second mate that is wanted leans on, and the chunks that are needed, each with its mate.
-pub(super) fn asked(group: &GroupAt, wanted: [bool; 2]) -> (Vec<Column>, Vec<(usize, &ChunkAt)>) {
-    let second = group.mates.get(1).filter(|_| wanted[1]);
-    let leans = second
-        .map(|second| group::leans(second.rule, second.chunks.iter().map(|chunk| chunk.codec)))
-        .unwrap_or_default();
-    let mut asked = Vec::new();
-    for (nth, at) in group.mates.iter().enumerate() {
-        // Of a first mate that is not wanted only what the second one leans on.
-        let lends = |chunk: &ChunkAt| nth == 0 && leans.contains(&chunk.column);
-        let own = |chunk: &&ChunkAt| wanted[nth] || lends(chunk);
-        asked.extend(at.chunks.iter().filter(own).map(|chunk| (nth, chunk)));
-    }
-    (leans, asked)
-}
 
 /// Parts to ask for, and for each chunk its part and where in it the chunk begins. What lies side by
 /// side is one part, or nearly so.

@@ -3,7 +3,9 @@
 use super::{Codec, Shape};
 use crate::error::{Error, Result};
 
-pub(super) const CODEC: Codec = Codec { id: 2, name: "same", encode, decode };
+/// Its number in archives.
+pub(crate) const SAME: u8 = 2;
+pub(super) const CODEC: Codec = Codec { id: SAME, name: "same", encode, decode };
 
 fn encode(raw: &[u8], _: &Shape<'_>) -> Option<Vec<u8>> {
     let first = *raw.first()?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::lane::elsewhere;
 use super::pages::Pages;
-use crate::archive::Archive;
+use crate::archive::{Archive, Asked};
 use crate::error::{Error, Result};
 use crate::index::GroupAt;
 use crate::view::View;
@@ -49,13 +49,16 @@ impl Source {
     pub(super) fn soon(&self, file: usize, groups: impl Iterator<Item = usize>) {
         let groups = groups.map_while(|group| self.with(group, |at| Ok(at.clone())).ok());
         let groups: Vec<GroupAt> = groups.collect();
-        self.archive.soon(&groups, self.archive.wanted(View::File(file)));
+        let asked = Asked::all(self.archive.wanted(View::File(file)));
+        self.archive.soon(&groups, asked);
     }
 
     /// Text of a file in a group.
     pub(super) fn decode(&self, file: usize, group: usize) -> Result<Vec<u8>> {
         let len = self.len(file, group)?;
-        let text = self.with(group, |group| self.archive.view(group, View::File(file)))?;
+        let view = View::File(file);
+        let asked = Asked::all(self.archive.wanted(view));
+        let text = self.with(group, |group| self.archive.view(group, view, asked))?;
         match text.len() == len {
             true => Ok(text),
             false => Err(Error::damaged(format!("group {group}: not as long as it was"))),

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
 use crate::error::Result;
+use crate::layout::Layout;
 use crate::objects::{Directory, Objects};
 use crate::pack::{Packing, pack};
 use crate::profile::Profile;
@@ -72,7 +73,8 @@ fn packed(texts: &[&[u8]], interleaved: bool) -> Packed {
     let inputs = texts.iter().enumerate().map(write).collect();
     let writer = "test".to_owned();
     let profile = Profile::default();
-    let packing = Packing { inputs, interleaved, names: Vec::new(), threads: 2, profile, writer };
+    let (names, layout) = (Vec::new(), Layout::default());
+    let packing = Packing { inputs, interleaved, names, threads: 2, profile, layout, writer };
     pack(&packing, &dir.path().join("a"), |_| ()).expect("packed");
     let (reads, fail) = (Arc::default(), Arc::default());
     let own = Directory::new(Path::new(&dir.path().join("a")));
@@ -302,6 +304,7 @@ fn names_that_would_be_one_are_refused() {
         names: Vec::new(),
         threads: 1,
         profile: Profile::default(),
+        layout: Layout::default(),
         writer: String::new(),
     };
     let error = pack(&packing, &dir.path().join("x"), |_| ()).expect_err("one name");

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::no_records;
-use crate::archive::Archive;
+use crate::archive::{Archive, Asked};
 use crate::error::Result;
 use crate::index::GroupAt;
 
@@ -12,8 +12,8 @@ pub(super) struct Groups<'a> {
     archive: &'a Archive,
     stripes: Range<usize>,
     ready: std::vec::IntoIter<GroupAt>,
-    /// Mates of which all is going to be read; and the page behind that of `ready`, for them.
-    all: Option<[bool; 2]>,
+    /// What is going to be read of all; and the page behind that of `ready`, for them.
+    all: Option<Asked>,
     later: Option<Result<Vec<GroupAt>>>,
 }
 
@@ -23,16 +23,16 @@ impl Groups<'_> {
         Groups { archive, stripes, ready: Vec::new().into_iter(), all: None, later: None }
     }
 
-    /// All groups, of which these mates are going to be read: while one stripe is, the next is
+    /// All groups, of which this is going to be read: while one stripe is, the next is
     /// fetched.
-    pub(super) fn all(archive: &Archive, wanted: [bool; 2]) -> Groups<'_> {
-        Groups { all: Some(wanted), ..Groups::new(archive, 0) }
+    pub(super) fn all(archive: &Archive, asked: Asked) -> Groups<'_> {
+        Groups { all: Some(asked), ..Groups::new(archive, 0) }
     }
 
     fn page(&mut self) -> Option<Result<Vec<GroupAt>>> {
         let groups = self.archive.groups(self.stripes.next()?);
-        if let (Ok(groups), Some(wanted)) = (&groups, self.all) {
-            self.archive.soon(groups, wanted);
+        if let (Ok(groups), Some(asked)) = (&groups, self.all) {
+            self.archive.soon(groups, asked);
         }
         Some(groups)
     }

@@ -7,7 +7,7 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 
 use super::bam::{self, BamHeader};
 use super::{View, no_records};
-use crate::archive::Archive;
+use crate::archive::{Archive, Asked};
 use crate::error::{Error, Result};
 use crate::index::GroupAt;
 use crate::shown::{BGZF_END, BGZF_TEXT};
@@ -31,8 +31,9 @@ impl Archive {
     ) -> Result<()> {
         let view = View::File(file);
         self.check(view)?;
-        let work = |group: GroupAt| Ok(bgzf(&self.view(&group, view)?, level));
-        self.each(self.wanted(view), threads, work, |blocks| put(out, &blocks?))?;
+        let asked = Asked::all(self.wanted(view));
+        let work = |group: GroupAt| Ok(bgzf(&self.view(&group, view, asked)?, level));
+        self.each(asked, threads, work, |blocks| put(out, &blocks?))?;
         put(out, &BGZF_END)
     }
 
@@ -50,15 +51,16 @@ impl Archive {
         out: &mut impl Write,
     ) -> Result<u64> {
         let mates = self.manifest().shape.mates();
+        let asked = Asked::all(self.wanted(View::Both));
         let work = |group: GroupAt| {
-            let text = self.view(&group, View::Both)?;
+            let text = self.view(&group, View::Both, asked)?;
             let (lines, changed) =
                 bam::lines(&text, mates, header)?.ok_or_else(|| no_records(&group))?;
             Ok((bgzf(&lines, level), changed))
         };
         put(out, &bgzf(&header.bytes(), level))?;
         let mut sum = 0;
-        self.each(self.wanted(View::Both), threads, work, |blocks| {
+        self.each(asked, threads, work, |blocks| {
             let (blocks, changed) = blocks?;
             sum += changed;
             put(out, &blocks)

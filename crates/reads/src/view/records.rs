@@ -53,6 +53,20 @@ pub(super) fn fasta(text: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
+/// Bases of a text, a line for each read.
+pub(super) fn bases(text: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(text.len() / 2);
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (record, after) = record(rest)?;
+        let line = record.split(|byte| *byte == b'\n').nth(1)?;
+        out.extend_from_slice(line.strip_suffix(b"\r").unwrap_or(line));
+        out.push(b'\n');
+        rest = after;
+    }
+    Some(out)
+}
+
 /// Some records of a text, which has at least as many.
 pub(super) fn some(mut text: Vec<u8>, records: Range<u64>) -> Option<Vec<u8>> {
     let mut ends = [0; 2];

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forebay_reads::{
-    Archive, Directory, Error, Form, Manifest, Packing, Profile, Reader, View, pack,
+    Archive, Directory, Error, Form, Layout, Manifest, Packing, Profile, Reader, View, pack,
 };
 
 pub(crate) struct Packed {
@@ -16,11 +16,12 @@ pub(crate) struct Packed {
 
 /// Packs texts as `R1.fq`, `R2.fq`.
 pub(crate) fn try_pack(texts: &[&[u8]], interleaved: bool) -> Result<Packed, Error> {
-    try_pack_as(Profile::default(), texts, interleaved)
+    try_pack_as(Profile::default(), Layout::default(), texts, interleaved)
 }
 
 pub(crate) fn try_pack_as(
     profile: Profile,
+    layout: Layout,
     texts: &[&[u8]],
     interleaved: bool,
 ) -> Result<Packed, Error> {
@@ -32,7 +33,8 @@ pub(crate) fn try_pack_as(
     };
     let inputs: Vec<PathBuf> = texts.iter().enumerate().map(write).collect();
     let writer = "test".to_owned();
-    let packing = Packing { inputs, interleaved, names: Vec::new(), threads: 2, profile, writer };
+    let packing =
+        Packing { inputs, interleaved, names: Vec::new(), threads: 2, profile, layout, writer };
     let manifest = pack(&packing, &dir.path().join("a"), |_| ())?;
     Ok(Packed { dir, manifest })
 }

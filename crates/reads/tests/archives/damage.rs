@@ -107,6 +107,7 @@ fn without_its_manifest_it_is_no_archive_and_is_packed_again() {
         names: Vec::new(),
         threads: 1,
         profile: forebay_reads::Profile::default(),
+        layout: forebay_reads::Layout::default(),
         writer: "test".into(),
     };
     forebay_reads::pack(&packing, &dir, |_| ()).expect("packed over what was left");

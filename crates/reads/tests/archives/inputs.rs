@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use forebay_reads::{Error, Form, Kind, Manifest, Packing, Profile, View, pack};
+use forebay_reads::{Error, Form, Kind, Layout, Manifest, Packing, Profile, View, pack};
 
 use crate::common::{cat, open};
 
@@ -44,6 +44,7 @@ fn packed(
         names: Vec::new(),
         threads: 1,
         profile: Profile::default(),
+        layout: Layout::default(),
         writer: "test".into(),
     };
     let manifest = pack(&packing, &dir.path().join("x"), |_| ());
@@ -92,8 +93,15 @@ fn lanes_follow_each_other() {
     std::fs::write(&path, B).expect("an input");
     let (inputs, writer) = (vec![path], "test".to_owned());
     let profile = Profile::default();
-    let packing =
-        Packing { inputs, interleaved: false, names: Vec::new(), threads: 1, profile, writer };
+    let packing = Packing {
+        inputs,
+        interleaved: false,
+        names: Vec::new(),
+        threads: 1,
+        profile,
+        layout: Layout::default(),
+        writer,
+    };
     let manifest = pack(&packing, &dir.path().join("y"), |_| ()).expect("packed");
     assert_eq!(manifest.files[0].name, "a,b.fq");
 }

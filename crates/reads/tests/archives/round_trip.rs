@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use forebay_reads::{Form, Kind, PROFILES, View};
+use forebay_reads::{Form, Kind, LAYOUTS, Layout, PROFILES, Profile, View};
 use proptest::prelude::*;
 
 use crate::common::{cat, part, try_pack, try_pack_as};
@@ -21,6 +21,24 @@ fn style() -> impl Strategy<Value = Style> {
         twice,
         open,
     })
+}
+
+/// A line or two for each record.
+fn lines(records: &[Record], line: impl Fn(&str, &str) -> String) -> Vec<u8> {
+    records.iter().map(|(name, bases, _)| line(name, bases)).collect::<String>().into_bytes()
+}
+
+/// A text whose qualities are all `!`, with `?` in their place.
+fn with_qualities(mut text: Vec<u8>, records: &[Record], style: Style) -> Vec<u8> {
+    let end = if style.crlf { 2 } else { 1 };
+    let mut at = 0;
+    for (name, bases, _) in records {
+        let behind = if style.twice { name.len() + 2 } else { 0 };
+        at += 1 + name.len() + 2 + end + bases.len() + end + 1 + behind + end;
+        text[at..at + bases.len()].fill(b'?');
+        at += bases.len() + end;
+    }
+    text
 }
 
 type Record = (String, String, u8);
@@ -78,6 +96,22 @@ proptest! {
         let ends = usize::from(first.last().is_some_and(|last| *last != b'\n'))
             + usize::from(second.last().is_some_and(|last| *last != b'\n'));
         prop_assert_eq!(both.len(), first.len() + second.len() + ends);
+        if packed.manifest.as_text_bytes == 0 {
+            for (mate, text) in [&first, &second].into_iter().enumerate() {
+                let bases = cat(&archive, View::Mate(mate), Form::Bases).expect("bases");
+                prop_assert_eq!(bases, lines(&records, |_, bases| format!("{bases}\n")));
+                let fasta = cat(&archive, View::Mate(mate), Form::Fasta).expect("fasta");
+                let style = if mate == 0 { style } else { other };
+                let end = if style.crlf { "\r\n" } else { "\n" };
+                let both = |name: &str, bases: &str| format!(">{name}/{}{end}{bases}{end}", mate + 1);
+                prop_assert_eq!(fasta, lines(&records, both));
+                let alike = records.iter().map(|(name, bases, _)| (name.clone(), bases.clone(), 0));
+                let alike = self::text(&alike.collect::<Vec<_>>(), ['1', '2'][mate], style);
+                let lite = cat(&packed.open().lite(), View::Mate(mate), Form::Fastq).expect("lite");
+                prop_assert_eq!(lite.len(), text.len());
+                prop_assert_eq!(lite, with_qualities(alike, &records, style));
+            }
+        }
     }
 
     #[test]
@@ -204,7 +238,8 @@ fn every_profile_gives_back_its_pairs() {
     }
     for profile in PROFILES {
         let texts_of_both = [texts[0].as_bytes(), texts[1].as_bytes()];
-        let packed = try_pack_as(*profile, &texts_of_both, false).expect("packed");
+        let packed =
+            try_pack_as(*profile, Layout::default(), &texts_of_both, false).expect("packed");
         let archive = packed.open();
         for (mate, text) in texts.iter().enumerate() {
             let again = cat(&archive, View::Mate(mate), Form::Fastq).expect("whole");
@@ -214,5 +249,51 @@ fn every_profile_gives_back_its_pairs() {
         let leans = codecs.contains(&"bases behind");
         assert_eq!(leans, profile.name == "default", "{profile:?} has {codecs:?}");
         assert!(codecs.contains(&"qualities"), "{profile:?} has {codecs:?}");
+    }
+}
+
+#[test]
+fn every_layout_gives_back_its_pairs_and_those_with_qualities_apart_need_none_for_the_rest() {
+    // Two stripes, so that every kind of object ends once.
+    let record = |nth: u32, mate: char| {
+        let bases: String =
+            (0..100).map(|at| ['A', 'C', 'G', 'T'][at * nth as usize % 7 % 4]).collect();
+        let qualities: String =
+            (0..100).map(|at| char::from(b'#' + (at ^ nth as u8) % 32)).collect();
+        format!("@M:{nth}/{mate}\n{bases}\n+\n{qualities}\n")
+    };
+    let texts =
+        ['1', '2'].map(|mate| (0..330_000).map(|nth| record(nth, mate)).collect::<String>());
+    let qualities = |name: &str| name.starts_with("qualities-");
+    for layout in LAYOUTS {
+        let both = [texts[0].as_bytes(), texts[1].as_bytes()];
+        let packed = try_pack_as(Profile::default(), *layout, &both, false).expect("packed");
+        let archive = packed.open();
+        for (mate, text) in texts.iter().enumerate() {
+            let again = cat(&archive, View::File(mate), Form::Fastq).expect("whole");
+            assert!(again == text.as_bytes(), "file {mate} with {layout:?}");
+        }
+        assert!(archive.verify(2, |_| ()).expect("looked").problems.is_empty(), "{layout:?}");
+        let names: Vec<&str> = packed.manifest.objects.iter().map(|(name, _)| &name[..]).collect();
+        let apart = names.iter().filter(|name| qualities(name)).count();
+        let expected = match layout.name {
+            "together" => (2, 0),
+            "apart" => (3, 1),
+            // Bases, names and qualities of each stripe, and the index.
+            "each" => (1 + 3 * packed.manifest.stripes.len(), packed.manifest.stripes.len()),
+            name => panic!("{name} is new: what are its objects?"),
+        };
+        assert_eq!((names.len(), apart), expected, "{names:?}");
+        assert_eq!(packed.manifest.stripes.len(), 2);
+        let fasta = cat(&archive, View::Mate(1), Form::Fasta).expect("whole");
+        for name in names.iter().filter(|name| qualities(name)) {
+            std::fs::remove_file(packed.path().join(name)).expect("an object");
+        }
+        let archive = packed.open();
+        assert!(cat(&archive, View::Mate(1), Form::Fasta).expect("no qualities") == fasta);
+        let whole = cat(&archive, View::Mate(1), Form::Fastq);
+        assert_eq!(whole.is_err(), apart > 0, "{layout:?}");
+        let lite = cat(&archive.lite(), View::Mate(1), Form::Fastq).expect("no qualities");
+        assert_eq!(lite.len(), texts[1].len());
     }
 }

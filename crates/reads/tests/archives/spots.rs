@@ -5,7 +5,7 @@ use std::io::{Cursor, Read, Write};
 use std::path::PathBuf;
 
 use forebay_reads::{
-    BamHeader, Error, Form, Kind, Looks, Manifest, Packing, Profile, Source, Spots, View,
+    BamHeader, Error, Form, Kind, Layout, Looks, Manifest, Packing, Profile, Source, Spots, View,
     pack_source, pack_spots,
 };
 
@@ -69,7 +69,15 @@ fn pack(spots: Result<Spots, Error>) -> Result<Texts, Error> {
     let names = if spots.paired() { vec!["R1".to_owned(), "R2".to_owned()] } else { Vec::new() };
     let (inputs, writer) = (vec![PathBuf::from("x.bam")], "test".to_owned());
     let profile = Profile::default();
-    let packing = Packing { inputs, interleaved: false, names, threads: 2, profile, writer };
+    let packing = Packing {
+        inputs,
+        interleaved: false,
+        names,
+        threads: 2,
+        profile,
+        layout: Layout::default(),
+        writer,
+    };
     let (manifest, left_out) = pack_spots(&packing, spots, dir.path(), |_| ())?;
     let archive = open(dir.path()).expect("an archive");
     let file = |nth| cat(&archive, View::File(nth), Form::Fastq).expect("a file");
@@ -320,8 +328,15 @@ fn sources_are_told_by_their_first_bytes() {
     let dir = tempfile::tempdir().expect("a directory");
     let (inputs, writer) = (vec![PathBuf::from("-")], "test".to_owned());
     let profile = Profile::default();
-    let packing =
-        Packing { inputs, interleaved: false, names: Vec::new(), threads: 1, profile, writer };
+    let packing = Packing {
+        inputs,
+        interleaved: false,
+        names: Vec::new(),
+        threads: 1,
+        profile,
+        layout: Layout::default(),
+        writer,
+    };
     let (_, source) = source(&plain_gzip).look().expect("looked");
     pack_source(&packing, source, dir.path(), |_| ()).expect("packed");
     let archive = open(dir.path()).expect("an archive");

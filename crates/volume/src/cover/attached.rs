@@ -4,11 +4,10 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::num::NonZeroU32;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
-use forebay_model::attached::Shows;
+use forebay_model::attached::{ReadsShown, Shows};
 use forebay_model::{Attached, Attachment};
 use rustix::fs::{
     AtFlags, CWD, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2, renameat, unlinkat,
@@ -131,7 +130,7 @@ pub(super) fn targets(volume: &Path, all: &[Mount], ways: &Ways) -> Result<Vec<T
         }
         let found = match (one.url(), one.shows) {
             (Some(url), Shows::Files) => show(url, all, ways),
-            (_, Shows::Reads { shards }) => decode(&one.source, shards, all, ways),
+            (_, Shows::Reads(shown)) => decode(&one.source, shown, all, ways),
             (None, Shows::Files) => {
                 one.source.canonicalize().and_then(|source| target(&source, all))
             }
@@ -160,13 +159,8 @@ fn show(url: &str, all: &[Mount], ways: &Ways) -> io::Result<Target> {
 }
 
 /// What shows an archive of reads: a directory of ours, too.
-fn decode(
-    source: &Path,
-    shards: Option<NonZeroU32>,
-    all: &[Mount],
-    ways: &Ways,
-) -> io::Result<Target> {
-    let reads = find(source, shards, ways).map_err(io::Error::other)?;
+fn decode(source: &Path, shown: ReadsShown, all: &[Mount], ways: &Ways) -> io::Result<Target> {
+    let reads = find(source, shown, ways).map_err(io::Error::other)?;
     let found = target(&reads.directory(), all)?;
     let fs = FsKind { name: "reads".to_owned(), ..found.fs };
     Ok(Target { fs, source: None, reads: Some(reads), ..found })

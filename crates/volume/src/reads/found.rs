@@ -4,10 +4,10 @@
 
 use std::fmt;
 use std::io;
-use std::num::NonZeroU32;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use forebay_model::attached::ReadsShown;
 use forebay_reads::{Archive, Error, Face, Kind, Memory};
 use rustix::fs::{AtFlags, Stat, statat};
 use rustix::io::Errno;
@@ -80,13 +80,9 @@ impl Found {
 ///
 /// # Errors
 /// It is none, a part of it is missing, or the file system of the directory refuses.
-pub(crate) fn find(
-    source: &Path,
-    shards: Option<NonZeroU32>,
-    ways: &Ways,
-) -> Result<Found, Trouble> {
-    let open = Open::of(source, &ways.settings)?;
-    let faces = open.faces(shards)?;
+pub(crate) fn find(source: &Path, shown: ReadsShown, ways: &Ways) -> Result<Found, Trouble> {
+    let open = Open::of(source, shown, &ways.settings)?;
+    let faces = open.faces(shown.shards)?;
     let state = ways.state.display();
     let at = |error: io::Error| {
         Trouble::new(Kind::Io, format!("its files can't be made in {state}: {error}"))
@@ -107,12 +103,8 @@ pub(crate) fn find(
 ///
 /// # Errors
 /// Why not.
-pub fn can_show(
-    source: &Path,
-    shards: Option<NonZeroU32>,
-    settings: &Settings,
-) -> Result<(), Trouble> {
-    Open::of(source, settings)?.faces(shards).map(drop)
+pub fn can_show(source: &Path, shown: ReadsShown, settings: &Settings) -> Result<(), Trouble> {
+    Open::of(source, shown, settings)?.faces(shown.shards).map(drop)
 }
 
 /// What a prefix of a bucket holds.

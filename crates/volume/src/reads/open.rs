@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use forebay_model::attached::is_bucket;
+use forebay_model::attached::{ReadsShown, is_bucket};
 use forebay_reads::{Archive, Directory, Face, Kind, MANIFEST};
 use rustix::fs::{CWD, FileType, Mode, OFlags, openat};
 use rustix::io::Errno;
@@ -22,32 +22,36 @@ pub(super) struct Open<'s> {
 }
 
 impl Open<'_> {
-    pub(super) fn of<'s>(source: &'s Path, settings: &Settings) -> Result<Open<'s>, Trouble> {
+    pub(super) fn of<'s>(
+        source: &'s Path,
+        shown: ReadsShown,
+        settings: &Settings,
+    ) -> Result<Open<'s>, Trouble> {
         match source.to_str().filter(|url| is_bucket(url)) {
-            Some(url) => Open::in_bucket(source, Listing::of(url, settings.clone())?),
-            None => Open::in_folder(source),
+            Some(url) => Open::in_bucket(source, shown, Listing::of(url, settings.clone())?),
+            None => Open::in_folder(source, shown),
         }
     }
 
-    fn in_bucket(source: &Path, listing: Listing) -> Result<Open<'_>, Trouble> {
+    fn in_bucket(source: &Path, shown: ReadsShown, listing: Listing) -> Result<Open<'_>, Trouble> {
         let bucket = InBucket::start(listing.clone())?;
         let archive =
             Archive::open(Box::new(bucket)).map_err(|error| trouble(&error, None, source))?;
+        let archive = if shown.lite { archive.lite() } else { archive };
         let found = |name: &str| listing.objects.get(name).map(|object| object.size);
-        let mut objects = archive.manifest().objects.iter();
-        objects.try_for_each(|(name, len)| compare(name, found(name), *len))?;
+        archive.needed().try_for_each(|(name, len)| compare(name, found(name), *len))?;
         Ok(Open { source, place: Place::Bucket(listing), archive })
     }
 
-    fn in_folder(source: &Path) -> Result<Open<'_>, Trouble> {
+    fn in_folder(source: &Path, shown: ReadsShown) -> Result<Open<'_>, Trouble> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = openat(CWD, source, flags, Mode::empty())
             .map_err(|error| Trouble::new(Kind::Io, error.to_string()))?;
         let archive = Archive::open(Box::new(Directory::new(&way_to(&folder))))
             .map_err(|error| trouble(&error, Some(&folder), source))?;
         look(&folder, MANIFEST, None)?;
-        let objects = &archive.manifest().objects;
-        objects.iter().try_for_each(|(name, len)| look(&folder, name, Some(*len)))?;
+        let archive = if shown.lite { archive.lite() } else { archive };
+        archive.needed().try_for_each(|(name, len)| look(&folder, name, Some(*len)))?;
         Ok(Open { source, place: Place::Folder(folder), archive })
     }
 

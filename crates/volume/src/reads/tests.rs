@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use flate2::read::MultiGzDecoder;
+use forebay_model::attached::ReadsShown;
 use forebay_reads::{MANIFEST, Packing, pack};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
@@ -58,6 +59,7 @@ impl Place {
             names: Vec::new(),
             threads: 2,
             profile: forebay_reads::Profile::default(),
+            layout: forebay_reads::Layout::default(),
             writer: "test".to_owned(),
         };
         pack(&packing, &dir.path().join("x.reads"), |_| ()).expect("packed");
@@ -73,7 +75,8 @@ impl Place {
     }
 
     fn show(&self, shards: u32) -> Stood {
-        let found = find(&self.archive(), std::num::NonZeroU32::new(shards), &self.ways());
+        let shown = ReadsShown { shards: std::num::NonZeroU32::new(shards), lite: false };
+        let found = find(&self.archive(), shown, &self.ways());
         let found = found.expect("an archive");
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, found.directory(), flags, Mode::empty()).expect("opened");
@@ -84,7 +87,7 @@ impl Place {
     }
 
     fn why(&self) -> String {
-        find(&self.archive(), None, &self.ways()).expect_err("refused").why
+        find(&self.archive(), ReadsShown::default(), &self.ways()).expect_err("refused").why
     }
 
     /// Turns a bit in the middle of the bytes that were packed.
@@ -219,7 +222,8 @@ fn an_archive_that_lacks_something_is_refused_before_anything_is_shown() {
     std::fs::write(&manifest, &bytes).expect("written");
     assert!(
         !place.why().is_empty()
-            && can_show(&place.archive(), None, &store::Settings::default()).is_err()
+            && can_show(&place.archive(), ReadsShown::default(), &store::Settings::default())
+                .is_err()
     );
     std::fs::remove_file(&manifest).expect("removed");
     assert!(place.why().contains(&manifest.display().to_string()), "{}", place.why());

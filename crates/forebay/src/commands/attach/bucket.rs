@@ -1,10 +1,9 @@
 //! Buckets that are attached: how they are reached, and what can be in the way.
 
 use std::io::ErrorKind;
-use std::num::NonZeroU32;
 use std::path::Path;
 
-use forebay_model::attached::{Shows, is_bucket};
+use forebay_model::attached::{ReadsShown, Shows, is_bucket};
 use forebay_volume::bucket::{Trouble, Ways};
 use forebay_volume::cover::Refusal;
 use forebay_volume::reads::{Holds, holds};
@@ -31,14 +30,14 @@ pub(super) fn plain(url: &str) -> &str {
 
 /// What of a prefix is to be shown: of an archive its reads, of others all objects. One that can't
 /// be listed, or has nothing, is refused.
-pub(super) fn shows(url: &str, shards: Option<NonZeroU32>) -> Result<Shows, Stop> {
+pub(super) fn shows(url: &str, shown: ReadsShown) -> Result<Shows, Stop> {
     let refuse = |why: &str, next: &str| {
         let next = format!("{next}; nothing was attached");
         Stop::new(1, format!("{url} can't be attached: {why}"), next)
     };
     match holds(url, placement::settings()) {
         Ok(holds @ (Holds::Files | Holds::Archive)) => {
-            reads::shows(Path::new(url), holds == Holds::Archive, shards)
+            reads::shows(Path::new(url), holds == Holds::Archive, shown)
         }
         Ok(Holds::Nothing) => Err(refuse(
             "nothing in the bucket has a name that begins so",

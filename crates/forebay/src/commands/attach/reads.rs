@@ -1,9 +1,8 @@
 //! Archives of reads that are attached: what is one, and what can be in the way.
 
-use std::num::NonZeroU32;
 use std::path::Path;
 
-use forebay_model::attached::Shows;
+use forebay_model::attached::{ReadsShown, Shows};
 use forebay_reads::{Kind, MANIFEST};
 use forebay_volume::reads::{Trouble, can_show};
 use forebay_volume::store::Failed;
@@ -16,30 +15,26 @@ use crate::placement;
 const PARTS: [&str; 2] = ["manifest.part", "index.fbr"];
 
 /// What of a directory is to be shown: of an archive its reads, of others what lies in them.
-pub(super) fn of_directory(source: &Path, shards: Option<NonZeroU32>) -> Result<Shows, Stop> {
+pub(super) fn of_directory(source: &Path, shown: ReadsShown) -> Result<Shows, Stop> {
     let mut parts = std::iter::once(MANIFEST).chain(PARTS);
     let is_archive = parts.any(|part| source.join(part).symlink_metadata().is_ok());
-    shows(source, is_archive, shards)
+    shows(source, is_archive, shown)
 }
 
 /// The same, where it is known whether the source is an archive.
-pub(super) fn shows(
-    source: &Path,
-    is_archive: bool,
-    shards: Option<NonZeroU32>,
-) -> Result<Shows, Stop> {
+pub(super) fn shows(source: &Path, is_archive: bool, shown: ReadsShown) -> Result<Shows, Stop> {
     let refuse = |why: &str, next: &str| {
         let message = format!("{} can't be attached: {why}", source.display());
         Err(Stop::new(1, message, format!("{next}; nothing was attached")))
     };
-    match (is_archive, shards) {
-        (false, None) => Ok(Shows::Files),
-        (false, Some(_)) => refuse(
+    match is_archive {
+        false if shown == ReadsShown::default() => Ok(Shows::Files),
+        false => refuse(
             "it is no archive of reads",
-            "--shards are of archives, which `forebay reads pack` makes",
+            "--shards and --lite are of archives, which `forebay reads pack` makes",
         ),
-        (true, shards) => match can_show(source, shards, &placement::settings()) {
-            Ok(()) => Ok(Shows::Reads { shards }),
+        true => match can_show(source, shown, &placement::settings()) {
+            Ok(()) => Ok(Shows::Reads(shown)),
             Err(trouble) => refuse(&trouble.to_string(), next_of(&trouble)),
         },
     }
@@ -63,9 +58,7 @@ pub(in crate::commands) fn next_of(trouble: &Trouble) -> &'static str {
 
 /// How it is told in the list.
 pub(super) fn told(shows: Shows) -> Option<String> {
-    match shows {
-        Shows::Files => None,
-        Shows::Reads { shards: None } => Some("reads".to_owned()),
-        Shows::Reads { shards: Some(shards) } => Some(format!("reads, {shards} shards")),
-    }
+    let Shows::Reads(ReadsShown { shards, lite }) = shows else { return None };
+    let shards = shards.map_or_else(String::new, |shards| format!(", {shards} shards"));
+    Some(format!("reads{shards}{}", if lite { ", lite" } else { "" }))
 }

@@ -36,9 +36,12 @@ pub(super) struct Cat {
     /// A file of the archive by its name, byte for byte as it was; with .gz as BGZF; or a shard
     #[arg(long, value_name = "NAME", conflicts_with_all = ["mate", "form", "spots"])]
     file: Option<String>,
-    /// As FASTQ, as FASTA (names and bases), or as lines with tabs
+    /// As FASTQ, as FASTA (names and bases), as lines with tabs, or bases alone, a line a read
     #[arg(long, value_enum, default_value = "fastq")]
     form: Form,
+    /// Without qualities: each is `?`, and none is fetched
+    #[arg(long)]
+    lite: bool,
     /// The reads FIRST to LAST only, counted from 1; of pairs both mates of each
     #[arg(long, value_name = "FIRST-LAST", value_parser = spots)]
     spots: Option<Range<u64>>,
@@ -61,6 +64,7 @@ enum Form {
     Fastq,
     Fasta,
     Tab,
+    Bases,
 }
 
 /// `100-200`, or one number.
@@ -73,7 +77,10 @@ fn spots(text: &str) -> Result<Range<u64>, String> {
 }
 
 pub(super) fn run(args: &Cat) -> Result<i32, Stop> {
-    let archive = super::open(&args.archive)?;
+    let mut archive = super::open(&args.archive)?;
+    if args.lite {
+        archive = archive.lite();
+    }
     let threads = super::threads(args.threads);
     // Groups are megabytes: a buffer that looks for line ends would only be in the way.
     let mut out = std::fs::File::from(stdout()?);
@@ -86,6 +93,7 @@ pub(super) fn run(args: &Cat) -> Result<i32, Stop> {
         Form::Fastq => forebay_reads::Form::Fastq,
         Form::Fasta => forebay_reads::Form::Fasta,
         Form::Tab => forebay_reads::Form::Tab,
+        Form::Bases => forebay_reads::Form::Bases,
     };
     let done = match (&args.file, &args.spots) {
         (Some(name), _) => {

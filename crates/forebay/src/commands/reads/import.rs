@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use forebay_reads::{Looks, Packing, Profile, Source, pack_spots};
+use forebay_reads::{Layout, Looks, Packing, Profile, Source, pack_spots};
 
 use super::{foreign, pack, told};
 use crate::exit::Stop;
@@ -65,6 +65,7 @@ pub(super) fn run(args: &Import) -> Result<i32, Stop> {
         names,
         threads: super::threads(args.threads),
         profile: Profile::default(),
+        layout: Layout::default(),
         writer: super::WRITER.to_owned(),
     };
     let progress = super::progress("packed", "of text");

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use forebay_reads::{
-    Error, Kind, Looks, Manifest, PROFILES, Packing, Profile, Source, pack, pack_source, pack_spots,
+    Error, Kind, LAYOUTS, Layout, Looks, Manifest, PROFILES, Packing, Profile, Source, pack,
+    pack_source, pack_spots,
 };
 
 use super::foreign::{self, Alignments};
@@ -61,6 +62,11 @@ pub(super) struct Pack {
     #[arg(long, default_value = "default", hide_default_value = true,
           value_parser = PossibleValuesParser::new(PROFILES.iter().map(|profile| profile.name)))]
     profile: String,
+    /// `together` makes few large objects; `apart` keeps qualities in objects of their own, which can
+    /// go to cheaper storage, or away; `each` makes an object of each part that is fetched at a time
+    #[arg(long, value_name = "HOW", default_value = "together", hide_default_value = true,
+          value_parser = PossibleValuesParser::new(LAYOUTS.iter().map(|layout| layout.name)))]
+    objects: String,
     /// Threads that encode [default: as many as there are cores]
     #[arg(short, long)]
     threads: Option<usize>,
@@ -76,6 +82,7 @@ pub(super) fn run(args: &Pack) -> Result<i32, Stop> {
         names: args.names.clone(),
         threads: super::threads(args.threads),
         profile: Profile::find(&args.profile).expect("the parser knows all names"),
+        layout: Layout::find(&args.objects).expect("the parser knows all names"),
         writer: super::WRITER.to_owned(),
     };
     let (manifest, left_out) = match opened(args)? {
