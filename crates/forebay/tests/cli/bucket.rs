@@ -370,6 +370,29 @@ fn local_space_is_given_back_and_nobody_notices() {
 }
 
 #[test]
+fn what_was_open_when_room_was_made_is_given_back_once_it_is_closed() {
+    let Some(volume) = Volume::with_fuse() else { return };
+    volume.try_mount("one", &["--space", "32 MiB"], &volume.at()).code(0);
+    let mut held = Vec::new();
+    for name in ["f1", "f2", "f3"] {
+        volume.sh(&volume.at(), &format!("head -c 15M /dev/urandom > {name}"));
+        held.push(std::fs::File::open(volume.at().join(name)).expect("opened"));
+    }
+    wait_until("they are in the bucket", || volume.object("f3").exists());
+    // Too little to look for room again: what comes after is not said to be new.
+    volume.sh(&volume.at(), "head -c 1000000 /dev/urandom > z");
+    wait_until("another cut is made", || volume.object("z").exists());
+    let tree = volume.place.all.join("one/tree");
+    let blocks = |name| std::fs::metadata(tree.join(name)).map_or(0, |stat| stat.blocks());
+    let taken = || 512 * ["f1", "f2", "f3"].map(blocks).iter().sum::<u64>();
+    assert!(taken() >= 45 << 20, "files that are open stay");
+    drop(held);
+    wait_until("space is given back", || taken() <= 32 << 20);
+    volume.unmount(&volume.at()).code(0);
+    volume.place.nobody_left();
+}
+
+#[test]
 fn small_files_share_requests() {
     let Some(volume) = Volume::with_fuse() else { return };
     volume.mount("one", &volume.at());

@@ -1,6 +1,7 @@
 //! A directory that stands for a volume in a bucket: what changes in it goes there in the
 //! background, one cut after the other, and what is only there comes when it is read.
 
+mod again;
 mod asking;
 mod fill;
 mod now;
@@ -114,6 +115,7 @@ impl Mirror {
             bucket,
             synced: FxHashSet::default(),
             grown: u64::MAX,
+            again: again::Again::default(),
             crowd: Crowd::default(),
             tries: Tries::default(),
         };

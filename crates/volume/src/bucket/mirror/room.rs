@@ -62,6 +62,7 @@ impl Worker {
             wanted = wanted.max(taken - space / 4 * 3);
         }
         all.sort_unstable_by_key(|one| one.used);
+        let mut is_in_use = false;
         for one in all {
             if wanted == 0 {
                 break;
@@ -69,13 +70,19 @@ impl Worker {
             let mirror = std::sync::Arc::clone(&self.mirror);
             let _no_changes = mirror.marks.quiet();
             // Somebody waits for bytes: nobody else is to wait for this.
-            let Some(_no_opens) = mirror.opening.try_write_for(PATIENCE) else { break };
+            let Some(_no_opens) = mirror.opening.try_write_for(PATIENCE) else {
+                is_in_use = true;
+                break;
+            };
             if self.give_back(&native, &one).is_some() {
                 wanted = wanted.saturating_sub(one.bytes);
                 taken -= one.bytes;
                 given_back += 1;
+            } else {
+                is_in_use = true;
             }
         }
+        self.again.was_looked(is_in_use && wanted > 0);
         // Files that came since the last cut were not among them.
         if self.mirror.marks.noted().dirty.is_empty()
             && let Ok(disk) = fstatvfs(&self.mirror.root)

@@ -13,6 +13,7 @@ use super::super::opening::Wanted;
 use super::super::ship::{Dirty, Ship};
 use super::super::state::Journal;
 use super::Mirror;
+use super::again::Again;
 use crate::native::{Identity, Native};
 use crate::store::{Failed, Objects};
 pub(super) use crowd::Crowd;
@@ -33,6 +34,8 @@ pub(super) struct Worker {
     pub(super) synced: FxHashSet<Identity>,
     /// Bytes by which the local files may have grown since it was looked whether there is room.
     pub(super) grown: u64,
+    /// Files that would have been given back are in use.
+    pub(super) again: Again,
     /// Who waits for cuts.
     pub(super) crowd: Crowd,
     pub(super) tries: Tries,

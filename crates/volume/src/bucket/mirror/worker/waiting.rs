@@ -40,11 +40,18 @@ impl Worker {
                 self.grown = self.grown.saturating_add(bytes);
                 return Dirty::new();
             }
+            if self.again.is_due() {
+                self.grown = u64::MAX;
+                return Dirty::new();
+            }
         }
         let mut left = 10;
         while !is_called(&noted) && noted.dirty.len() < MANY && left > 0 {
             marks.call.wait_for(&mut noted, DELAY / 10);
             left -= 1;
+        }
+        if self.again.is_due() {
+            self.grown = u64::MAX;
         }
         std::mem::take(&mut noted.dirty)
     }
