@@ -9,7 +9,10 @@ use futures_util::stream;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::Frame;
-use hyper::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, LAST_MODIFIED, RANGE};
+use hyper::header::{
+    ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderValue, LAST_MODIFIED,
+    RANGE,
+};
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
 
@@ -107,6 +110,8 @@ fn tell(answer: &mut Answer, object: &Object) {
     let headers = answer.headers_mut();
     headers.insert(ETAG, object.etag.parse().expect("plain"));
     headers.insert(LAST_MODIFIED, TIME.0.parse().expect("plain"));
+    // Or a reader of SRA's archives asks for no parts.
+    headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     for (name, value) in &object.meta {
         headers.insert(name, value.clone());
     }
