@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Makes this machine able to run bench/reads.sh: samtools, sra-toolkit, bzip2 and zstd by apt, and
-# bqtools (BINSEQ) from crates.io into target/tools. Idempotent; when all is there it touches no
-# network. What can't be had is told, and bench/reads.py leaves its rows out.
+# Makes this machine able to run bench/reads.sh: samtools, sra-toolkit, bzip2, zstd and bwa by apt,
+# and bqtools (BINSEQ) from crates.io into target/tools, unless it is called with --packages, as for
+# studies/reads-access. Idempotent; when all is there it touches no network. What can't be had is
+# told, and its rows are left out.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 say() { echo "setup-reads-peers: $*" >&2; }
 
 missing=()
-for tool in samtools:samtools latf-load:sra-toolkit bzip2:bzip2 zstd:zstd; do
+for tool in samtools:samtools latf-load:sra-toolkit bzip2:bzip2 zstd:zstd bwa:bwa; do
     command -v "${tool%%:*}" >/dev/null || missing+=("${tool##*:}")
 done
 if [ "${#missing[@]}" -gt 0 ]; then
@@ -23,6 +24,8 @@ if [ "${#missing[@]}" -gt 0 ]; then
         done
     }
 fi
+
+[ "${1:-}" != --packages ] || exit 0
 
 # For the processor of this machine, so that it has the vectors that Forebay looks for when it runs.
 # Without htslib, which only its way in from BAM needs.
