@@ -89,22 +89,27 @@ unsafe fn run(
         if model.words.len() - *word < LANES {
             break;
         }
-        let mut units = [zero; VECTORS];
-        for v in 0..VECTORS {
+        // One thing after the other for all vectors, so that the loads of one, which take long, are
+        // under way while those of the others begin.
+        let first: [__m256i; VECTORS] = std::array::from_fn(|v| {
             let bin = _mm256_srli_epi32::<{ SCALE as i32 }>(scaled[v]);
             let bin = _mm256_sll_epi32(_mm256_min_epu32(bin, last_bin), levels);
             let row = _mm256_add_epi32(bin, _mm256_srl_epi32(history[v], level));
             // Factors of all products by `madd` have 15 bits.
             let context = _mm256_add_epi32(_mm256_madd_epi16(row, width), before[v]);
             // SAFETY: see `steps`.
-            let first = unsafe { _mm256_i32gather_epi32::<4>(base.cast(), context) };
-            let at = _mm256_add_epi32(first, _mm256_and_si256(state[v], slots));
+            unsafe { _mm256_i32gather_epi32::<4>(base.cast(), context) }
+        });
+        let entry: [__m256i; VECTORS] = std::array::from_fn(|v| {
+            let at = _mm256_add_epi32(first[v], _mm256_and_si256(state[v], slots));
             // SAFETY: see `steps`.
-            let entry = unsafe { _mm256_i32gather_epi32::<4>(entries.cast(), at) };
-            units[v] = _mm256_and_si256(entry, byte);
-            let share = _mm256_and_si256(_mm256_srli_epi32::<8>(entry), share_bits);
+            unsafe { _mm256_i32gather_epi32::<4>(entries.cast(), at) }
+        });
+        let units = entry.map(|entry| _mm256_and_si256(entry, byte));
+        for v in 0..VECTORS {
+            let share = _mm256_and_si256(_mm256_srli_epi32::<8>(entry[v]), share_bits);
             let high = _mm256_srli_epi32::<{ BITS as i32 }>(state[v]);
-            let bias = _mm256_srli_epi32::<20>(entry);
+            let bias = _mm256_srli_epi32::<20>(entry[v]);
             let next = _mm256_add_epi32(_mm256_mullo_epi32(share, high), bias);
             let low = _mm256_cmpeq_epi32(_mm256_srli_epi32::<16>(next), zero);
             let needs = _mm256_movemask_ps(_mm256_castsi256_ps(low)) as u32;
