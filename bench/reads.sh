@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Reads in `forebay reads`, both profiles, beside gzip, bzip2, zstd, CRAM 3.1, BINSEQ CBQ and SRA:
-# size, CPU and wall time of packing and reading, with one and two threads, and 4 KiB at random.
+# size, CPU and wall time of packing and reading, with one and two threads, and 4 KiB at random;
+# then an archive in a bucket that is far away beside the same one near (bench/reads_far.py).
 # Prints tables (Markdown) and what was aimed at on standard output; it is a part of `make bench`.
 #
 #   bench/reads.sh           pairs of many levels of quality and singles of few, 85 MB of text
@@ -11,7 +12,7 @@
 # Other options are those of bench/reads.py, such as --repeats 5 or --only nanopore.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-case ${1:-} in -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case ${1:-} in -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 
 only=(--only hiseq2000,nextseq550)
 [ "${1:-}" != --all ] || { only=(); shift; }
@@ -19,7 +20,9 @@ if [ -z "${BUILT:-}" ]; then
     scripts/setup-reads-peers.sh >&2
     [ -n "${FOREBAY:-}" ] || cargo build --release --locked -p forebay >&2
     cargo build --release --locked -p forebay-reads --example reads_pread >&2
+    cargo build --release --locked -p forebay-volume --example s3_memory >&2
 fi
 [ -e target/bench/reads/sets/nanopore.fq.gz ] || bench/reads-data.sh >&2
 export PATH=$PWD/target/tools/bin:$PATH
-exec bench/reads.py target/bench/reads/sets ${only[@]+"${only[@]}"} "$@"
+bench/reads.py target/bench/reads/sets ${only[@]+"${only[@]}"} "$@"
+exec bench/reads_far.py target/bench/reads/sets --repeats 3

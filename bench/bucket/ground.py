@@ -48,8 +48,8 @@ def ground(work):
 class Server:
     """An S3 server whose answers take so many ms."""
 
-    def __init__(self, work, latency):
-        words = [work / "s3_memory", "--latency", str(latency)]
+    def __init__(self, work, latency, *more):
+        words = [work / "s3_memory", "--latency", str(latency), *more]
         self.child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.settings = json.loads(self.child.stdout.readline())
 
