@@ -89,6 +89,8 @@ mod reads;
 mod reads_formats;
 #[path = "cli/reads_s3.rs"]
 mod reads_s3;
+#[path = "cli/reads_samples.rs"]
+mod reads_samples;
 #[path = "cli/record.rs"]
 mod record;
 #[path = "cli/replay.rs"]

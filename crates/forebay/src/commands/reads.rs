@@ -7,6 +7,7 @@ mod import;
 mod info;
 mod pack;
 mod programs;
+mod samples;
 mod told;
 mod verify;
 mod whole;

@@ -9,7 +9,7 @@ use forebay_reads::{
 };
 
 use super::foreign::{self, Alignments};
-use super::told;
+use super::{samples, told};
 use crate::exit::Stop;
 use crate::say;
 
@@ -19,6 +19,7 @@ use crate::say;
     forebay reads pack x_R1.fastq.gz x_R2.fastq.gz -o x.reads\n  \
     forebay reads pack long.fastq.zst -o long.reads\n  \
     forebay reads pack L1_R1.fq.gz,L2_R1.fq.gz L1_R2.fq.gz,L2_R2.fq.gz -o x.reads   two lanes\n  \
+    forebay reads pack --samples samples.csv -o reads    each sample: reads/SAMPLE.reads\n  \
     forebay reads pack x.bam -o x.reads                  aligned or not; x.cram as well\n  \
     samtools view -u -f 2 x.bam | forebay reads pack - --skip-unpaired -o proper.reads\n\n\
     Inputs are plain, gzip (also bgzip), bzip2 or zstd, told by their first bytes. Files with \
@@ -40,8 +41,13 @@ use crate::say;
 pub(super) struct Pack {
     /// FASTQ: one file, or the two of a pair; lanes of one with commas between; or a BAM or CRAM; -
     /// is standard input
-    #[arg(required = true, num_args = 1..=2)]
+    #[arg(required_unless_present = "samples", num_args = 1..=2)]
     inputs: Vec<PathBuf>,
+    /// A sheet with the columns sample, fastq_1 and fastq_2: each sample becomes DIR/SAMPLE.reads,
+    /// its lines are lanes; samples that are there already are passed over
+    #[arg(long, value_name = "SHEET",
+          conflicts_with_all = ["inputs", "names", "interleaved", "skip_unpaired", "reference"])]
+    samples: Option<PathBuf>,
     /// The directory that becomes the archive: new, or empty
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
@@ -85,6 +91,9 @@ pub(super) fn run(args: &Pack) -> Result<i32, Stop> {
         layout: Layout::find(&args.objects).expect("the parser knows all names"),
         writer: super::WRITER.to_owned(),
     };
+    if let Some(sheet) = &args.samples {
+        return samples::run(sheet, &args.output, &packing, args.quiet);
+    }
     let (manifest, left_out) = match opened(args)? {
         Some((path, looks @ (Looks::Bam | Looks::Cram), source)) => {
             alignments(args, &mut packing, path, looks, source)?
@@ -106,7 +115,7 @@ pub(super) fn run(args: &Pack) -> Result<i32, Stop> {
     Ok(0)
 }
 
-fn progress() -> impl FnMut(u64) {
+pub(super) fn progress() -> impl FnMut(u64) {
     super::progress("packed", "of text")
 }
 

@@ -1,0 +1,163 @@
+//! `forebay reads pack --samples`: an archive for each sample of a sheet, as nf-core's pipelines and
+//! others take it: columns `sample`, `fastq_1` and, of pairs, `fastq_2`. Lines of one sample are its
+//! lanes, in this order.
+
+use std::path::{Path, PathBuf};
+
+use forebay_reads::{Archive, Directory, Packing, pack};
+
+use super::{pack as one, told};
+use crate::exit::Stop;
+use crate::say;
+
+/// A sample, and the files of each mate.
+#[derive(Debug, PartialEq, Eq)]
+struct Sample {
+    name: String,
+    mates: Vec<Vec<String>>,
+}
+
+impl Sample {
+    fn inputs(&self) -> Vec<PathBuf> {
+        self.mates.iter().map(|lanes| lanes.join(",").into()).collect()
+    }
+
+    /// What its files are called in the archive.
+    fn names(&self) -> Vec<String> {
+        match self.mates.len() {
+            1 => vec![format!("{}.fastq", self.name)],
+            mates => (1..=mates).map(|mate| format!("{}_R{mate}.fastq", self.name)).collect(),
+        }
+    }
+}
+
+/// Packs all samples, but for those whose archive is there and was made of the same files.
+pub(super) fn run(sheet: &Path, dir: &Path, like: &Packing, quiet: bool) -> Result<i32, Stop> {
+    let wrong = |message: String| {
+        let message = format!("{}: {message}", sheet.display());
+        let next = "nothing was packed; mend the sheet: its columns are sample,fastq_1,fastq_2";
+        Stop::new(1, message, next)
+    };
+    let text = std::fs::read(sheet).map_err(|error| wrong(error.to_string()))?;
+    let samples = parse(&text).map_err(&wrong)?;
+    for path in samples.iter().flat_map(|sample| sample.mates.iter().flatten()) {
+        if let Err(error) = std::fs::metadata(path) {
+            return Err(wrong(format!("{path}: {error}")));
+        }
+    }
+    let cannot = |path: &Path, error: std::io::Error| {
+        Stop::new(1, format!("{}: {error}", path.display()), "name a directory that is yours")
+    };
+    std::fs::create_dir_all(dir).map_err(|error| cannot(dir, error))?;
+    for sample in &samples {
+        let output = dir.join(format!("{}.reads", sample.name));
+        let (inputs, names) = (sample.inputs(), sample.names());
+        if let Ok(archive) = Archive::open(Box::new(Directory::new(&output))) {
+            let sources = archive.manifest().files.iter().map(|file| Path::new(&file.source));
+            if !sources.eq(inputs.iter().map(PathBuf::as_path)) {
+                let message = format!("{} was made of other files", output.display());
+                return Err(Stop::new(
+                    1,
+                    message,
+                    "move it away, or give another directory with -o",
+                ));
+            }
+            if !quiet {
+                say::note(&format!("{} is there already", output.display()));
+            }
+            continue;
+        }
+        let packing = Packing { inputs, names, ..like.clone() };
+        let packed = pack(&packing, &output, one::progress());
+        say::clear();
+        let manifest = packed.map_err(|error| {
+            let next = "mend that and ask again: samples that are packed already stay";
+            Stop::new(1, format!("{}: {error}", sample.name), next)
+        })?;
+        if !quiet {
+            told::packed(&packing.inputs, &output, &manifest, 0);
+        }
+    }
+    Ok(0)
+}
+
+/// The samples of a sheet, in order of their first line; what is wrong with it, if it is.
+fn parse(text: &[u8]) -> Result<Vec<Sample>, String> {
+    let head = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let delimiter = if head.contains(&b'\t') { b'\t' } else { b',' };
+    let mut rows = csv::ReaderBuilder::new()
+        .delimiter(delimiter)
+        .trim(csv::Trim::All)
+        .from_reader(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text));
+    let titles = rows.headers().map_err(|error| error.to_string())?.clone();
+    let column = |name: &str| titles.iter().position(|title| title == name);
+    let missing = |name: &str| format!("there is no column `{name}`");
+    let sample = column("sample").ok_or_else(|| missing("sample"))?;
+    let first = column("fastq_1").ok_or_else(|| missing("fastq_1"))?;
+    let second = column("fastq_2");
+    let mut samples: Vec<Sample> = Vec::new();
+    for row in rows.records() {
+        let row = row.map_err(|error| error.to_string())?;
+        let line = row.position().map_or(0, csv::Position::line);
+        let field = |column: usize| row.get(column).unwrap_or_default();
+        let (name, mate) = (field(sample), second.map(field).filter(|path| !path.is_empty()));
+        if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
+            return Err(format!("line {line}: `{name}` can't name an archive"));
+        }
+        let files: Vec<&str> = [field(first)].into_iter().chain(mate).collect();
+        if let Some(odd) = files.iter().find(|path| path.is_empty() || path.contains(',')) {
+            return Err(format!("line {line}: `{odd}` is no file that can be packed"));
+        }
+        let known = samples.iter().position(|known| known.name == name);
+        let known = known.unwrap_or_else(|| {
+            let mates = vec![Vec::new(); files.len()];
+            samples.push(Sample { name: name.to_owned(), mates });
+            samples.len() - 1
+        });
+        let mates = &mut samples[known].mates;
+        if mates.len() != files.len() {
+            return Err(format!(
+                "line {line}: {name} has pairs in some lines, single reads in others"
+            ));
+        }
+        mates.iter_mut().zip(files).for_each(|(lanes, path)| lanes.push(path.to_owned()));
+    }
+    if samples.is_empty() { Err("there are no samples in it".to_owned()) } else { Ok(samples) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        parse(text.as_bytes()).expect_err("it should be refused")
+    }
+
+    #[test]
+    fn lines_of_a_sample_are_lanes_and_other_columns_are_nobodys() {
+        let sheet = "\u{feff}sample,fastq_1,strandedness,fastq_2\r\n\
+            a, a_L1_1.fq.gz,auto,a_L1_2.fq.gz\r\n\"b\",\"my b.fq\",auto,\r\na,a_L2_1.fq.gz,auto,a_L2_2.fq.gz\r\n";
+        let samples = parse(sheet.as_bytes()).expect("a sheet");
+        let inputs: Vec<_> = samples.iter().map(Sample::inputs).collect();
+        let pairs = ["a_L1_1.fq.gz,a_L2_1.fq.gz", "a_L1_2.fq.gz,a_L2_2.fq.gz"];
+        assert_eq!(inputs, [pairs.map(PathBuf::from).to_vec(), vec![PathBuf::from("my b.fq")]]);
+        assert_eq!(samples[0].names(), ["a_R1.fastq", "a_R2.fastq"]);
+        assert_eq!(samples[1].names(), ["b.fastq"]);
+    }
+
+    #[test]
+    fn tabs_do_as_well() {
+        let samples = parse(b"sample\tfastq_1\nx\tx.fq\n").expect("a sheet");
+        assert_eq!(samples[0].inputs(), [PathBuf::from("x.fq")]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        assert!(refused("name,fastq_1\na,a.fq\n").contains("no column `sample`"));
+        assert!(refused("sample,fastq_1\n").contains("no samples"));
+        assert!(refused("sample,fastq_1\na,a.fq\n../b,b.fq\n").contains("line 3: `../b`"));
+        assert!(refused("sample,fastq_1\na,\n").contains("line 2: `` is no file"));
+        let mixed = "sample,fastq_1,fastq_2\na,1.fq,2.fq\na,3.fq,\n";
+        assert!(refused(mixed).contains("line 3: a has pairs in some lines"));
+    }
+}
