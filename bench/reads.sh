@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Reads in `forebay reads`, both profiles, beside gzip, bzip2, zstd, CRAM 3.1, BINSEQ CBQ and SRA:
+# Reads in `forebay reads`, three profiles, beside gzip, bzip2, zstd, CRAM 3.1, BINSEQ CBQ and SRA:
 # size, CPU and wall time of packing and reading, with one and two threads, and 4 KiB at random;
 # then an archive in a bucket that is far away beside the same one near (bench/reads_far.py).
 # Prints tables (Markdown) and what was aimed at on standard output; it is a part of `make bench`.

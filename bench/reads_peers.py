@@ -5,7 +5,7 @@ import subprocess
 from typing import NamedTuple
 
 FOREBAY = os.environ.get("FOREBAY", "target/release/forebay")
-PROFILES = ["default", "fast"]
+PROFILES = ["default", "fast", "random"]
 CRAMS = ["fast", "normal", "small", "archive"]
 SRA = ["latf-load", "kar", "fastq-dump"]
 # What a loader and a dumper of SRA ask of their settings, so that neither looks for a network.

@@ -5,7 +5,8 @@
 //! ```text
 //! cargo run --release -p forebay-reads --example reads_speed -- 1 x_R1.fq.gz x_R2.fq.gz
 //! ```
-//! The first word is the number of threads; then one file, or the two of a pair.
+//! The first word is the number of threads; then one file, or the two of a pair. The name of a profile
+//! may stand before all; KEEP=DIR keeps the archive there.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -34,7 +35,9 @@ fn seconds(mut work: impl FnMut()) -> f64 {
 }
 
 fn main() {
-    let mut words = std::env::args().skip(1);
+    let mut words = std::env::args().skip(1).peekable();
+    let profile = words.peek().and_then(|word| Profile::find(word));
+    let profile = profile.inspect(|_| drop(words.next())).unwrap_or_default();
     let threads = words.next().and_then(|n| n.parse().ok()).expect("threads, then files");
     let dir = tempfile::tempdir().expect("a directory");
     // Unpacked before: it is packing that is measured, not gzip.
@@ -50,8 +53,8 @@ fn main() {
             plain
         })
         .collect();
-    let out = dir.path().join("a");
-    let (profile, writer) = (Profile::default(), "reads_speed".to_owned());
+    let out = std::env::var_os("KEEP").map_or_else(|| dir.path().join("a"), PathBuf::from);
+    let writer = "reads_speed".to_owned();
     let (names, layout) = (Vec::new(), Layout::default());
     let packing = Packing { inputs, interleaved: false, names, threads, profile, layout, writer };
     let packed_s = seconds(|| {

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::group::Records;
 use crate::manifest::Shape;
-use crate::window::{Found, GROUP_TEXT, Window};
+use crate::window::{Found, Window};
 
 /// The texts of one group, before they are encoded.
 #[derive(Debug, Default)]
@@ -13,21 +13,22 @@ pub(crate) struct Cut {
     pub(crate) spots: usize,
 }
 
-/// The next group, or None at the end.
+/// The next group, of `full` bytes of a mate's text and what its last read has more, or None at the
+/// end.
 ///
 /// # Errors
 /// Pairs whose files do not go read by read, and reading itself.
-pub(crate) fn next(shape: Shape, windows: &mut [Window]) -> Result<Option<Cut>> {
+pub(crate) fn next(shape: Shape, windows: &mut [Window], full: usize) -> Result<Option<Cut>> {
     match shape {
-        Shape::Single => single(&mut windows[0]),
-        Shape::Paired => paired(windows),
-        Shape::Interleaved => interleaved(&mut windows[0]),
+        Shape::Single => single(&mut windows[0], full),
+        Shape::Paired => paired(windows, full),
+        Shape::Interleaved => interleaved(&mut windows[0], full),
     }
 }
 
-fn single(window: &mut Window) -> Result<Option<Cut>> {
+fn single(window: &mut Window, full: usize) -> Result<Option<Cut>> {
     let (mut ends, mut at) = (Vec::new(), 0);
-    while at < GROUP_TEXT {
+    while at < full {
         match window.next(at)? {
             Found::Record(end) => at = end,
             Found::Odd(..) if at == 0 => {
@@ -41,9 +42,9 @@ fn single(window: &mut Window) -> Result<Option<Cut>> {
     Ok((spots > 0).then(|| Cut { mates: vec![window.take(ends)], spots }))
 }
 
-fn paired(windows: &mut [Window]) -> Result<Option<Cut>> {
+fn paired(windows: &mut [Window], full: usize) -> Result<Option<Cut>> {
     let (mut ends, mut at) = ([Vec::new(), Vec::new()], [0, 0]);
-    while at[0] < GROUP_TEXT && at[1] < GROUP_TEXT {
+    while at[0] < full && at[1] < full {
         let mut found = [Found::End; 2];
         for (nth, window) in windows.iter_mut().enumerate() {
             found[nth] = window.next(at[nth])?;
@@ -68,10 +69,10 @@ fn paired(windows: &mut [Window]) -> Result<Option<Cut>> {
     Ok((spots > 0).then_some(Cut { mates, spots }))
 }
 
-fn interleaved(window: &mut Window) -> Result<Option<Cut>> {
+fn interleaved(window: &mut Window, full: usize) -> Result<Option<Cut>> {
     let mut ends = Vec::new();
     let mut at = 0;
-    while at < 2 * GROUP_TEXT || ends.len() % 2 == 1 {
+    while at < 2 * full || ends.len() % 2 == 1 {
         match window.next(at)? {
             Found::Record(end) => at = end,
             Found::End if ends.len() % 2 == 0 => break,

@@ -5,8 +5,10 @@ use std::fmt;
 use crate::codecs::{
     Candidates, FOR_BASES, FOR_BASES_QUICK, FOR_NAMES, FOR_QUALITIES, FOR_QUALITIES_QUICK,
 };
+use crate::window::GROUP_TEXT;
 
-/// How an archive is made: as small as pays, or sooner read. All that there are give archives that
+/// How an archive is made: as small as pays, sooner read, or in groups of which a few
+/// bytes are sooner had. All that there are give archives that
 /// are read in the same way.
 #[derive(Clone, Copy)]
 pub struct Profile {
@@ -15,16 +17,32 @@ pub struct Profile {
     pub(crate) bases: Candidates,
     pub(crate) qualities: Candidates,
     pub(crate) names: Candidates,
+    /// Bytes of a mate's text in a group, which is decoded as a whole.
+    pub(crate) group_text: usize,
 }
 
 /// All there are; the first one where nobody asks.
 pub const PROFILES: &[Profile] = &[
-    Profile { name: "default", bases: FOR_BASES, qualities: FOR_QUALITIES, names: FOR_NAMES },
+    Profile {
+        name: "default",
+        bases: FOR_BASES,
+        qualities: FOR_QUALITIES,
+        names: FOR_NAMES,
+        group_text: GROUP_TEXT,
+    },
     Profile {
         name: "fast",
         bases: FOR_BASES_QUICK,
         qualities: FOR_QUALITIES_QUICK,
         names: FOR_NAMES,
+        group_text: GROUP_TEXT,
+    },
+    Profile {
+        name: "random",
+        bases: FOR_BASES,
+        qualities: FOR_QUALITIES,
+        names: FOR_NAMES,
+        group_text: GROUP_TEXT / 8,
     },
 ];
 

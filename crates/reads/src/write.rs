@@ -15,8 +15,8 @@ use crate::layout::{Layout, PREFIXES};
 use crate::manifest::{DATA_MAGIC, Family, INDEX, INDEX_MAGIC, MANIFEST, Manifest, Shape, Stripe};
 use left::UNFINISHED;
 
-/// Groups of a stripe: 64 MiB of text.
-const STRIPE_GROUPS: usize = 16;
+/// Text of one mate that makes a stripe, in whole groups.
+const STRIPE_TEXT: usize = 64 << 20;
 
 /// An archive that is being written.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(crate) struct Writer {
     /// Held for as long as this lives, so that nobody else writes here.
     _lock: File,
     layout: Layout,
+    /// Groups of a stripe.
+    groups: usize,
     /// Data objects by name, and their lengths.
     objects: Vec<(String, u64)>,
     /// Those that grow, of each kind one: its number, and its file.
@@ -39,7 +41,12 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Makes the directory if need be. What an earlier try left there is written over.
-    pub(crate) fn create(dir: &Path, shape: Shape, layout: Layout) -> Result<Writer> {
+    pub(crate) fn create(
+        dir: &Path,
+        shape: Shape,
+        layout: Layout,
+        group_text: usize,
+    ) -> Result<Writer> {
         let io = |error| Error::io(dir.display(), error);
         fs::create_dir_all(dir).map_err(io)?;
         let lock = File::open(dir).map_err(io)?;
@@ -56,6 +63,7 @@ impl Writer {
             shape,
             _lock: lock,
             layout,
+            groups: STRIPE_TEXT / group_text,
             objects: Vec::new(),
             growing: [None, None],
             page: Vec::new(),
@@ -82,7 +90,7 @@ impl Writer {
         for chunk in mates.into_iter().flat_map(|mate| mate.chunks) {
             self.families[chunk.column.family()].extend(chunk.bytes);
         }
-        if self.stripe.groups == STRIPE_GROUPS { self.end_stripe() } else { Ok(()) }
+        if self.stripe.groups == self.groups { self.end_stripe() } else { Ok(()) }
     }
 
     fn end_stripe(&mut self) -> Result<()> {

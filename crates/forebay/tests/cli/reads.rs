@@ -306,18 +306,19 @@ fn the_python_decoder_agrees() {
 fn a_profile_changes_the_archive_and_no_byte_of_the_reads() {
     let place = Place::new();
     let text = reads(3000, '1');
-    // The second mate has the bases of the first, on which only `default` leans.
+    // The second mate has the bases of the first, on which `fast` does not lean.
     for name in ["a.fastq", "b.fastq"] {
         fs::write(place.project.join(name), &text).expect("written");
     }
     let mut sizes = Vec::new();
-    for profile in ["default", "fast"] {
+    for (profile, groups) in [("default", "1 groups"), ("fast", "1 groups"), ("random", "2 groups")]
+    {
         let _ = fs::remove_dir_all(place.project.join("x"));
         pack(&place, &["a.fastq", "b.fastq", "--profile", profile]).code(0);
         for mate in ["1", "2"] {
             assert_eq!(cat(&place, &["--mate", mate]), text.as_bytes(), "{profile}, {mate}");
         }
-        done(&mut place.forebay(&["reads", "verify", "x"])).code(0);
+        done(&mut place.forebay(&["reads", "verify", "x"])).code(0).says(groups);
         let data = fs::metadata(place.project.join("x/data-00000.fbr")).expect("an object");
         sizes.push(data.len());
     }
