@@ -105,15 +105,12 @@ fn pack_inputs(
 ) -> Result<Manifest> {
     let mut windows: Vec<Window> = inputs.into_iter().map(Window::new).collect();
     let names = shown_names(packing, shape)?;
-    let mut writer = Writer::create(dir, shape, packing.layout, packing.profile.group_text)?;
+    let full = packing.profile.group_text;
+    let mut writer = Writer::create(dir, shape, packing.layout, full)?;
     let (mut done, mut as_text_bytes) = (0, 0);
     let mut ended = false;
     let cuts = || {
-        let cut = if ended {
-            Ok(None)
-        } else {
-            cut::next(shape, &mut windows, packing.profile.group_text)
-        };
+        let cut = if ended { Ok(None) } else { cut::next(shape, &mut windows, full) };
         ended = !matches!(cut, Ok(Some(_)));
         cut.transpose()
     };
