@@ -7,9 +7,8 @@ use crate::codecs::{
 };
 use crate::window::GROUP_TEXT;
 
-/// How an archive is made: as small as pays, sooner read, or in groups of which a few
-/// bytes are sooner had. All that there are give archives that
-/// are read in the same way.
+/// How an archive is made: as small as pays, sooner read, or in groups of which a few bytes are
+/// sooner had. All that there are give archives that are read in the same way.
 #[derive(Clone, Copy)]
 pub struct Profile {
     /// What people ask for.
