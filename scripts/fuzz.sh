@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 seconds=${1:-600}
 targets=("${@:2}")
-[ ${#targets[@]} -gt 0 ] || targets=(manifest index group codecs whole bam)
+[ ${#targets[@]} -gt 0 ] || targets=(manifest index group codecs whole bam existing)
 host=$(rustc -vV | sed -n 's/^host: //p')
 cargo=(cargo)
 flags="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4"

@@ -3,6 +3,7 @@
 mod attach;
 mod bench;
 mod check;
+mod detach;
 mod doctor;
 mod explain;
 mod export;
@@ -68,7 +69,7 @@ pub(crate) enum Command {
     /// Show another directory inside a volume
     Attach(attach::Args),
     /// Show it no longer
-    Detach(attach::DetachArgs),
+    Detach(detach::Args),
     /// Say what works on this machine, and how to mend what does not
     Doctor(doctor::Args),
 }
@@ -97,7 +98,7 @@ impl Command {
             Command::Mount(args) => mount::run(args),
             Command::Unmount(args) => unmount::run(&args),
             Command::Attach(args) => attach::run(&args),
-            Command::Detach(args) => attach::detach(&args),
+            Command::Detach(args) => detach::run(&args),
             Command::Doctor(args) => doctor::run(&args),
         }
     }

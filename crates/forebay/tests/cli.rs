@@ -17,6 +17,8 @@ mod s3;
 #[path = "common/turn.rs"]
 mod turn;
 
+#[path = "cli/attach_plain.rs"]
+mod attach_plain;
 #[path = "cli/attach_reads.rs"]
 mod attach_reads;
 #[path = "cli/attach_s3.rs"]

@@ -3,11 +3,13 @@
 //! The list is one small TOML file in the volume (FORMATS.md). What it is not: it looks at no
 //! directory; whether a source is there is for those to find out who show it.
 
+mod shows;
+
 use std::fmt::Write;
-use std::num::NonZeroU32;
 use std::path::{Component, Path, PathBuf};
 
-use crate::toml::{Document, Flaw, Table};
+use crate::toml::{Document, Flaw};
+pub use shows::{ReadsShown, Shows};
 
 /// Parts into which reads are dealt out at most: each is two files that are listed.
 pub const SHARDS_MAX: u32 = 10_000;
@@ -23,25 +25,6 @@ pub struct Attachment {
     pub read_only: bool,
     /// What of it is shown.
     pub shows: Shows,
-}
-
-/// What is shown of a source.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Shows {
-    /// What lies in it.
-    #[default]
-    Files,
-    /// It is an archive of reads: the FASTQ that was packed.
-    Reads(ReadsShown),
-}
-
-/// How reads of an archive are shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReadsShown {
-    /// Dealt out into so many parts, too, if any.
-    pub shards: Option<NonZeroU32>,
-    /// Without their qualities: each is `?`.
-    pub lite: bool,
 }
 
 impl Attachment {
@@ -86,7 +69,7 @@ impl Attached {
                     Some(entry) => entry.truth()?,
                     None => false,
                 },
-                shows: shows(table)?,
+                shows: Shows::of(table)?,
             };
             all.add(attachment).map_err(|why| at.flaw(why))?;
         }
@@ -108,14 +91,17 @@ impl Attached {
         if new.url().is_some_and(|_| !new.read_only) {
             return Err(format!("{} is a bucket, which is read-only", new.source.display()));
         }
-        if let Shows::Reads(ReadsShown { shards, .. }) = new.shows {
-            let source = new.source.display();
-            if !new.read_only {
-                return Err(format!("{source} shows reads, which are read-only"));
-            }
-            if let Some(many) = shards.filter(|shards| shards.get() > SHARDS_MAX) {
-                return Err(format!("{many} shards are too many: {SHARDS_MAX} at most"));
-            }
+        let source = new.source.display();
+        if new.shows != Shows::Files && !new.read_only {
+            return Err(format!("{source} shows reads, which are read-only"));
+        }
+        if new.shows == Shows::Plain && new.url().is_some() {
+            return Err(format!("{source} lies in a bucket, where plain FASTQ is not shown"));
+        }
+        if let Shows::Reads(ReadsShown { shards, .. }) = new.shows
+            && let Some(many) = shards.filter(|shards| shards.get() > SHARDS_MAX)
+        {
+            return Err(format!("{many} shards are too many: {SHARDS_MAX} at most"));
         }
         if new.url().is_none() && !new.source.is_absolute() {
             return Err(format!("{} is not an absolute path", new.source.display()));
@@ -153,30 +139,9 @@ impl Attached {
             if one.read_only {
                 text.push_str("read-only = true\n");
             }
-            if let Shows::Reads(ReadsShown { shards, lite }) = one.shows {
-                text.push_str("shows = \"reads\"\n");
-                let _ = shards.map(|shards| writeln!(text, "shards = {shards}"));
-                text.push_str(if lite { "lite = true\n" } else { "" });
-            }
+            one.shows.put(&mut text);
         }
         Some(text)
-    }
-}
-
-fn shows(table: Table<'_>) -> Result<Shows, Flaw> {
-    let shards = match table.get("shards") {
-        Some(entry) => NonZeroU32::new(entry.whole(1, SHARDS_MAX)?),
-        None => None,
-    };
-    let lite = table.get("lite").map(|entry| entry.truth()).transpose()?.unwrap_or_default();
-    let reads = Shows::Reads(ReadsShown { shards, lite });
-    let words = [("files", Shows::Files), ("reads", reads)];
-    let of_reads = table.get("shards").or_else(|| table.get("lite"));
-    match (table.get("shows").map(|entry| entry.word(&words)).transpose()?, of_reads) {
-        (None | Some(Shows::Files), Some(key)) => {
-            Err(key.key_flaw("shards and lite are of reads: shows = \"reads\""))
-        }
-        (shows, _) => Ok(shows.unwrap_or_default()),
     }
 }
 
@@ -199,6 +164,8 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     //! A list that is read otherwise than it was written would show the wrong directory.
+    use std::num::NonZeroU32;
+
     use super::*;
 
     fn one(source: &str, at: &str) -> Attachment {
@@ -220,11 +187,16 @@ mod tests {
             |shards| Attachment { read_only: true, shows: shows_reads(shards), ..one("/r", "r") };
         all.add(reads(0)).expect("third");
         all.add(Attachment { at: "s".into(), ..reads(64) }).expect("fourth");
+        let plain = Attachment { at: "t".into(), shows: Shows::Plain, ..reads(0) };
+        all.add(plain.clone()).expect("fifth");
+        let far = Attachment { source: "s3://lab/x.fq.gz".into(), at: "u".into(), ..plain.clone() };
+        assert!(all.add(far).is_err(), "nobody reads a bucket to attach it");
+        assert!(all.add(Attachment { at: "v".into(), read_only: false, ..plain }).is_err());
         let text = all.render().expect("Unicode");
         assert_eq!(Attached::parse(&text, "list").expect(&text), all);
         assert_eq!(
             all.iter().map(|one| one.at.to_str()).collect::<Vec<_>>(),
-            [Some("mine"), Some("r"), Some("ref/hg38"), Some("s")]
+            [Some("mine"), Some("r"), Some("ref/hg38"), Some("s"), Some("t")]
         );
         assert_eq!(all.remove(Path::new("mine")), Some(one("/x", "mine")));
         assert_eq!(all.remove(Path::new("mine")), None);

@@ -49,6 +49,7 @@ pub(crate) const CODECS: &[&Codec] = &[
 
 pub(crate) use bases::{LETTER, NOT_A_BASE, packed};
 pub(crate) use same::SAME;
+pub(crate) use zstandard::{compress, expand};
 
 /// Candidates of a column. The first line in which one can do it counts; of several in a line the
 /// smallest result. A quick one is decoded as its codec is.

@@ -1,9 +1,10 @@
-//! What an archive, or a BAM, may hold, as bytes of anybody: that reading them ends, without a panic and
-//! within its bounds, is what counts. Checksums are made to fit, or nothing would be reached.
-//! `fuzz/` feeds the targets for long, the test below for a moment.
+//! What an archive, a BAM or a gzip may hold, as bytes of anybody: that reading them ends, without a
+//! panic and within its bounds, is what counts. Checksums are made to fit, or nothing would be
+//! reached. `fuzz/` feeds the targets for long, the test below for a moment.
 
 mod bam;
 mod codecs;
+mod existing;
 mod group;
 mod index;
 mod manifest;
@@ -32,6 +33,7 @@ pub const TARGETS: &[&Target] = &[
     &codecs::TARGET,
     &whole::TARGET,
     &bam::TARGET,
+    &existing::TARGET,
 ];
 
 /// Feeds a target.

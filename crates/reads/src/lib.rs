@@ -14,6 +14,7 @@ mod codecs;
 mod columns;
 mod cut;
 mod error;
+mod existing;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
 mod group;
@@ -39,6 +40,7 @@ mod write;
 
 pub use archive::Archive;
 pub use error::{Error, Kind, Result};
+pub use existing::{Existing, Indexed, Original, index, is_original};
 pub use group::{COLUMNS, Column, TEXT_MAX};
 pub use hash::{Digests, hex};
 pub use input::{Looks, Source};

@@ -83,10 +83,19 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// The directory need not be there yet.
+    /// The directory need not be there yet. Names may be absolute paths.
     #[must_use]
     pub fn new(path: &Path) -> Directory {
         Directory { path: path.to_owned(), open: Mutex::default() }
+    }
+
+    /// The same, with a file that is open already under a name of its own.
+    #[must_use]
+    pub fn with(self, name: &str, file: File) -> Directory {
+        let mut open = self.open.lock().expect("nobody panics with it");
+        open.insert(name.to_owned(), std::sync::Arc::new(file));
+        drop(open);
+        self
     }
 
     fn file(&self, name: &str) -> Result<std::sync::Arc<File>> {

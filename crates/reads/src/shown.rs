@@ -17,9 +17,11 @@ use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
 pub(crate) use bgzf::{END as BGZF_END, TEXT as BGZF_TEXT};
 pub use cache::Cache;
-use lane::{Ends, Lane};
+use lane::Ends;
+pub(crate) use lane::{Lane, Place, elsewhere};
 pub(crate) use names::bare;
 pub use reader::Reader;
+pub(crate) use source::Texts;
 
 /// Shards of a file, at most.
 pub const SHARDS_MAX: u32 = 10_000;
@@ -74,15 +76,8 @@ impl Archive {
                 faces.extend(both(names::shard(name, first + 1, shards), lane));
             }
         }
-        let mut sorted: Vec<&str> = faces.iter().map(|face| face.name.as_str()).collect();
-        sorted.sort_unstable();
-        match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => {
-                let words = format!("two of the files that it shows are called {}", pair[0]);
-                Err(Error::new(Kind::Request, words))
-            }
-            None => Ok(faces),
-        }
+        distinct(faces.iter().map(|face| face.name.as_str()))?;
+        Ok(faces)
     }
 
     /// The face with a name, also that of a shard, or None if there is none.
@@ -123,8 +118,21 @@ impl Archive {
     }
 }
 
+/// Files of one folder have a name each.
+pub(crate) fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Result<()> {
+    let mut sorted: Vec<&str> = names.collect();
+    sorted.sort_unstable();
+    match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => {
+            let words = format!("two of the files that it shows are called {}", pair[0]);
+            Err(Error::new(Kind::Request, words))
+        }
+        None => Ok(()),
+    }
+}
+
 /// A text as it is, and as BGZF.
-fn both(name: String, lane: Lane) -> [Face; 2] {
+pub(crate) fn both(name: String, lane: Lane) -> [Face; 2] {
     let len = lane.len();
     let gz = format!("{name}.gz");
     let plain = Face { name, len, lane: lane.clone(), wrap: Wrap::Plain };

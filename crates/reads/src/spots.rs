@@ -6,18 +6,20 @@ mod bam;
 mod bgzf;
 mod deal;
 mod fastq;
+mod read;
 
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::error::{Error, Kind, Result};
 use crate::input::{Feed, Input, Source};
 use crate::manifest::Shape;
-pub(crate) use bam::{BASES, Bam, PROGRAM, REST};
+pub(crate) use bam::{BASES, Bam, REST};
 use bgzf::Bgzf;
 use deal::Deal;
 use fastq::Fastq;
+pub(crate) use read::{PROGRAM, REVERSE, Read, by_place, ours};
 
 /// Lines of BAM are short: who asked gzip for each field of each would wait for it.
 const BUFFER: usize = 64 << 10;
@@ -173,7 +175,7 @@ fn broken(error: std::io::Error) -> Error {
 }
 
 /// So many bytes; memory grows as they come, whatever `len` says.
-fn exactly(from: &mut impl Read, len: usize, into: &mut Vec<u8>) -> Result<()> {
+fn exactly(from: &mut impl std::io::Read, len: usize, into: &mut Vec<u8>) -> Result<()> {
     into.clear();
     let got = from.take(len as u64).read_to_end(into).map_err(broken)?;
     if got == len { Ok(()) } else { Err(broken(std::io::ErrorKind::UnexpectedEof.into())) }

@@ -4,6 +4,8 @@
 mod common;
 #[path = "archives/damage.rs"]
 mod damage;
+#[path = "archives/existing.rs"]
+mod existing;
 #[path = "archives/hostile.rs"]
 mod hostile;
 #[path = "archives/inputs.rs"]

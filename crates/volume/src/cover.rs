@@ -6,12 +6,15 @@
 
 mod attached;
 mod lasting;
+mod learned;
 mod mounts;
 mod namespace;
 
 pub use attached::{LIST, make_point, read_attached, write_attached};
 pub use lasting::{ALONE, Access, unmount_at};
 pub(crate) use lasting::{KIND, Lasting, take_away};
+pub use learned::forget_learned;
+pub(crate) use learned::{learned_path, open_learned, put_learned};
 pub use mounts::{FsKind, Mount, fs_kind, mounts};
 use namespace::receive_one;
 pub use namespace::{Doorway, Handover, enter, receive_mount};
@@ -48,7 +51,7 @@ pub struct Target {
     pub attached: Option<PathBuf>,
     /// The prefix of a bucket that it shows.
     pub(crate) lent: Option<Lent>,
-    /// The archive of reads that it shows.
+    /// The reads that it shows.
     pub(crate) reads: Option<Found>,
     /// How it is mounted: as what lies behind it, nothing more is allowed (nosuid, noexec, ...).
     pub flags: MountFlags,

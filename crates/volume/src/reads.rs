@@ -1,12 +1,13 @@
-//! An archive of reads that is attached to a volume: shown as a directory of FASTQ in which nothing
-//! can be changed. Each file is an empty one in a directory of this machine's, with the archive's
-//! owner and time; its length and its bytes are the archive's, which are decoded when somebody reads
-//! them. What it is not: `forebay_reads` knows the format, and decodes.
+//! Reads that are attached to a volume, an archive or files that were there before: shown as a
+//! directory of FASTQ in which nothing can be changed. Each file is an empty one in a directory of
+//! this machine's, with the source's owner and time; its length and its bytes are the source's, which
+//! are decoded when somebody reads them. What it is not: `forebay_reads` knows the format, and decodes.
 
 mod bucket;
 mod empty;
 mod found;
 mod open;
+mod plain;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -22,9 +23,11 @@ use rustix::io::Errno;
 use crate::bucket::Held;
 pub use bucket::Holds;
 use bucket::InBucket;
-use found::Place;
 pub(crate) use found::{Found, find};
+use found::{Place, What};
 pub use found::{Trouble, can_show, holds, open};
+pub(crate) use plain::find_plain;
+pub use plain::learn;
 
 /// Bytes of text that are kept decoded, for those who read on; beside what a bucket sends ahead.
 const CACHE: usize = 128 << 20;
@@ -40,7 +43,7 @@ const MOST: usize = 1000;
 /// The unit in which statx(2) counts what a file takes.
 const BLOCK: u64 = 512;
 
-/// An archive that is shown.
+/// Reads that are shown.
 #[derive(Debug)]
 pub(crate) struct Shown {
     source: PathBuf,
@@ -59,19 +62,21 @@ impl Shown {
     /// # Errors
     /// No client of its bucket can be made.
     pub(crate) fn start(found: Found) -> io::Result<Arc<Shown>> {
-        let Found { source, archive, faces, place, held } = found;
+        let Found { source, what, faces, place, held } = found;
         let faces = faces.into_iter().map(|(number, face)| (number, Arc::new(face))).collect();
-        let (archive, cache) = match &place {
-            Place::Folder(_) => (archive, CACHE),
-            Place::Bucket(listing) => {
+        let reader = match (what, &place) {
+            (What::Plain(existing), _) => Reader::of_existing(existing, Cache::new(CACHE, AHEAD)),
+            (What::Archive(archive), Place::Bucket(listing)) => {
                 let bucket = InBucket::start(listing.clone());
                 let bucket = bucket.map_err(|failed| io::Error::new(failed.kind, failed.why))?;
                 let cores = std::thread::available_parallelism().map_or(1, usize::from);
-                let archive = archive.over(Box::new(bucket));
-                (archive.at_a_time(cores.min(DECODING)), CACHE_FAR)
+                let archive = archive.over(Box::new(bucket)).at_a_time(cores.min(DECODING));
+                Reader::sharing(Arc::new(archive), Cache::new(CACHE_FAR, AHEAD))
+            }
+            (What::Archive(archive), _) => {
+                Reader::sharing(Arc::new(archive), Cache::new(CACHE, AHEAD))
             }
         };
-        let reader = Reader::sharing(Arc::new(archive), Cache::new(cache, AHEAD));
         Ok(Arc::new(Shown { source, reader, faces, lost: Mutex::default(), place, held }))
     }
 
@@ -124,11 +129,14 @@ impl Shown {
             Some(more @ 1..) => format!(" and {more} more"),
             _ => String::new(),
         };
+        let names = names.join(", ");
+        let end = match self.place {
+            Place::Files => "if the file is as it should be, attach it again".to_owned(),
+            _ => format!("`forebay reads verify {source}` names all that is damaged"),
+        };
         vec![format!(
-            "bytes of {}{more} could not be read from {source}: {why}; programs got errors (EIO, of \
-             what was replaced ESTALE) in their place, and `forebay reads verify {source}` names all \
-             that is damaged",
-            names.join(", ")
+            "bytes of {names}{more} could not be read from {source}: {why}; programs got errors \
+             (EIO, of what was replaced ESTALE) in their place; {end}"
         )]
     }
 }

@@ -46,3 +46,29 @@ covered bash -euc 'for mate in left right; do
 done'
 covered sh -c '! touch reads/x && ! rm reads/left.fq' 2> /dev/null || fail "it can be changed"
 "$FOREBAY" detach . reads
+
+say "a .fastq.gz and CRAM as plain FASTQ"
+mkdir "$WORK/there"
+gzip -c "$WORK/left.fq" > "$WORK/there/left.fq.gz"
+gzip -9 -c "$WORK/right.fq" > "$WORK/there/right.fq.gz"
+"$FOREBAY" attach . "$WORK/there" reads --plain
+covered bash -euc 'use reads "" seen'
+same "$WORK/wanted.sam" seen.sam
+same "$WORK/wanted.fq" seen.fq
+"$FOREBAY" detach . reads
+samtools fastq -n -1 "$WORK/first.fq" -2 "$WORK/second.fq" "$WORK/wanted.bam" 2> /dev/null
+for how in version=3.0 version=3.1,archive,level=9 version=3.1,small,seqs_per_slice=500; do
+    samtools view --no-PG -O "cram,$how" -o "$WORK/x.cram" "$WORK/wanted.bam"
+    "$FOREBAY" attach . "$WORK/x.cram" reads
+    covered bash -euc 'cmp reads/x_R1.fastq "$WORK/first.fq"
+        cmp reads/x_R2.fastq "$WORK/second.fq"
+        tail -c +777777 reads/x_R2.fastq | head -c 99999 > part
+        tail -c +777777 "$WORK/second.fq" | head -c 99999 | cmp - part'
+    "$FOREBAY" detach . reads
+done
+
+say "what has to be packed is refused with its reason"
+samtools sort --no-PG -O cram,no_ref=1 -o "$WORK/sorted.cram" <(bwa mem -v 1 "$WORK/ref.fa" "$WORK/left.fq" \
+    "$WORK/right.fq" 2> /dev/null) 2> /dev/null
+"$FOREBAY" attach . "$WORK/sorted.cram" reads 2> told && fail "it was attached"
+grep -q "mates are far apart" told && grep -q "forebay reads pack" told || fail "it does not say why: $(cat told)"

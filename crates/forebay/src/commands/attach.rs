@@ -1,7 +1,7 @@
-//! `forebay attach` and `forebay detach`: other directories, buckets, and archives of reads, inside
-//! a volume.
+//! `forebay attach`: other directories, buckets, archives and files of reads, inside a volume.
 
 pub(super) mod bucket;
+mod plain;
 pub(super) mod reads;
 mod rewrite;
 
@@ -23,6 +23,8 @@ use crate::say;
     forebay attach . x.reads reads                         reads/x_R1.fastq, reads/x_R1.fastq.gz\n  \
     forebay attach . x.reads in64 --shards 64              and x_R1.0007-of-0064.fastq\n  \
     forebay attach . s3://lab-data/x.reads reads           the same of an archive in a bucket\n  \
+    forebay attach . /data/x.fastq.gz plain                plain/x.fastq, at any place\n  \
+    forebay attach . /data/run-17 plain --plain            the same of all in a directory\n  \
     forebay attach . --rewrite samples.csv -o here.csv     s3://lab-data/run-17/... becomes a path\n  \
     forebay attach .                                       lists what is attached\n\n\
     Every later `forebay run` and `forebay mount` of the volume shows SOURCE at PATH, without a \
@@ -31,11 +33,14 @@ use crate::say;
     bytes come when they are read, and what has come stays on this machine for the next run. \
     An archive of reads (`forebay reads pack`) is read-only, too, and shown as the FASTQ that was \
     packed: it is decoded as it is read, at any place, and takes no space; of one in a bucket \
-    nothing is kept on this machine either.")]
+    nothing is kept on this machine either. A .fastq.gz, or a CRAM of reads that are not aligned, is \
+    read once, now, and shown as plain FASTQ from then on, without a copy: what is kept is an index \
+    of some thousandths of its text.")]
 pub(crate) struct Args {
     /// The volume: a directory that runs cover, or that is mounted
     volume: PathBuf,
-    /// The directory to show, or s3://BUCKET/PREFIX; either may be an archive of reads
+    /// The directory to show, or s3://BUCKET/PREFIX; either may be an archive of reads. Or a file
+    /// of reads: .fastq.gz, .fq.gz or .cram
     #[arg(requires = "path")]
     source: Option<PathBuf>,
     /// Where in the volume
@@ -49,6 +54,9 @@ pub(crate) struct Args {
     /// Of an archive of reads, show `?` for each quality, and fetch none
     #[arg(long, requires = "path")]
     lite: bool,
+    /// Of a directory, show each .fastq.gz, .fq.gz and .cram as plain FASTQ, and nothing else
+    #[arg(long, requires = "path", conflicts_with_all = ["shards", "lite"])]
+    plain: bool,
     /// Print this text (a samplesheet) with each s3:// name that lies in an attached bucket
     /// replaced by its path in the volume; names that lie in none stay, and the status is 1 then
     #[arg(long, value_name = "SHEET", conflicts_with = "source")]
@@ -56,16 +64,6 @@ pub(crate) struct Args {
     /// Write it to this file instead
     #[arg(short, long, value_name = "FILE", requires = "rewrite")]
     output: Option<PathBuf>,
-}
-
-/// Options of `forebay detach`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Example: forebay detach . ref")]
-pub(crate) struct DetachArgs {
-    /// The volume
-    volume: PathBuf,
-    /// Where in it something is attached
-    path: PathBuf,
 }
 
 impl Args {
@@ -92,12 +90,17 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let url = source.to_str().filter(|source| is_bucket(source));
     let (source, shows) = match url.map(bucket::plain) {
         // What it holds is asked of the bucket, once nothing else is in the way.
+        Some(url) if args.plain => return Err(refuse(plain::in_bucket(url))),
         Some(url) => (url.into(), Shows::Files),
         None => {
-            let real = source.canonicalize().ok().filter(|real| real.is_dir());
-            let real =
-                real.ok_or_else(|| refuse(format!("{} is no directory", source.display())))?;
-            let shows = reads::of_directory(&real, args.shown())?;
+            let real = source.canonicalize().ok().filter(|real| real.is_dir() || real.is_file());
+            let real = real.ok_or_else(|| {
+                refuse(format!("{} is no directory, and no file of reads", source.display()))
+            })?;
+            let shows = match args.plain || real.is_file() {
+                true => plain::shows(&real, args.shown())?,
+                false => reads::of_directory(&real, args.shown())?,
+            };
             (real, shows)
         }
     };
@@ -119,29 +122,15 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
             "attach it at a path that is not there yet; nothing was attached",
         ));
     }
+    if shows == Shows::Plain {
+        plain::learn(&volume, &at, &attached)?;
+    }
     save(&volume, &attached)?;
     say::note(&format!("the next run or mount of {} shows it", volume.display()));
     Ok(0)
 }
 
-pub(crate) fn detach(args: &DetachArgs) -> Result<i32, Stop> {
-    let (volume, mut attached) = open(&args.volume)?;
-    let at = within(&volume, &args.path);
-    if attached.remove(&at).is_none() {
-        let places: Vec<String> = attached.iter().map(|one| one.at.display().to_string()).collect();
-        let next = match places.is_empty() {
-            true => "nothing is attached to this volume".to_owned(),
-            false => format!("something is attached at {}", places.join(", ")),
-        };
-        return Err(Stop::new(1, format!("nothing is attached at {}", at.display()), next));
-    }
-    save(&volume, &attached)?;
-    // Empty, as it was made; a directory that holds something is somebody's.
-    let _ = fs::remove_dir(volume.join(at));
-    Ok(0)
-}
-
-fn open(volume: &Path) -> Result<(PathBuf, Attached), Stop> {
+pub(super) fn open(volume: &Path) -> Result<(PathBuf, Attached), Stop> {
     let real = volume.canonicalize().ok().filter(|real| real.is_dir());
     let real = real.ok_or_else(|| {
         let message = format!("{} is no directory", volume.display());
@@ -153,7 +142,7 @@ fn open(volume: &Path) -> Result<(PathBuf, Attached), Stop> {
     Ok((real, attached))
 }
 
-fn save(volume: &Path, attached: &Attached) -> Result<(), Stop> {
+pub(super) fn save(volume: &Path, attached: &Attached) -> Result<(), Stop> {
     write_attached(volume, attached).map_err(|error| {
         let message = format!("{} can't be written: {error}", volume.join(LIST).display());
         Stop::new(1, message, "nothing was changed")
@@ -166,7 +155,7 @@ fn shards(text: &str) -> Result<NonZeroU32, String> {
 }
 
 /// The path relative to the volume, whether it was given so or from the current directory.
-fn within(volume: &Path, path: &Path) -> PathBuf {
+pub(super) fn within(volume: &Path, path: &Path) -> PathBuf {
     let inside = path.strip_prefix(volume).unwrap_or(path);
     inside.components().filter(|part| *part != std::path::Component::CurDir).collect()
 }

@@ -111,13 +111,13 @@ fn stop(archive: &Path, error: &Error) -> Stop {
 }
 
 /// As many threads as were asked for, or as the machine has.
-fn threads(asked: Option<usize>) -> usize {
+pub(super) fn threads(asked: Option<usize>) -> usize {
     let all = || std::thread::available_parallelism().map_or(1, usize::from);
     asked.unwrap_or_else(all).clamp(1, 256)
 }
 
 /// Tells now and then how far it is, if somebody looks.
-fn progress(what: &'static str, of: &'static str) -> impl FnMut(u64) {
+pub(super) fn progress(what: &'static str, of: &'static str) -> impl FnMut(u64) {
     const EVERY: u64 = 32 << 20;
     let shown = std::io::stderr().is_terminal();
     let mut next = EVERY;

@@ -25,7 +25,7 @@ fn decode(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
 }
 
 /// One frame.
-pub(super) fn compress(raw: &[u8]) -> Vec<u8> {
+pub(crate) fn compress(raw: &[u8]) -> Vec<u8> {
     zstd::bulk::compress(raw, LEVEL).expect("memory to memory, into a buffer of the bound's size")
 }
 
@@ -39,7 +39,7 @@ pub(super) fn compress_behind(raw: &[u8], first: &[u8]) -> Vec<u8> {
 }
 
 /// At most `most` bytes come out, whatever the frame says of itself.
-pub(super) fn expand(bytes: &[u8], most: usize) -> Result<Vec<u8>> {
+pub(crate) fn expand(bytes: &[u8], most: usize) -> Result<Vec<u8>> {
     expand_behind(bytes, most, &[])
 }
 

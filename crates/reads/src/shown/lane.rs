@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use super::pages::Pages;
-use crate::archive::Archive;
+use super::source::Texts;
 use crate::error::{Error, Kind, Result};
 
 /// Some groups of a file.
 #[derive(Clone, Debug)]
-pub(super) struct Lane {
+pub(crate) struct Lane {
     pub(super) file: usize,
     /// Number of its first group.
     pub(super) first: usize,
@@ -28,14 +27,19 @@ pub(super) enum Ends {
 
 /// A group as it lies in a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// Its number in the archive.
-    pub(super) group: usize,
+    pub(crate) group: usize,
     /// Where its text begins in that of the lane.
-    pub(super) start: u64,
+    pub(crate) start: u64,
 }
 
 impl Lane {
+    /// All groups of a file, which have `texts` bytes.
+    pub(crate) fn whole(file: usize, texts: &[u64]) -> Lane {
+        Lane::shard(file, 0, 1, texts)
+    }
+
     /// Each `step`-th group from `first` on, of a file whose groups have `texts` bytes.
     pub(super) fn shard(file: usize, first: usize, step: usize, texts: &[u64]) -> Lane {
         let mut end = 0_u64;
@@ -58,25 +62,18 @@ impl Lane {
     }
 
     /// The group that has a byte of the text; `offset` is less than [`Lane::len`].
-    pub(super) fn find(&self, archive: &Archive, pages: &Pages, offset: u64) -> Result<Place> {
+    pub(super) fn find(&self, texts: &dyn Texts, offset: u64) -> Result<Place> {
         let (Ends::OfStripes(ends) | Ends::OfGroups(ends)) = &self.ends;
         let nth = ends.partition_point(|end| *end <= offset);
-        let mut start = if nth == 0 { 0 } else { ends[nth - 1] };
-        if let Ends::OfGroups(_) = self.ends {
-            return Ok(Place { group: self.first + nth * self.step, start });
+        let start = if nth == 0 { 0 } else { ends[nth - 1] };
+        match self.ends {
+            Ends::OfGroups(_) => Ok(Place { group: self.first + nth * self.step, start }),
+            Ends::OfStripes(_) => texts.within(self.file, nth, start, offset),
         }
-        for group in pages.get(archive, nth)?.iter() {
-            let end = start + group.text_len(archive.manifest().shape, self.file);
-            if offset < end {
-                return Ok(Place { group: group.number, start });
-            }
-            start = end;
-        }
-        Err(elsewhere())
     }
 }
 
 /// A face was not of the archive that was asked for it.
-pub(super) fn elsewhere() -> Error {
+pub(crate) fn elsewhere() -> Error {
     Error::new(Kind::Request, "this file is of another archive")
 }

@@ -6,11 +6,12 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::cache::Cache;
 use super::lane::{Lane, Place, elsewhere};
-use super::source::Source;
+use super::source::{Source, Texts};
 use super::streams::{Streams, Way};
 use super::{Face, Wrap, bgzf};
 use crate::archive::Archive;
 use crate::error::{Error, Result};
+use crate::existing::Existing;
 use crate::window::GROUP_TEXT;
 
 /// Bytes in a row after which the next group is decoded ahead, which is looked at as often; and
@@ -21,12 +22,12 @@ const ANOTHER: u64 = 2 << 20;
 /// There is no new request for less than half of them, so requests are long.
 const FAR: u64 = 32;
 
-/// Reads faces of an archive. A group is decoded once for all who want it at a time, and again
+/// Reads faces of an archive, or of files that were there before ([`Existing`]). A group is decoded once for all who want it at a time, and again
 /// only when the cache has let go of it. Pages of the index are fetched once and kept: 1 KiB for
 /// some 4 MiB of text.
 #[derive(Debug)]
 pub struct Reader {
-    source: Arc<Source>,
+    source: Arc<dyn Texts>,
     cache: Arc<Cache>,
     streams: Streams,
     /// What tells its groups from those of others in the cache.
@@ -45,15 +46,18 @@ impl Reader {
     /// A reader that shares a cache and its threads with others.
     #[must_use]
     pub fn sharing(archive: Arc<Archive>, cache: Arc<Cache>) -> Reader {
-        let source = Arc::new(Source::new(archive));
-        let number = cache.reader();
-        Reader { source, cache, streams: Streams::default(), number }
+        Reader::of(Arc::new(Source::new(archive)), cache)
     }
 
-    /// The archive.
+    /// The same for files that were there before.
     #[must_use]
-    pub fn archive(&self) -> &Arc<Archive> {
-        &self.source.archive
+    pub fn of_existing(existing: Existing, cache: Arc<Cache>) -> Reader {
+        Reader::of(Arc::new(existing), cache)
+    }
+
+    fn of(source: Arc<dyn Texts>, cache: Arc<Cache>) -> Reader {
+        let number = cache.reader();
+        Reader { source, cache, streams: Streams::default(), number }
     }
 
     /// Fills `out` with bytes of a face from `offset` on, and says how many there were: fewer only
@@ -64,7 +68,7 @@ impl Reader {
     /// [`crate::Kind::Request`] for a face of another archive.
     pub fn read_at(&self, face: &Face, offset: u64, out: &mut [u8]) -> Result<usize> {
         let lane = &face.lane;
-        if lane.file >= self.source.archive.manifest().files.len() {
+        if lane.file >= self.source.files() {
             return Err(elsewhere());
         }
         match face.wrap {
@@ -109,7 +113,7 @@ impl Reader {
         let mut done = 0;
         while done < out.len() {
             let at = offset + done as u64;
-            let place = lane.find(&self.source.archive, &self.source.pages, at)?;
+            let place = lane.find(&*self.source, at)?;
             if run >= IN_A_ROW && run / IN_A_ROW != run.saturating_sub(len) / IN_A_ROW {
                 self.ahead(lane, place, &way);
             }
@@ -135,11 +139,12 @@ impl Reader {
     /// Says which groups will be wanted, at least as many as are decoded ahead.
     fn soon(&self, lane: &Lane, place: Place, way: &Way, decoded: usize) {
         let far = (1 + way.run / ANOTHER).min(FAR) as usize;
-        let end = (place.group + far * lane.step + 1).min(self.source.archive.group_count());
+        let end = (place.group + far * lane.step + 1).min(self.source.groups(lane.file));
         if way.told.load(Relaxed) <= place.group + decoded.max(far / 2) * lane.step {
             let told = way.told.fetch_max(end, Relaxed);
             let groups = (place.group..end).step_by(lane.step).skip(1);
-            self.source.soon(lane.file, groups.skip_while(|group| *group < told));
+            let groups: Vec<usize> = groups.skip_while(|group| *group < told).collect();
+            self.source.soon(lane.file, &groups);
         }
     }
 
@@ -148,7 +153,8 @@ impl Reader {
         let most = (1 + way.run / ANOTHER).min(2 * self.cache.threads() as u64) as usize;
         self.soon(lane, place, way, most);
         let groups = (1..=most).map(|nth| place.group + nth * lane.step);
-        for group in groups.take_while(|group| *group < self.source.archive.group_count()) {
+        let all = self.source.groups(lane.file);
+        for group in groups.take_while(|group| *group < all) {
             let (source, file) = (Arc::clone(&self.source), lane.file);
             // The page may not be here yet; whoever decodes the group fetches it.
             let len = source.mean(file, group);

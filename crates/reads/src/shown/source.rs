@@ -1,20 +1,45 @@
-//! Groups of an archive by their numbers, for whoever shows its files and for threads that decode
-//! ahead.
+//! Whatever has text in groups: an archive, by its index and what its groups decode to.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::lane::elsewhere;
+use super::lane::{Place, elsewhere};
 use super::pages::Pages;
 use crate::archive::{Archive, Asked};
 use crate::error::{Error, Result};
 use crate::index::GroupAt;
 use crate::view::View;
 
+/// Files whose text comes in groups, each of which is decoded alone. Both count from 0.
+pub(crate) trait Texts: Send + Sync + Debug {
+    /// How many files.
+    fn files(&self) -> usize;
+
+    /// How many groups a file has.
+    fn groups(&self, file: usize) -> usize;
+
+    /// The group of a stripe that has the byte `offset` of a file; `start` is where the stripe's
+    /// text begins in it.
+    fn within(&self, file: usize, stripe: usize, start: u64, offset: u64) -> Result<Place>;
+
+    /// Bytes of a group.
+    fn len(&self, file: usize, group: usize) -> Result<usize>;
+
+    /// About as many, known without asking anybody.
+    fn mean(&self, file: usize, group: usize) -> usize;
+
+    /// Says that some groups will be wanted. What can't be had is met by who reads it.
+    fn soon(&self, file: usize, groups: &[usize]);
+
+    /// Text of a file in a group.
+    fn decode(&self, file: usize, group: usize) -> Result<Vec<u8>>;
+}
+
 /// An archive with its index.
 #[derive(Debug)]
 pub(super) struct Source {
-    pub(super) archive: Arc<Archive>,
-    pub(super) pages: Pages,
+    archive: Arc<Archive>,
+    pages: Pages,
 }
 
 impl Source {
@@ -30,31 +55,48 @@ impl Source {
         let at = group.checked_sub(first).and_then(|nth| groups.get(nth));
         work(at.ok_or_else(elsewhere)?)
     }
+}
 
-    /// Bytes of a group.
-    pub(super) fn len(&self, file: usize, group: usize) -> Result<usize> {
+impl Texts for Source {
+    fn files(&self) -> usize {
+        self.archive.manifest().files.len()
+    }
+
+    fn groups(&self, _: usize) -> usize {
+        self.archive.group_count()
+    }
+
+    fn within(&self, file: usize, stripe: usize, mut start: u64, offset: u64) -> Result<Place> {
+        for group in self.pages.get(&self.archive, stripe)?.iter() {
+            let end = start + group.text_len(self.archive.manifest().shape, file);
+            if offset < end {
+                return Ok(Place { group: group.number, start });
+            }
+            start = end;
+        }
+        Err(elsewhere())
+    }
+
+    fn len(&self, file: usize, group: usize) -> Result<usize> {
         let shape = self.archive.manifest().shape;
         self.with(group, |group| Ok(group.text_len(shape, file) as usize))
     }
 
-    /// Bytes of a group as they are in its stripe.
-    pub(super) fn mean(&self, file: usize, group: usize) -> usize {
+    /// As it is in its stripe.
+    fn mean(&self, file: usize, group: usize) -> usize {
         let stripes = &self.archive.manifest().stripes;
         let stripe = self.archive.stripe_of(group).and_then(|stripe| stripes.get(stripe));
         stripe.map_or(0, |stripe| stripe.texts[file] as usize / stripe.groups.max(1))
     }
 
-    /// Says that some groups will be wanted. Those of which no page can be had are met by who
-    /// reads them.
-    pub(super) fn soon(&self, file: usize, groups: impl Iterator<Item = usize>) {
-        let groups = groups.map_while(|group| self.with(group, |at| Ok(at.clone())).ok());
+    fn soon(&self, file: usize, groups: &[usize]) {
+        let groups = groups.iter().map_while(|group| self.with(*group, |at| Ok(at.clone())).ok());
         let groups: Vec<GroupAt> = groups.collect();
         let asked = Asked::all(self.archive.wanted(View::File(file)));
         self.archive.soon(&groups, asked);
     }
 
-    /// Text of a file in a group.
-    pub(super) fn decode(&self, file: usize, group: usize) -> Result<Vec<u8>> {
+    fn decode(&self, file: usize, group: usize) -> Result<Vec<u8>> {
         let len = self.len(file, group)?;
         let view = View::File(file);
         let asked = Asked::all(self.archive.wanted(view));

@@ -2,9 +2,10 @@
 
 mod tags;
 
-use std::io::Read;
+use std::io::Read as _;
 use std::ops::Range;
 
+use super::read::{REVERSE, Read, by_place, ours};
 use super::{Part, broken, exactly};
 use crate::error::{Error, Kind, Result};
 pub(crate) use tags::REST;
@@ -15,16 +16,8 @@ const LINE_MAX: usize = 256 << 20;
 const HEADER_MAX: usize = 1 << 30;
 /// Fields of fixed length in front of each line.
 const FIXED: usize = 32;
-const REVERSE: u16 = 0x10;
-const FIRST: u16 = 0x40;
-const SECOND: u16 = 0x80;
-/// Secondary and supplementary lines repeat a read.
-const REPEATS: u16 = 0x100 | 0x800;
-/// Bases of a nibble, and those opposite.
+/// Bases of a nibble.
 pub(crate) const BASES: &[u8; 16] = b"=ACMGRSVTWYHKDBN";
-const OPPOSITE: &[u8; 16] = b"=TGKCYSBAWRDMHVN";
-/// Who has written a file is in its header; that tag is ours only there.
-pub(crate) const PROGRAM: &str = "\tPN:forebay\t";
 
 /// The lines of a BAM that is unpacked already; the one that was read last is held.
 pub(crate) struct Bam<R> {
@@ -42,7 +35,7 @@ pub(crate) struct Bam<R> {
     pub(crate) by_place: bool,
 }
 
-impl<R: Read> Bam<R> {
+impl<R: std::io::Read> Bam<R> {
     /// Reads the header.
     pub(crate) fn open(mut from: R) -> Result<Bam<R>> {
         let mut text = Vec::new();
@@ -53,9 +46,7 @@ impl<R: Read> Bam<R> {
         let len = number(&mut from, HEADER_MAX)?;
         exactly(&mut from, len, &mut text)?;
         let header = String::from_utf8_lossy(&text).into_owned();
-        let first = header.lines().next().unwrap_or_default();
-        let by_place = first.starts_with("@HD\t") && first.contains("\tSO:coordinate");
-        let ours = header.lines().any(|line| line.starts_with("@PG\t") && line.contains(PROGRAM));
+        let (by_place, ours) = (by_place(&header), ours(&header));
         for _ in 0..number(&mut from, i32::MAX as usize)? {
             let len = number(&mut from, HEADER_MAX)?;
             exactly(&mut from, len, &mut text)?;
@@ -91,12 +82,8 @@ impl<R: Read> Bam<R> {
             }
             exactly(&mut self.from, len, &mut self.line)?;
             self.part_line()?;
-            if self.flag & REPEATS == 0 {
-                return Ok(Some(match (self.flag & FIRST != 0, self.flag & SECOND != 0) {
-                    (true, false) => Part::Mate(0),
-                    (false, true) => Part::Mate(1),
-                    _ => Part::Alone,
-                }));
+            if let Some(part) = Part::of(self.flag) {
+                return Ok(Some(part));
             }
         }
     }
@@ -124,47 +111,26 @@ impl<R: Read> Bam<R> {
 
     /// Writes the read as it was sequenced.
     pub(crate) fn put(&self, out: &mut Vec<u8>) -> Result<()> {
-        let reverse = self.flag & REVERSE != 0;
-        out.push(b'@');
-        out.extend_from_slice(self.name());
-        if self.ours {
-            out.extend_from_slice(
-                rest_of_name(&self.line[self.qualities.end..]).unwrap_or_default(),
-            );
-        }
-        out.push(b'\n');
-        let letters = if reverse { OPPOSITE } else { BASES };
-        let start = out.len();
-        for byte in &self.line[self.bases.clone()] {
-            let pair = [letters[usize::from(byte >> 4)], letters[usize::from(byte & 15)]];
-            out.extend_from_slice(&pair);
-        }
-        out.truncate(start + self.qualities.len());
-        if reverse {
-            out[start..].reverse();
-        }
-        out.extend_from_slice(b"\n+\n");
-        let start = out.len();
-        let qualities = &self.line[self.qualities.clone()];
-        if qualities.first() == Some(&0xff) {
-            // There are none: what `samtools fastq` writes.
-            out.resize(start + qualities.len(), b'B');
-        } else if let Some(high) = qualities.iter().find(|quality| **quality > 93) {
-            let name = self.name().escape_ascii();
-            return Err(damaged(&format!("a quality of {high} in read {name}")));
-        } else {
-            out.extend(qualities.iter().map(|quality| quality + 33));
-        }
-        if reverse {
-            out[start..].reverse();
-        }
-        out.push(b'\n');
-        Ok(())
+        let tags = &self.line[self.qualities.end..];
+        let read = Read {
+            name: self.name(),
+            rest: if self.ours { rest_of_name(tags).unwrap_or_default() } else { &[] },
+            reverse: self.flag & REVERSE != 0,
+            bases: self.qualities.len(),
+        };
+        let qualities = self.line[self.qualities.clone()].iter().copied();
+        let bases = |out: &mut Vec<u8>| {
+            for byte in &self.line[self.bases.clone()] {
+                let pair = [BASES[usize::from(byte >> 4)], BASES[usize::from(byte & 15)]];
+                out.extend_from_slice(&pair);
+            }
+        };
+        read.put(bases, qualities, out)
     }
 }
 
 /// A number that says how many of something there are.
-fn number(from: &mut impl Read, most: usize) -> Result<usize> {
+fn number(from: &mut impl std::io::Read, most: usize) -> Result<usize> {
     let mut bytes = [0; 4];
     from.read_exact(&mut bytes).map_err(broken)?;
     let number = u32::from_le_bytes(bytes) as usize;

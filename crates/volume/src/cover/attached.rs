@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
-use forebay_model::attached::{ReadsShown, Shows};
+use forebay_model::attached::Shows;
 use forebay_model::{Attached, Attachment};
 use rustix::fs::{
     AtFlags, CWD, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2, renameat, unlinkat,
@@ -17,7 +17,7 @@ use rustix::mount::MountFlags;
 
 use super::{FsKind, Mount, Refusal, Target, target};
 use crate::bucket::{Trouble, Ways, lend};
-use crate::reads::find;
+use crate::reads::{Found, Trouble as NotShown, find, find_plain};
 use crate::tiers::{OWN, make_own};
 
 /// The list, in a volume.
@@ -28,7 +28,7 @@ const DIRECTORY: OFlags =
     OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Forebay's own folder in a volume, if this user made it.
-fn own_folder(volume: &Path) -> io::Result<Option<OwnedFd>> {
+pub(super) fn own_folder(volume: &Path) -> io::Result<Option<OwnedFd>> {
     match openat(CWD, volume.join(OWN), DIRECTORY, Mode::empty()) {
         Ok(own) => Ok(is_mine(&own)?.then_some(own)),
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
@@ -37,7 +37,7 @@ fn own_folder(volume: &Path) -> io::Result<Option<OwnedFd>> {
 }
 
 /// Made by this user, and by nobody else to be changed.
-fn is_mine(file: impl AsFd) -> io::Result<bool> {
+pub(super) fn is_mine(file: impl AsFd) -> io::Result<bool> {
     let stat = fstat(file)?;
     let by_others = stat.st_mode & libc::S_IFMT == libc::S_IFREG && stat.st_mode & 0o022 != 0;
     Ok(stat.st_uid == rustix::process::geteuid().as_raw() && !by_others)
@@ -130,7 +130,8 @@ pub(super) fn targets(volume: &Path, all: &[Mount], ways: &Ways) -> Result<Vec<T
         }
         let found = match (one.url(), one.shows) {
             (Some(url), Shows::Files) => show(url, all, ways),
-            (_, Shows::Reads(shown)) => decode(&one.source, shown, all, ways),
+            (_, Shows::Reads(shown)) => decode(find(&one.source, shown, ways), all),
+            (_, Shows::Plain) => decode(find_plain(volume, one, ways), all),
             (None, Shows::Files) => {
                 one.source.canonicalize().and_then(|source| target(&source, all))
             }
@@ -158,9 +159,9 @@ fn show(url: &str, all: &[Mount], ways: &Ways) -> io::Result<Target> {
     Ok(Target { fs, source: None, lent: Some(lent), ..found })
 }
 
-/// What shows an archive of reads: a directory of ours, too.
-fn decode(source: &Path, shown: ReadsShown, all: &[Mount], ways: &Ways) -> io::Result<Target> {
-    let reads = find(source, shown, ways).map_err(io::Error::other)?;
+/// What shows reads: a directory of ours, too.
+fn decode(found: Result<Found, NotShown>, all: &[Mount]) -> io::Result<Target> {
+    let reads = found.map_err(io::Error::other)?;
     let found = target(&reads.directory(), all)?;
     let fs = FsKind { name: "reads".to_owned(), ..found.fs };
     Ok(Target { fs, source: None, reads: Some(reads), ..found })

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use forebay_reads::{Face, MANIFEST};
 use rustix::fs::{
-    Gid, Mode, OFlags, Timespec, Timestamps, Uid, fchmod, fchown, fstat, futimens, openat,
+    Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid, fchmod, fchown, fstat, futimens, openat,
 };
 
 use super::found::{Place, stat};
@@ -17,46 +17,56 @@ const ENTER: u32 = 0o555;
 /// This user can take it away again.
 const OWN: u32 = 0o700;
 
-/// Owners, modes and times that are shown.
+/// Owner, mode and time that are shown of a file or directory.
+#[derive(Clone, Copy)]
 pub(super) struct Guise {
-    /// Of files and of the directory, where an archive has any.
-    owners: Option<[(u32, u32); 2]>,
-    modes: [u32; 2],
+    /// Where it has any.
+    owner: Option<(u32, u32)>,
+    mode: u32,
     time: Timespec,
 }
 
 impl Guise {
-    /// Those of the manifest and of what it lies in. An object has no owner that this machine knows:
-    /// whoever may read the volume may read what is shown of it.
+    /// Those of files that an archive shows, and of their directory: those of the manifest and of
+    /// what it lies in. An object has no owner that this machine knows: whoever may read the volume
+    /// may read what is shown of it.
     ///
     /// # Errors
     /// Those of the file system.
-    pub(super) fn of(place: &Place) -> io::Result<Guise> {
+    pub(super) fn of(place: &Place) -> io::Result<[Guise; 2]> {
         match place {
             Place::Folder(folder) => {
-                let (manifest, around) = (stat(folder, MANIFEST)?, fstat(folder)?);
-                let owners = [&manifest, &around].map(|stat| (stat.st_uid, stat.st_gid));
-                let modes = [manifest.st_mode & READ, around.st_mode & ENTER];
-                let (tv_sec, tv_nsec) = (manifest.st_mtime as _, manifest.st_mtime_nsec as _);
-                Ok(Guise { owners: Some(owners), modes, time: Timespec { tv_sec, tv_nsec } })
+                let file = Guise::of_file(&stat(folder, MANIFEST)?);
+                Ok([file, Guise::of_folder(&fstat(folder)?, file)])
             }
             Place::Bucket(listing) => {
                 let manifest = listing.objects.get(MANIFEST);
                 let (sec, nsec) = manifest.map_or((0, 0), |manifest| manifest.written);
                 let time = Timespec { tv_sec: sec, tv_nsec: nsec.into() };
-                Ok(Guise { owners: None, modes: [READ, ENTER], time })
+                Ok([READ, ENTER].map(|mode| Guise { owner: None, mode, time }))
             }
+            Place::Files => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
-    /// An ordinary user's files are theirs, whoever made the archive.
-    fn dress(&self, file: impl AsFd, which: usize, more: u32) -> io::Result<()> {
+    pub(super) fn of_file(stat: &Stat) -> Guise {
+        let (tv_sec, tv_nsec) = (stat.st_mtime as _, stat.st_mtime_nsec as _);
+        let time = Timespec { tv_sec, tv_nsec };
+        Guise { owner: Some((stat.st_uid, stat.st_gid)), mode: stat.st_mode & READ, time }
+    }
+
+    /// Its time is that of what lies in it.
+    pub(super) fn of_folder(stat: &Stat, file: Guise) -> Guise {
+        Guise { owner: Some((stat.st_uid, stat.st_gid)), mode: stat.st_mode & ENTER, ..file }
+    }
+
+    /// An ordinary user's files are theirs, whoever made what is shown.
+    fn dress(&self, file: impl AsFd, more: u32) -> io::Result<()> {
         let file = file.as_fd();
-        if let Some(owners) = self.owners.filter(|_| rustix::process::geteuid().is_root()) {
-            let (user, group) = owners[which];
+        if let Some((user, group)) = self.owner.filter(|_| rustix::process::geteuid().is_root()) {
             fchown(file, Some(Uid::from_raw(user)), Some(Gid::from_raw(group)))?;
         }
-        fchmod(file, Mode::from_raw_mode(self.modes[which] | more))?;
+        fchmod(file, Mode::from_raw_mode(self.mode | more))?;
         let times = Timestamps { last_access: self.time, last_modification: self.time };
         futimens(file, &times)?;
         Ok(())
@@ -67,14 +77,18 @@ impl Guise {
 ///
 /// # Errors
 /// Those of the file system; EEXIST for a name that is there twice.
-pub(super) fn fill(dir: &OwnedFd, guise: &Guise, faces: Vec<Face>) -> io::Result<Vec<(u64, Face)>> {
-    let made = faces.into_iter().map(|face| {
+pub(super) fn fill(
+    dir: &OwnedFd,
+    folder: Guise,
+    faces: Vec<(Face, Guise)>,
+) -> io::Result<Vec<(u64, Face)>> {
+    let made = faces.into_iter().map(|(face, guise)| {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat(dir, face.name.as_str(), flags, Mode::RUSR)?;
-        guise.dress(&file, 0, 0)?;
+        guise.dress(&file, 0)?;
         Ok((fstat(&file)?.st_ino, face))
     });
     let made: io::Result<Vec<_>> = made.collect();
-    guise.dress(dir, 1, OWN)?;
+    folder.dress(dir, OWN)?;
     made
 }

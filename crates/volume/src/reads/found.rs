@@ -1,4 +1,4 @@
-//! An archive before it is shown: opened, looked at as far as a look costs next to nothing, and
+//! Reads before they are shown: opened, looked at as far as a look costs next to nothing, and
 //! given a directory of empty files. Nothing that stays of it has threads: this process is about to
 //! fork.
 
@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use forebay_model::attached::ReadsShown;
-use forebay_reads::{Archive, Error, Face, Kind, Memory};
+use forebay_reads::{Archive, Error, Existing, Face, Kind, Memory};
 use rustix::fs::{AtFlags, Stat, statat};
 use rustix::io::Errno;
 
@@ -18,7 +18,7 @@ use super::open::Open;
 use crate::bucket::{Held, Ways};
 use crate::store::{Failed, Settings};
 
-/// Why an archive can't be shown.
+/// Why reads can't be shown.
 #[derive(Debug)]
 pub struct Trouble {
     /// What can be done about it.
@@ -27,17 +27,19 @@ pub struct Trouble {
     pub why: String,
     /// What kind of failure a bucket said it is, if one did.
     pub bucket: Option<io::ErrorKind>,
+    /// It is about files that were there before, and no archive.
+    pub plain: bool,
 }
 
 impl Trouble {
     pub(super) fn new(kind: Kind, why: String) -> Trouble {
-        Trouble { kind, why, bucket: None }
+        Trouble { kind, why, bucket: None, plain: false }
     }
 }
 
 impl From<Failed> for Trouble {
     fn from(failed: Failed) -> Trouble {
-        Trouble { kind: Kind::Io, why: failed.why, bucket: Some(failed.kind) }
+        Trouble { bucket: Some(failed.kind), ..Trouble::new(Kind::Io, failed.why) }
     }
 }
 
@@ -49,24 +51,33 @@ impl fmt::Display for Trouble {
 
 impl std::error::Error for Trouble {}
 
-/// An archive that is about to be shown.
+/// Reads that are about to be shown.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(super) source: PathBuf,
-    pub(super) archive: Archive,
+    pub(super) what: What,
     /// Numbers of empty files, and what they stand for.
     pub(super) faces: Vec<(u64, Face)>,
     pub(super) place: Place,
     pub(super) held: Held,
 }
 
-/// Where an archive lies.
+/// What has the text.
+#[derive(Debug)]
+pub(super) enum What {
+    Archive(Archive),
+    Plain(Existing),
+}
+
+/// Where it lies.
 #[derive(Debug)]
 pub(super) enum Place {
     /// In a directory, which is reached through this, wherever it lies and whatever covers it.
     Folder(OwnedFd),
     /// In a bucket.
     Bucket(Listing),
+    /// In files that are open.
+    Files,
 }
 
 impl Found {
@@ -83,20 +94,34 @@ impl Found {
 pub(crate) fn find(source: &Path, shown: ReadsShown, ways: &Ways) -> Result<Found, Trouble> {
     let open = Open::of(source, shown, &ways.settings)?;
     let faces = open.faces(shown.shards)?;
+    let [file, folder] = Guise::of(&open.place)
+        .map_err(|error| Trouble::new(Kind::Io, format!("it can't be looked at: {error}")))?;
+    let faces = faces.into_iter().map(|face| (face, file)).collect();
+    let (held, faces) = stand(source, folder, faces, ways)?;
+    let Open { place, mut archive, .. } = open;
+    if let Place::Bucket(_) = place {
+        // A client has threads. Whoever serves the archive makes another.
+        archive = archive.over(Box::new(Memory::default()));
+    }
+    let what = What::Archive(archive);
+    Ok(Found { source: source.to_owned(), what, faces, place, held })
+}
+
+/// Takes a directory, and makes an empty file in it for each face.
+pub(super) fn stand(
+    source: &Path,
+    folder: Guise,
+    faces: Vec<(Face, Guise)>,
+    ways: &Ways,
+) -> Result<(Held, Vec<(u64, Face)>), Trouble> {
     let state = ways.state.display();
     let at = |error: io::Error| {
         Trouble::new(Kind::Io, format!("its files can't be made in {state}: {error}"))
     };
     let held = Held::take(&ways.state, &format!("reads://{}", source.display())).map_err(at)?;
     held.clear().map_err(at)?;
-    let guise = Guise::of(&open.place).map_err(at)?;
-    let faces = fill(&held.open().map_err(at)?, &guise, faces).map_err(at)?;
-    let Open { place, mut archive, .. } = open;
-    if let Place::Bucket(_) = place {
-        // A client has threads. Whoever serves the archive makes another.
-        archive = archive.over(Box::new(Memory::default()));
-    }
-    Ok(Found { source: source.to_owned(), archive, faces, place, held })
+    let faces = fill(&held.open().map_err(at)?, folder, faces).map_err(at)?;
+    Ok((held, faces))
 }
 
 /// Whether the archive in a directory, or in a bucket that is reached so, can be shown.
@@ -129,14 +154,14 @@ impl Place {
     pub(super) fn folder(&self) -> Option<&OwnedFd> {
         match self {
             Place::Folder(folder) => Some(folder),
-            Place::Bucket(_) => None,
+            Place::Bucket(_) | Place::Files => None,
         }
     }
 }
 
 pub(super) fn trouble(error: &Error, folder: Option<&OwnedFd>, source: &Path) -> Trouble {
     let bucket = error.io_kind().filter(|_| folder.is_none());
-    Trouble { kind: error.kind, why: plain(error, folder, source), bucket }
+    Trouble { bucket, ..Trouble::new(error.kind, plain(error, folder, source)) }
 }
 
 pub(super) fn stat(folder: &OwnedFd, name: &str) -> Result<Stat, Errno> {
@@ -153,4 +178,8 @@ pub(super) fn plain(error: &Error, folder: Option<&OwnedFd>, source: &Path) -> S
     let Some(folder) = folder else { return error.message.clone() };
     let (way, source) = (way_to(folder), source.display().to_string());
     error.message.replace(&*way.to_string_lossy(), &source)
+}
+
+pub(super) fn is_name(name: &str) -> bool {
+    !matches!(name, "" | "." | "..") && name.len() <= 255 && !name.contains(['/', '\0'])
 }

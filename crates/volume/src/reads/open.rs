@@ -11,7 +11,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use super::bucket::{InBucket, Listing};
-use super::found::{Place, Trouble, stat, trouble, way_to};
+use super::found::{Place, Trouble, is_name, stat, trouble, way_to};
 use crate::store::Settings;
 
 /// An archive that has all its objects.
@@ -98,8 +98,4 @@ fn compare(name: &str, found: Option<u64>, len: u64) -> Result<(), Trouble> {
         Some(_) => return Ok(()),
     };
     Err(Trouble::new(Kind::Damaged, why))
-}
-
-fn is_name(name: &str) -> bool {
-    !matches!(name, "" | "." | "..") && name.len() <= 255 && !name.contains(['/', '\0'])
 }

@@ -45,6 +45,13 @@ pub(in crate::commands) fn next_of(trouble: &Trouble) -> &'static str {
         return bucket::next_of(&Failed { kind, why: trouble.why.clone() });
     }
     match trouble.kind {
+        Kind::Changed | Kind::Damaged | Kind::Unknown if trouble.plain => {
+            "`forebay detach` it and attach it again: it is read anew"
+        }
+        Kind::Request if trouble.plain => {
+            "`forebay reads pack` takes more (FILE -o x.reads), and x.reads can be attached"
+        }
+        Kind::Input if trouble.plain => "`gzip -t` or `samtools quickcheck -u` says more of it",
         Kind::Damaged => {
             "`forebay reads verify` tells all that is damaged; fetch those files again, or pack the \
              reads again"
@@ -58,7 +65,9 @@ pub(in crate::commands) fn next_of(trouble: &Trouble) -> &'static str {
 
 /// How it is told in the list.
 pub(super) fn told(shows: Shows) -> Option<String> {
-    let Shows::Reads(ReadsShown { shards, lite }) = shows else { return None };
+    let Shows::Reads(ReadsShown { shards, lite }) = shows else {
+        return (shows == Shows::Plain).then(|| "plain FASTQ".to_owned());
+    };
     let shards = shards.map_or_else(String::new, |shards| format!(", {shards} shards"));
     Some(format!("reads{shards}{}", if lite { ", lite" } else { "" }))
 }

@@ -1,0 +1,61 @@
+//! What of a source is shown, and how an entry of the list says so.
+
+use std::fmt::Write;
+use std::num::NonZeroU32;
+
+use super::SHARDS_MAX;
+use crate::toml::{Flaw, Table};
+
+/// What is shown of a source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shows {
+    /// What lies in it.
+    #[default]
+    Files,
+    /// It is an archive of reads: the FASTQ that was packed.
+    Reads(ReadsShown),
+    /// It is a file of reads, or a directory of some: their plain FASTQ.
+    Plain,
+}
+
+/// How reads of an archive are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadsShown {
+    /// Dealt out into so many parts, too, if any.
+    pub shards: Option<NonZeroU32>,
+    /// Without their qualities: each is `?`.
+    pub lite: bool,
+}
+
+impl Shows {
+    /// As an entry of the list says.
+    pub(super) fn of(table: Table<'_>) -> Result<Shows, Flaw> {
+        let shards = match table.get("shards") {
+            Some(entry) => NonZeroU32::new(entry.whole(1, SHARDS_MAX)?),
+            None => None,
+        };
+        let lite = table.get("lite").map(|entry| entry.truth()).transpose()?.unwrap_or_default();
+        let reads = Shows::Reads(ReadsShown { shards, lite });
+        let words = [("files", Shows::Files), ("reads", reads), ("plain", Shows::Plain)];
+        let of_reads = table.get("shards").or_else(|| table.get("lite"));
+        match (table.get("shows").map(|entry| entry.word(&words)).transpose()?, of_reads) {
+            (None | Some(Shows::Files | Shows::Plain), Some(key)) => {
+                Err(key.key_flaw("shards and lite are of reads: shows = \"reads\""))
+            }
+            (shows, _) => Ok(shows.unwrap_or_default()),
+        }
+    }
+
+    /// The lines of an entry that say so.
+    pub(super) fn put(self, text: &mut String) {
+        match self {
+            Shows::Files => {}
+            Shows::Plain => text.push_str("shows = \"plain\"\n"),
+            Shows::Reads(ReadsShown { shards, lite }) => {
+                text.push_str("shows = \"reads\"\n");
+                let _ = shards.map(|shards| writeln!(text, "shards = {shards}"));
+                text.push_str(if lite { "lite = true\n" } else { "" });
+            }
+        }
+    }
+}

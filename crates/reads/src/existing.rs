@@ -1,0 +1,173 @@
+//! Files of reads that were there before any archive, shown as plain FASTQ: `.fastq.gz` and CRAM.
+//! They stay where they are, and no copy is made. Whoever wants to read in the middle of one needs
+//! to know where to begin, so it is read once ([`index`]), and what was learned goes into an index of
+//! some thousandths of the text. FORMATS.md draws that.
+//!
+//! ```text
+//! index   file -> kind (gzip, cram) -> groups of text, what decodes each alone, hashes -> table
+//! read    table -> group -> bytes of the file -> kind -> compared with what it was
+//! ```
+//!
+//! What it is not: faces, the cache and decoding ahead are [`crate::shown`]'s, as of archives.
+
+mod blobs;
+mod bytes;
+mod cram;
+mod gzip;
+mod kinds;
+mod pieces;
+mod table;
+mod texts;
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use crate::error::{Error, Kind, Result};
+use crate::hash::hash;
+use crate::objects::Objects;
+use crate::shown::{Face, Lane, both, distinct};
+use crate::wire::Wire;
+use blobs::{Blobs, END};
+use bytes::Bytes;
+pub use kinds::is_original;
+use kinds::{find, of_head};
+use table::Part;
+
+/// Text of a group, as far as that is up to us: as in archives.
+const GROUP: u64 = crate::window::GROUP_TEXT as u64;
+
+/// A file that is to be shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Original {
+    /// Its name among the objects: its path.
+    pub name: String,
+    /// When it was changed last, in seconds and nanoseconds since 1970, as its file system says.
+    pub changed: (i64, u32),
+}
+
+/// What an index says of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Indexed {
+    /// The file as it was.
+    pub original: Original,
+    /// Its size.
+    pub size: u64,
+    /// Files that are shown for it, with bytes of text: two of a CRAM of pairs.
+    pub texts: Vec<(String, u64)>,
+}
+
+/// Files with their index.
+#[derive(Debug)]
+pub struct Existing {
+    objects: Arc<dyn Objects>,
+    index: String,
+    parts: Vec<Part>,
+    /// Of each file that is shown, which part it is of, and which of its texts.
+    files: Vec<(usize, usize)>,
+    /// What was decoded beside what somebody wanted: see [`texts`].
+    beside: Mutex<texts::Beside>,
+}
+
+/// Reads `originals` with so many threads, and writes their index to `out`. `progress` hears how
+/// many bytes of text were there so far. Takes some 16 KiB of memory for each 4 MiB of text of the
+/// longest gzip, and what rapidgzip has under way: some 32 MiB for each thread; for each thread two
+/// containers of a CRAM.
+///
+/// # Errors
+/// With the file: [`Kind::Input`] if it is damaged or cut off, [`Kind::Request`] if it is of no kind
+/// or in no order that can be shown; what `objects` give; `out` refuses.
+pub fn index(
+    objects: &Arc<dyn Objects>,
+    originals: &[Original],
+    threads: usize,
+    out: &mut dyn Write,
+    mut progress: impl FnMut(u64) + Send,
+) -> Result<Vec<Indexed>> {
+    let mut blobs = Blobs::begin(out)?;
+    let (mut parts, mut before) = (Vec::new(), 0);
+    for original in originals {
+        let at = |error: Error| error.at(&original.name);
+        let bytes = Bytes::of(objects, &original.name)?;
+        let kind = of_head(&bytes.head().map_err(at)?).map_err(at)?;
+        let progress: &mut (dyn FnMut(u64) + Send) = &mut |text| progress(before + text);
+        let (names, groups) = (kind.index)(&bytes, threads, &mut blobs, progress).map_err(at)?;
+        let (original, size) = (original.clone(), bytes.size());
+        let part = Part::new(original, kind.id, size, names, groups);
+        before += part.texts().map(|(_, len)| len).sum::<u64>();
+        parts.push(part);
+    }
+    blobs.end(&parts)?;
+    let existing = parts.iter().map(Part::indexed).collect();
+    faces(&parts)?;
+    Ok(existing)
+}
+
+impl Existing {
+    /// Opens the index `name`, which lies among the objects, too, and looks at each file.
+    ///
+    /// # Errors
+    /// [`Kind::Damaged`] or [`Kind::Unknown`] for the index, [`Kind::Changed`] for a file that has
+    /// another size than it had; what the objects give.
+    pub fn open(objects: Arc<dyn Objects>, name: &str) -> Result<Existing> {
+        let at = |error: Error| error.at(name);
+        let table = table(&*objects, name).map_err(at)?;
+        let mut wire = Wire::new(&table);
+        let parts = Part::all(&mut wire).map_err(at)?;
+        for part in &parts {
+            find(part.kind).map_err(at)?;
+            let size = objects.len(&part.original.name)?;
+            if size != part.size {
+                let (name, was) = (&part.original.name, part.size);
+                let words = format!("{name} has {size} bytes, it had {was} when it was read");
+                return Err(Error::new(Kind::Changed, words));
+            }
+        }
+        let of = |(nth, part): (usize, &Part)| {
+            (0..part.texts().count()).map(move |text| (nth, text)).collect::<Vec<_>>()
+        };
+        let files = parts.iter().enumerate().flat_map(of).collect();
+        let (index, beside) = (name.to_owned(), Mutex::default());
+        Ok(Existing { objects, index, parts, files, beside })
+    }
+
+    /// The files as they were.
+    pub fn indexed(&self) -> impl Iterator<Item = Indexed> {
+        self.parts.iter().map(Part::indexed)
+    }
+
+    /// What is shown: each text, and the same as BGZF, with the number of the file that it is of.
+    ///
+    /// # Errors
+    /// [`Kind::Request`] if two would have one name.
+    pub fn faces(&self) -> Result<Vec<(usize, Face)>> {
+        faces(&self.parts)
+    }
+}
+
+fn faces(parts: &[Part]) -> Result<Vec<(usize, Face)>> {
+    let (mut all, mut file) = (Vec::new(), 0);
+    for (nth, part) in parts.iter().enumerate() {
+        for (text, (name, _)) in part.texts().enumerate() {
+            let lens: Vec<u64> = part.groups.iter().map(|group| group.lens[text].into()).collect();
+            let both = both(name.to_owned(), Lane::whole(file, &lens));
+            all.extend(both.into_iter().map(|face| (nth, face)));
+            file += 1;
+        }
+    }
+    distinct(all.iter().map(|(_, face)| face.name.as_str()))?;
+    Ok(all)
+}
+
+/// Bytes of the table of an index, which are those that were written.
+fn table(objects: &dyn Objects, name: &str) -> Result<Vec<u8>> {
+    let end = objects.len(name)?.checked_sub(END as u64);
+    let end = end.ok_or_else(|| Error::damaged("it is no index of reads"))?;
+    let (len, told) = blobs::end(&objects.read(name, end, END)?)?;
+    let start = end.checked_sub(len).ok_or_else(|| Error::damaged("it is shorter than it was"))?;
+    let len = usize::try_from(len).map_err(|_| Error::damaged("a table of no length"))?;
+    let table = objects.read(name, start, len)?;
+    match hash(&table) == told {
+        true => Ok(table),
+        false => Err(Error::damaged("its table is damaged")),
+    }
+}

@@ -1,0 +1,91 @@
+//! Bytes of one object, as the readers of other formats want them: at any place, or in a row.
+
+use std::io::{Error as IoError, ErrorKind, Read, Result as IoResult, Seek, SeekFrom};
+use std::sync::Arc;
+
+use crate::error::{Error, Kind, Result};
+use crate::objects::Objects;
+
+/// Bytes that tell what a file is.
+const HEAD: u64 = 8;
+
+/// An object, or the first part of it.
+#[derive(Clone, Debug)]
+pub(super) struct Bytes {
+    objects: Arc<dyn Objects>,
+    name: Arc<str>,
+    size: u64,
+    at: u64,
+}
+
+impl Bytes {
+    pub(super) fn of(objects: &Arc<dyn Objects>, name: &str) -> Result<Bytes> {
+        let size = objects.len(name)?;
+        Ok(Bytes { objects: Arc::clone(objects), name: name.into(), size, at: 0 })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    pub(super) fn head(&self) -> Result<Vec<u8>> {
+        self.objects.read(&self.name, 0, self.size.min(HEAD) as usize)
+    }
+
+    pub(super) fn range(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
+        self.objects.read(&self.name, offset, len)
+    }
+
+    fn copy(&self, offset: u64, out: &mut [u8]) -> IoResult<usize> {
+        let len = self.size.saturating_sub(offset).min(out.len() as u64) as usize;
+        if len > 0 {
+            let bytes = self.objects.read(&self.name, offset, len).map_err(IoError::other)?;
+            out[..len].copy_from_slice(&bytes);
+        }
+        Ok(len)
+    }
+}
+
+impl rapidgzip_core::ReadAt for Bytes {
+    fn len(&self) -> IoResult<u64> {
+        Ok(self.size)
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> IoResult<usize> {
+        self.copy(offset, buffer)
+    }
+}
+
+impl Read for Bytes {
+    fn read(&mut self, out: &mut [u8]) -> IoResult<usize> {
+        let got = self.copy(self.at, out)?;
+        self.at += got as u64;
+        Ok(got)
+    }
+}
+
+impl Seek for Bytes {
+    fn seek(&mut self, to: SeekFrom) -> IoResult<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::End(more) => self.size.checked_add_signed(more),
+            SeekFrom::Current(more) => self.at.checked_add_signed(more),
+        };
+        self.at = at.ok_or(ErrorKind::InvalidInput)?;
+        Ok(self.at)
+    }
+}
+
+/// What another's reader says of a file: an error of the objects as they gave it, else `kind`.
+pub(super) fn told(kind: Kind, error: IoError) -> Error {
+    let cut = error.kind() == ErrorKind::UnexpectedEof;
+    match error.downcast::<Error>() {
+        Ok(ours) => ours,
+        Err(_) if cut => Error::new(kind, "it is cut off (was it copied whole?)"),
+        Err(error) => Error::new(kind, format!("it is damaged: {error} (was it copied whole?)")),
+    }
+}

@@ -1,0 +1,67 @@
+//! Texts of a container, which noodles decodes.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use noodles_cram::io::reader::Container;
+use noodles_fasta::Repository;
+use noodles_sam::alignment::Record;
+
+use super::super::bytes::told;
+use super::deal::Dealt;
+use super::front::Front;
+use crate::error::{Error, Kind, Result};
+use crate::spots::{Part, REST, REVERSE, Read};
+
+/// Texts of a container, one of them for each mate.
+pub(super) fn texts(container: &Container, front: &Front) -> Result<Dealt> {
+    // What noodles does not expect of a damaged file is told as all other damage.
+    let dealt = catch_unwind(AssertUnwindSafe(|| decoded(container, front)));
+    dealt.unwrap_or_else(|_| Err(Error::new(Kind::Input, "it is damaged")))
+}
+
+fn decoded(container: &Container, front: &Front) -> Result<Dealt> {
+    let said = |error| told(Kind::Input, error);
+    let compression = container.compression_header().map_err(said)?;
+    let mut dealt = Dealt::default();
+    for slice in container.slices() {
+        let slice = slice.map_err(said)?;
+        let (core, external) = slice.decode_blocks().map_err(said)?;
+        let none = Repository::default();
+        let records = slice.records(none, &front.header, &compression, &core, &external);
+        for record in records.map_err(undecoded)? {
+            let flag = record.flags().map_err(said)?.bits();
+            if front.by_place && matches!(Part::of(flag), Some(Part::Mate(_))) {
+                let words = "its reads are in the order of a reference, so mates are far apart";
+                return Err(Error::new(Kind::Request, words));
+            }
+            let Some(name) = record.name() else {
+                return Err(Error::new(Kind::Request, "its reads have no names"));
+            };
+            let name: &[u8] = name.as_ref();
+            let data = record.data();
+            let rest = front.ours.then(|| data.get(&[REST[0], REST[1]].into())).flatten();
+            let rest = match rest.transpose().map_err(said)? {
+                Some(noodles_sam::alignment::record::data::field::Value::String(rest)) => {
+                    rest.to_vec()
+                }
+                _ => Vec::new(),
+            };
+            let sequence = record.sequence();
+            let scores = record.quality_scores();
+            let qualities = scores.iter().collect::<std::io::Result<Vec<u8>>>().map_err(said)?;
+            let (bases, reverse) = (sequence.len(), flag & REVERSE != 0);
+            let read = Read { name, rest: &rest, reverse, bases };
+            dealt.push(name, flag, |out| {
+                read.put(|out| out.extend(sequence.iter()), qualities.into_iter(), out)
+            })?;
+        }
+    }
+    dealt.end();
+    Ok(dealt)
+}
+
+/// Reads whose container is whole, by its checksums, and that can't be had of it.
+fn undecoded(error: std::io::Error) -> Error {
+    let words = format!("its reads can't be had: {error}; they may need a reference");
+    Error::new(Kind::Request, words)
+}

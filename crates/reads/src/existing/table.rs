@@ -1,0 +1,125 @@
+//! The table of an index: files, with their groups.
+
+use super::{Indexed, Original};
+use crate::error::{Error, Result};
+use crate::hash::Hash;
+use crate::wire::{Wire, put, put_bytes};
+
+/// Texts of a file, at most: those of mates.
+pub(super) const TEXTS: usize = 2;
+/// Bytes of text in a group at most, whoever wrote the file: a container of a CRAM is one.
+pub(super) const TEXT_MAX: u32 = 1 << 30;
+
+/// Text that is decoded alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Group {
+    /// Where its bytes begin, and further numbers, as its kind wants them.
+    pub(super) place: [u64; 3],
+    /// Bytes of each text.
+    pub(super) lens: [u32; TEXTS],
+    /// Where its blob lies in the index, how long it is, and what it comes to.
+    pub(super) blob: u64,
+    pub(super) blob_len: u32,
+    pub(super) hash: Hash,
+}
+
+/// A file with its groups.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) original: Original,
+    pub(super) kind: u8,
+    pub(super) size: u64,
+    names: Vec<String>,
+    pub(super) groups: Vec<Group>,
+    /// Where the text of each group begins, for each text.
+    starts: Vec<[u64; TEXTS]>,
+    lens: [u64; TEXTS],
+}
+
+impl Part {
+    pub(super) fn new(
+        original: Original,
+        kind: u8,
+        size: u64,
+        names: Vec<String>,
+        groups: Vec<Group>,
+    ) -> Part {
+        let mut lens = [0; TEXTS];
+        let starts = groups.iter().map(|group| {
+            let start = lens;
+            for (len, more) in lens.iter_mut().zip(group.lens) {
+                *len += u64::from(more);
+            }
+            start
+        });
+        let starts = starts.collect();
+        Part { original, kind, size, names, groups, starts, lens }
+    }
+
+    /// Names and bytes of its texts.
+    pub(super) fn texts(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.names.iter().map(String::as_str).zip(self.lens)
+    }
+
+    pub(super) fn start(&self, group: usize) -> u64 {
+        self.starts.get(group).map_or(0, |starts| starts[0])
+    }
+
+    pub(super) fn indexed(&self) -> Indexed {
+        let texts = self.texts().map(|(name, len)| (name.to_owned(), len)).collect();
+        Indexed { original: self.original.clone(), size: self.size, texts }
+    }
+
+    pub(super) fn put(&self, out: &mut Vec<u8>) {
+        put_bytes(out, self.original.name.as_bytes());
+        let (seconds, nanos) = self.original.changed;
+        out.extend_from_slice(&seconds.to_le_bytes());
+        put(out, nanos.into());
+        out.push(self.kind);
+        put(out, self.size);
+        out.push(self.names.len() as u8);
+        self.names.iter().for_each(|name| put_bytes(out, name.as_bytes()));
+        put(out, self.groups.len() as u64);
+        for group in &self.groups {
+            group.place.iter().for_each(|number| put(out, *number));
+            group.lens.iter().take(self.names.len()).for_each(|len| put(out, (*len).into()));
+            put(out, group.blob);
+            put(out, group.blob_len.into());
+            out.extend_from_slice(&group.hash);
+        }
+    }
+
+    fn take(wire: &mut Wire<'_>) -> Result<Part> {
+        let name = wire.text()?;
+        let seconds = i64::from_le_bytes(wire.array()?);
+        let nanos = wire.at_most(999_999_999)? as u32;
+        let (kind, size) = (wire.byte()?, wire.number()?);
+        let count = usize::from(wire.byte()?);
+        if !(1..=TEXTS).contains(&count) {
+            return Err(Error::damaged(format!("{count} texts")));
+        }
+        let names = (0..count).map(|_| wire.text()).collect::<Result<Vec<_>>>()?;
+        // Each has some bytes at least.
+        let groups = wire.at_most(wire.rest().len())?;
+        let groups = (0..groups).map(|_| {
+            let place = [wire.number()?, wire.number()?, wire.number()?];
+            let mut lens = [0; TEXTS];
+            for len in &mut lens[..count] {
+                *len = wire.at_most(TEXT_MAX as usize)? as u32;
+            }
+            let blob = wire.number()?;
+            let blob_len = wire.at_most(TEXT_MAX as usize)? as u32;
+            Ok(Group { place, lens, blob, blob_len, hash: wire.array()? })
+        });
+        let groups = groups.collect::<Result<Vec<_>>>()?;
+        Ok(Part::new(Original { name, changed: (seconds, nanos) }, kind, size, names, groups))
+    }
+
+    /// All of a table.
+    pub(super) fn all(wire: &mut Wire<'_>) -> Result<Vec<Part>> {
+        let parts = wire.at_most(wire.rest().len())?;
+        let parts = (0..parts).map(|_| Part::take(wire)).collect::<Result<Vec<_>>>()?;
+        wire.end()?;
+        Ok(parts)
+    }
+}

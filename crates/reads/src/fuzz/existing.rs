@@ -1,0 +1,54 @@
+//! A .fastq.gz, as it is: what is shown of it is its text, as another reader has it.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
+
+use super::Target;
+use crate::existing::{Existing, Original, index};
+use crate::objects::{Memory, Objects};
+use crate::shown::{Cache, Reader};
+
+pub(super) const TARGET: Target = Target { name: "existing", feed, seeds };
+
+const FILE: &str = "x.fq.gz";
+const INDEX: &str = "index";
+
+fn feed(bytes: &[u8]) {
+    // CRAM is noodles', which has no bounds to keep.
+    if !bytes.starts_with(b"\x1f\x8b") {
+        return;
+    }
+    let mut files = BTreeMap::from([(FILE.to_owned(), bytes.to_vec())]);
+    let objects: Arc<dyn Objects> = Arc::new(Memory(files.clone()));
+    let original = Original { name: FILE.to_owned(), changed: (0, 0) };
+    let mut out = Vec::new();
+    if index(&objects, &[original], 1, &mut out, |_| ()).is_err() {
+        return;
+    }
+    files.insert(INDEX.to_owned(), out);
+    let existing = Existing::open(Arc::new(Memory(files)), INDEX).expect("what was written");
+    let (_, face) = existing.faces().expect("names").swap_remove(0);
+    let mut shown = vec![0; face.len as usize];
+    let reader = Reader::of_existing(existing, Cache::new(8 << 20, 0));
+    let mut at = 0;
+    while at < shown.len() {
+        at += reader.read_at(&face, at as u64, &mut shown[at..]).expect("what was there");
+    }
+    let mut text = Vec::new();
+    if MultiGzDecoder::new(bytes).read_to_end(&mut text).is_ok() {
+        assert!(shown == text, "other text");
+    }
+}
+
+fn seeds() -> Vec<Vec<u8>> {
+    let member = |level: u32, text: &[u8]| {
+        let mut out = GzEncoder::new(Vec::new(), Compression::new(level));
+        out.write_all(text).expect("memory");
+        out.finish().expect("memory")
+    };
+    let reads = b"@M:1:1\nACGTNACGGT\n+\nFFFF:,F#FF\n@M:1:2\nACGT\n+\nFF#F\n".repeat(40);
+    vec![member(0, &reads), member(9, &reads), [member(1, b""), member(6, &reads)].concat()]
+}

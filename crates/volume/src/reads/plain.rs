@@ -1,0 +1,138 @@
+//! Files of reads that are shown as plain FASTQ: read once when they are attached, and looked at
+//! again before they are shown. What was learned lies in the volume.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use forebay_model::Attachment;
+use forebay_reads::{
+    Directory, Error, Existing, Indexed, Kind, Objects, Original, index, is_original,
+};
+use rustix::fs::{FileType, Stat, stat};
+
+use super::empty::Guise;
+use super::found::{Found, Place, Trouble, What, is_name, stand};
+use crate::bucket::Ways;
+use crate::cover::{learned_path, open_learned, put_learned};
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Trouble {
+        Trouble { plain: true, ..Trouble::new(Kind::Io, error.to_string()) }
+    }
+}
+
+fn refused(error: Error) -> Trouble {
+    Trouble { plain: true, ..Trouble::new(error.kind, error.message) }
+}
+
+fn no(kind: Kind, why: String) -> Trouble {
+    Trouble { plain: true, ..Trouble::new(kind, why) }
+}
+
+/// Reads `source`, a file or all files of reads in a directory, with so many threads, and keeps what
+/// is learned for `at` in the volume. Gives what is shown.
+///
+/// # Errors
+/// There is none, one can't be shown, or the volume can't hold the index.
+pub fn learn(
+    volume: &Path,
+    at: &Path,
+    source: &Path,
+    threads: usize,
+    progress: impl FnMut(u64) + Send,
+) -> Result<Vec<Indexed>, Trouble> {
+    let originals = originals(source)?;
+    // Their names are whole paths.
+    let objects: Arc<dyn Objects> = Arc::new(Directory::new(Path::new("/")));
+    put_learned(volume, at, |file| {
+        let mut out = io::BufWriter::new(file);
+        let learned = index(&objects, &originals, threads, &mut out, progress).map_err(refused)?;
+        io::Write::flush(&mut out)?;
+        Ok(learned)
+    })
+}
+
+fn originals(source: &Path) -> Result<Vec<Original>, Trouble> {
+    let paths: Vec<PathBuf> = match source.is_dir() {
+        false => vec![source.to_owned()],
+        true => {
+            let entries = source.read_dir()?.collect::<io::Result<Vec<_>>>()?;
+            let ours = |name: &std::ffi::OsStr| name.to_str().is_some_and(is_original);
+            let names = entries.iter().filter(|entry| ours(&entry.file_name()));
+            let real = names.map(|entry| entry.path().canonicalize());
+            let mut paths = real.collect::<io::Result<Vec<_>>>()?;
+            paths.sort();
+            paths
+        }
+    };
+    if paths.is_empty() {
+        let why = "it has no file that ends in .fastq.gz, .fq.gz or .cram".to_owned();
+        return Err(no(Kind::Input, why));
+    }
+    let original = |path: &PathBuf| {
+        let name = path
+            .to_str()
+            .ok_or_else(|| no(Kind::Input, format!("{} is no Unicode text", path.display())))?;
+        Ok(Original { name: name.to_owned(), changed: changed(&look(path)?) })
+    };
+    paths.iter().map(original).collect()
+}
+
+/// What is there: whoever opened a pipe would wait.
+fn look(path: &Path) -> Result<Stat, Trouble> {
+    let at = |why: String| no(Kind::Io, format!("{}: {why}", path.display()));
+    let found = stat(path).map_err(|error| at(io::Error::from(error).to_string()))?;
+    match FileType::from_raw_mode(found.st_mode).is_file() {
+        true => Ok(found),
+        false => Err(at("it is no file".to_owned())),
+    }
+}
+
+fn changed(stat: &Stat) -> (i64, u32) {
+    (stat.st_mtime, stat.st_mtime_nsec as u32)
+}
+
+/// Opens the files that are attached, which have to be those that were read, and takes a directory
+/// for what they show.
+///
+/// # Errors
+/// One is another now, or gone; what was learned is damaged or gone; the file system refuses.
+pub(crate) fn find_plain(volume: &Path, one: &Attachment, ways: &Ways) -> Result<Found, Trouble> {
+    let path = learned_path(volume, &one.at);
+    let name = path.display().to_string();
+    let file = open_learned(volume, &one.at)
+        .map_err(|error| no(Kind::Damaged, format!("{name}: {error}")))?;
+    // Each file is opened now, before anything covers it.
+    let objects: Arc<dyn Objects> = Arc::new(Directory::new(Path::new("/")).with(&name, file));
+    let existing = Existing::open(objects, &name).map_err(refused)?;
+    let guise = |one: Indexed| {
+        let (path, was) = (PathBuf::from(one.original.name), one.original.changed);
+        let found = look(&path)?;
+        match changed(&found) == was {
+            true => Ok(Guise::of_file(&found)),
+            false => {
+                let why = format!("{} was changed since it was attached", path.display());
+                Err(no(Kind::Changed, why))
+            }
+        }
+    };
+    let guises: Vec<Guise> = existing.indexed().map(guise).collect::<Result<_, Trouble>>()?;
+    let faces = existing.faces().map_err(refused)?;
+    let faces = faces.into_iter().filter_map(|(nth, face)| Some((face, *guises.get(nth)?)));
+    let faces: Vec<_> = faces.collect();
+    if let Some((face, _)) = faces.iter().find(|(face, _)| !is_name(&face.name)) {
+        return Err(no(Kind::Damaged, format!("{:?} is no name of a file", face.name)));
+    }
+    let around = match one.source.is_dir() {
+        true => one.source.as_path(),
+        false => one.source.parent().unwrap_or(&one.source),
+    };
+    let around = stat(around).map_err(io::Error::from)?;
+    let first = guises.first().copied();
+    let first = first.ok_or_else(|| no(Kind::Damaged, format!("{name}: it has no file")))?;
+    let folder = Guise::of_folder(&around, first);
+    let (held, faces) = stand(&one.source, folder, faces, ways)?;
+    let what = What::Plain(existing);
+    Ok(Found { source: one.source.clone(), what, faces, place: Place::Files, held })
+}
