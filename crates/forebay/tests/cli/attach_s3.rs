@@ -228,7 +228,8 @@ fn what_can_not_be_attached_or_shown_says_why() {
     lender
         .attach("s3://lab/typo", "x")
         .code(1)
-        .says("nothing in the bucket has a name that begins so");
+        .says("nothing in the bucket has a name that begins so")
+        .says("the folder that it lies in");
     lender.attach("s3://", "x").code(1).says("s3://BUCKET/PREFIX");
     std::fs::write(lender.place.project.join("file"), "mine").expect("written");
     std::fs::create_dir(lender.place.project.join("full")).expect("made");

@@ -41,7 +41,8 @@ pub(super) fn shows(url: &str, shown: ReadsShown) -> Result<Shows, Stop> {
         }
         Ok(Holds::Nothing) => Err(refuse(
             "nothing in the bucket has a name that begins so",
-            "check the prefix: it ends where a folder does",
+            "check the prefix: it ends where a folder does; an object is shown in the folder that it \
+             lies in",
         )),
         Err(failed) => Err(refuse(&failed.why, next_of(&failed))),
     }
