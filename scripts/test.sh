@@ -3,7 +3,7 @@
 # one last line. Exit status 0 only if all passed.
 #
 #   scripts/test.sh             all steps
-#   scripts/test.sh STEP...     some: format lint licences page rust workflow simgrid real browser
+#   scripts/test.sh STEP...     some: format lint licences page rust workflow simgrid browser real
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 : "${FOREBAY:=${CARGO_TARGET_DIR:-$PWD/target}/release/forebay}"
@@ -25,7 +25,7 @@ page() { web/check; }
 runs() { cargo build --quiet --release --locked -p forebay --example report_runs; }
 browser() { build && runs && tests/browser/run; }
 
-steps=(format lint licences page rust workflow simgrid real browser)
+steps=(format lint licences page rust workflow simgrid browser real)
 for step in "$@"; do
     [[ " ${steps[*]} " = *" $step "* ]] || {
         echo "test: no step $step; there are ${steps[*]}" >&2

@@ -96,10 +96,9 @@ pub fn index(
         before += part.texts().map(|(_, len)| len).sum::<u64>();
         parts.push(part);
     }
-    blobs.end(&parts)?;
-    let existing = parts.iter().map(Part::indexed).collect();
     faces(&parts)?;
-    Ok(existing)
+    blobs.end(&parts)?;
+    Ok(parts.iter().map(Part::indexed).collect())
 }
 
 impl Existing {

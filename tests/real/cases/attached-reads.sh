@@ -67,8 +67,30 @@ for how in version=3.0 version=3.1,archive,level=9 version=3.1,small,seqs_per_sl
     "$FOREBAY" detach . reads
 done
 
+say "aligned reads with all they need in the file"
+{ echo ">all"; grep -v '^>' "$WORK/ref.fa"; } > "$WORK/one.fa"
+bwa index "$WORK/one.fa" 2> /dev/null
+bwa mem -v 1 "$WORK/one.fa" "$WORK/left.fq" 2> /dev/null | samtools view --no-PG -h -F 4 > "$WORK/single.sam"
+for how in no_ref=1 embed_ref=1; do
+    samtools sort --no-PG -O "cram,$how" --reference "$WORK/one.fa" -o "$WORK/a.cram" "$WORK/single.sam" 2> /dev/null
+    samtools fastq -n "$WORK/a.cram" > "$WORK/a.fastq" 2> /dev/null
+    [ "$(wc -l < "$WORK/a.fastq")" -ge 1000 ] || fail "hardly any reads"
+    "$FOREBAY" attach . "$WORK/a.cram" reads
+    covered bash -euc 'cmp reads/a.fastq "$WORK/a.fastq"'
+    "$FOREBAY" detach . reads
+done
+
 say "what has to be packed is refused with its reason"
-samtools sort --no-PG -O cram,no_ref=1 -o "$WORK/sorted.cram" <(bwa mem -v 1 "$WORK/ref.fa" "$WORK/left.fq" \
-    "$WORK/right.fq" 2> /dev/null) 2> /dev/null
-"$FOREBAY" attach . "$WORK/sorted.cram" reads 2> told && fail "it was attached"
-grep -q "mates are far apart" told && grep -q "forebay reads pack" told || fail "it does not say why: $(cat told)"
+refused() {  # FILE REASON
+    "$FOREBAY" attach . "$1" reads 2> told && fail "$1 was attached"
+    grep -q "$2" told && grep -q "forebay reads pack" told || fail "it does not say why: $(cat told)"
+    [ "$(wc -l < told)" -le 2 ] || fail "it says more than that: $(cat told)"
+}
+bwa mem -v 1 "$WORK/ref.fa" "$WORK/left.fq" "$WORK/right.fq" > "$WORK/pairs.sam" 2> /dev/null
+samtools sort --no-PG -O cram,no_ref=1 -o "$WORK/sorted.cram" "$WORK/pairs.sam" 2> /dev/null
+refused "$WORK/sorted.cram" "mates are far apart"
+samtools view --no-PG -O cram -T "$WORK/one.fa" -o "$WORK/single.cram" "$WORK/single.sam"
+samtools view --no-PG -O cram -T "$WORK/ref.fa" -o "$WORK/pairs.cram" "$WORK/pairs.sam"
+for aligned in single pairs; do
+    refused "$WORK/$aligned.cram" "they may need the reference of"
+done

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use forebay_model::attached::{ReadsShown, SHARDS_MAX, Shows, is_bucket};
 use forebay_model::{Attached, Attachment};
-use forebay_volume::cover::{LIST, make_point, read_attached, write_attached};
+use forebay_volume::cover::{LIST, forget_learned, make_point, read_attached, write_attached};
 
 use crate::exit::Stop;
 use crate::say;
@@ -125,7 +125,10 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     if shows == Shows::Plain {
         plain::learn(&volume, &at, &attached)?;
     }
-    save(&volume, &attached)?;
+    if let Err(stop) = save(&volume, &attached) {
+        forget_learned(&volume, &at);
+        return Err(stop);
+    }
     say::note(&format!("the next run or mount of {} shows it", volume.display()));
     Ok(0)
 }

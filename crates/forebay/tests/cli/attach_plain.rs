@@ -9,7 +9,7 @@ use std::path::Path;
 
 use flate2::{Compression, write::GzEncoder};
 
-use crate::place::{Done, Place, done};
+use crate::place::{Done, Place, done, skip};
 use crate::reads::reads;
 
 /// A project beside two files of reads.
@@ -161,10 +161,39 @@ fn what_can_not_be_attached_as_plain_says_why() {
 fn what_somebody_else_learned_is_not_believed() {
     let Some(files) = Files::with_fuse() else { return };
     if !rustix::process::geteuid().is_root() {
+        skip::<()>("this test needs root");
         return;
     }
     files.attach(&["../data/x_R1.fastq.gz", "p"]).code(0);
     let index = files.0.project.join(".forebay/attached/p.fbx");
     std::os::unix::fs::chown(&index, Some(12345), Some(12345)).expect("given away");
     files.run("ls p").code(125).says("p.fbx").says("forebay detach");
+}
+
+#[test]
+fn what_a_killed_attach_leaves_is_gone_after_the_next() {
+    let Some(files) = Files::with_fuse() else { return };
+    let attached = files.0.project.join(".forebay/attached");
+    files.attach(&["../data/x_R1.fastq.gz", "p"]).code(0);
+    // As the kill found them: of this place and of another; and one that somebody is still writing.
+    for name in ["p.fbx.4711", "gone.fbx.4712", "underway.fbx.4713"] {
+        fs::copy(attached.join("p.fbx"), attached.join(name)).expect("left");
+    }
+    let underway = attached.join("underway.fbx.4713");
+    let writer = fs::File::options().write(true).open(&underway).expect("opened");
+    writer.lock().expect("locked");
+    let names = || {
+        let entries = fs::read_dir(&attached).expect("it");
+        let mut names: Vec<_> = entries.map(|entry| entry.expect("one").file_name()).collect();
+        names.sort();
+        names
+    };
+    files.attach(&["../data/x_R2.fastq.gz", "q"]).code(0);
+    assert_eq!(names(), ["p.fbx", "q.fbx", "underway.fbx.4713"]);
+    drop(writer);
+    files.run("cmp p/x_R1.fastq ../x_R1.fastq && cmp q/x_R2.fastq ../x_R2.fastq").code(0);
+    done(&mut files.0.forebay(&["detach", ".", "p"])).code(0);
+    assert_eq!(names(), ["q.fbx"]);
+    done(&mut files.0.forebay(&["detach", ".", "q"])).code(0);
+    assert!(!attached.exists(), "something is left behind");
 }

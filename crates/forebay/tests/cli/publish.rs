@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::place::{USER, done};
+use crate::place::{USER, done, skip};
 use crate::tiers::Tiered;
 
 /// Tiers, and a directory that others look into.
@@ -277,6 +277,7 @@ fn nothing_is_published_through_a_link_or_among_bodies() {
 fn root_publishes_over_nothing_that_is_another_users() {
     let Some(here) = Published::with_fuse() else { return };
     if !rustix::process::geteuid().is_root() {
+        skip::<()>("this test needs root");
         return;
     }
     for name in ["bin", "own"] {

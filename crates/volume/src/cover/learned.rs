@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, mkdirat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
 use super::attached::{is_mine, own_folder};
@@ -18,9 +18,17 @@ const FOLDER: &str = "attached";
 const DIRECTORY: OFlags =
     OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
+const FRESH: OFlags = OFlags::WRONLY
+    .union(OFlags::CREATE)
+    .union(OFlags::EXCL)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+/// What names of indexes end in; that of one that is being written goes on.
+const END: &str = ".fbx";
+
 /// The index for what is shown at a place, in its folder.
 fn name(at: &Path) -> String {
-    format!("{}.fbx", folder_of(&at.to_string_lossy()))
+    format!("{}{END}", folder_of(&at.to_string_lossy()))
 }
 
 /// The same for people.
@@ -69,10 +77,15 @@ pub(crate) fn put_learned<R, E: From<io::Error>>(
     let folder = folder(volume)?;
     let name = name(at);
     let fresh = format!("{name}.{}", std::process::id());
-    let _ = unlinkat(&folder, fresh.as_str(), AtFlags::empty());
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = openat(&folder, fresh.as_str(), flags, Mode::RUSR | Mode::WUSR);
-    let mut file = File::from(file.map_err(io::Error::from)?);
+    let mut file = {
+        let _alone = alone(&folder);
+        sweep(&folder);
+        let file = openat(&folder, fresh.as_str(), FRESH, Mode::RUSR | Mode::WUSR);
+        let file = File::from(file.map_err(io::Error::from)?);
+        // For others to see that somebody is at it. Where there are no locks, nobody sweeps either.
+        let _ = file.try_lock();
+        file
+    };
     let written = write(&mut file).and_then(|done| {
         file.sync_all()?;
         renameat(&folder, fresh.as_str(), &folder, name.as_str()).map_err(io::Error::from)?;
@@ -87,9 +100,36 @@ pub(crate) fn put_learned<R, E: From<io::Error>>(
 /// Takes an index away, if there is one.
 pub fn forget_learned(volume: &Path, at: &Path) {
     let Ok(folder) = folder(volume) else { return };
+    let _alone = alone(&folder);
     let _ = unlinkat(&folder, name(at).as_str(), AtFlags::empty());
+    sweep(&folder);
     if let Ok(Some(own)) = own_folder(volume) {
         // One that others are in stays.
         let _ = unlinkat(&own, FOLDER, AtFlags::REMOVEDIR);
+    }
+}
+
+/// Keeps others from making and sweeping there until it is dropped, as far as they can be kept.
+fn alone(folder: &OwnedFd) -> Option<File> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let lock = File::from(openat(folder, ".", flags, Mode::empty()).ok()?);
+    lock.lock().ok().map(|()| lock)
+}
+
+/// Takes away what those left that were killed while they wrote: nobody holds its lock.
+fn sweep(folder: &OwnedFd) {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let names = openat(folder, ".", flags, Mode::empty()).and_then(Dir::new);
+    for entry in names.into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let whole = |name: &str| name.ends_with(END) || name == "." || name == "..";
+        if name.to_str().is_ok_and(whole) {
+            continue;
+        }
+        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let Ok(file) = openat(folder, name, flags, Mode::empty()) else { continue };
+        if File::from(file).try_lock().is_ok() {
+            let _ = unlinkat(folder, name, AtFlags::empty());
+        }
     }
 }

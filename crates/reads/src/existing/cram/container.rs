@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use noodles_cram::io::reader::Container;
-use noodles_fasta::Repository;
+use noodles_fasta::repository::{Adapter, Repository};
 use noodles_sam::alignment::Record;
 
 use super::super::bytes::told;
@@ -26,7 +26,7 @@ fn decoded(container: &Container, front: &Front) -> Result<Dealt> {
     for slice in container.slices() {
         let slice = slice.map_err(said)?;
         let (core, external) = slice.decode_blocks().map_err(said)?;
-        let none = Repository::default();
+        let none = Repository::new(NoReference);
         let records = slice.records(none, &front.header, &compression, &core, &external);
         for record in records.map_err(undecoded)? {
             let flag = record.flags().map_err(said)?.bits();
@@ -60,8 +60,19 @@ fn decoded(container: &Container, front: &Front) -> Result<Dealt> {
     Ok(dealt)
 }
 
+/// Where noodles looks for a reference: there is none, and that has to be said, for it panics if it
+/// hears nothing. Of slices with reads of several sequences it also asks for one that it does not
+/// need.
+struct NoReference;
+
+impl Adapter for NoReference {
+    fn get(&mut self, name: &[u8]) -> Option<std::io::Result<noodles_fasta::Record>> {
+        let name = String::from_utf8_lossy(name);
+        Some(Err(std::io::Error::other(format!("they may need the reference of {name}"))))
+    }
+}
+
 /// Reads whose container is whole, by its checksums, and that can't be had of it.
 fn undecoded(error: std::io::Error) -> Error {
-    let words = format!("its reads can't be had: {error}; they may need a reference");
-    Error::new(Kind::Request, words)
+    Error::new(Kind::Request, format!("its reads can't be had: {error}"))
 }
