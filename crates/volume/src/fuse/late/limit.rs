@@ -9,12 +9,17 @@ use super::board::Board;
 /// Nanoseconds of a second.
 const SECOND: f64 = 1e9;
 
-/// Nanoseconds of a pause that is none: a program that goes on at once is so late on this machine.
-const PAUSE: f64 = 600_000.0;
+/// Nanoseconds of a pause that is none: a program that goes on at once may be so late on a machine
+/// that is slow to wake its threads (three of them, up to half a millisecond each under a busy host),
+/// and a client that reads ahead, or a limit told in seconds, lets nothing go by meanwhile.
+pub(super) const PAUSE: f64 = 1_500_000.0;
+/// The same where each piece has a price of its own, for which nobody else waits: what is forgiven
+/// there too much makes a storage quicker than it is.
+pub(super) const PAUSE_OF_PRICED: f64 = 600_000.0;
 
 /// When what comes now begins, after what was done then.
-pub(super) fn after(done: f64, now: f64) -> f64 {
-    if now - done < PAUSE { done } else { now }
+pub(super) fn after(done: f64, now: f64, pause: f64) -> f64 {
+    if now - done < pause { done } else { now }
 }
 
 /// A queue in which each takes as long as its amount over the rate: a leaky bucket, told by the
@@ -76,12 +81,12 @@ impl Limit {
         let takes = |rate: f64| amount / rate * SECOND;
         let Some(burst) = self.burst else {
             let takes = takes(self.rate);
-            return self.done.change(|done| after(done, now) + takes);
+            return self.done.change(|done| after(done, now, PAUSE) + takes);
         };
         let ahead = burst.credits / self.rate * SECOND;
         let (slow, fast) = (takes(self.rate), takes(burst.per_second));
         let done = self.done.change(|done| done.max(now - ahead) + slow);
-        done.max(self.fast.change(|done| after(done, now) + fast))
+        done.max(self.fast.change(|done| after(done, now, PAUSE) + fast))
     }
 }
 

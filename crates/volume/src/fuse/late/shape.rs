@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::asked::{Answered, Asked};
 use super::board::Board;
-use super::limit::{Limit, after};
+use super::limit::{Limit, PAUSE, PAUSE_OF_PRICED, after};
 use super::workers::Workers;
 use super::written::Written;
 
@@ -160,13 +160,16 @@ impl Shape {
         let price = self.profile.price(key).get() * share;
         let mut start = self.workers.begin(now, price * 1e9);
         if pattern == Pattern::Sequential {
-            start = if start > now { start.max(from) } else { after(from, now) };
+            let pause = if price == 0.0 { PAUSE } else { PAUSE_OF_PRICED };
+            start = if start > now { start.max(from) } else { after(from, now, pause) };
         }
         let lane = if writes { &mut self.write } else { &mut self.read };
         let alone = start + (price + bytes * lane.byte) * 1e9;
         let through =
             [lane.node.turn(now, bytes), lane.total.turn(now, bytes), self.data.turn(now, share)];
-        let due = through.into_iter().fold(alone, f64::max);
+        // What is through already holds nothing back: least of all a stream that makes good for time
+        // which this machine lost.
+        let due = through.into_iter().filter(|at| *at > now).fold(alone, f64::max);
         let goes_on = pattern == Pattern::Sequential;
         if let Some(stream) = self.streams.get_mut(&(asked.open, writes)).filter(|_| goes_on) {
             stream.busy = due;

@@ -66,6 +66,32 @@ fn reading_ahead_is_no_faster_than_one_stream() {
 }
 
 #[test]
+fn what_a_slow_machine_loses_a_stream_makes_good() {
+    const PIECE: u64 = 100_000;
+    let with = |price: f64| {
+        shape(|p| {
+            p.set_prices(Op::Read, Seconds(price));
+            p.read = Rates { stream: Some(Rate(4e8)), ..Rates::default() };
+        })
+    };
+    // 0.25 ms each, of which every fourth is asked for 0.9 ms after the one before was due.
+    let mut free = with(0.0);
+    let (mut due, mut first) = (0, None);
+    for piece in 0..400 {
+        let now = if piece % 4 == 0 { due + 900_000 } else { due };
+        let asked = ask(Op::Read, now as f64, piece * PIECE, PIECE);
+        due = free.due(&asked, &found(PIECE)).0;
+        first.get_or_insert(due);
+    }
+    assert_eq!(due - first.unwrap_or(0), 399 * 250_000);
+    // Whoever pays for each piece, and waits a millisecond before the next one, waited by choice.
+    let mut priced = with(1e-3);
+    let one = priced.due(&ask(Op::Read, 0.0, 0, PIECE), &found(PIECE)).0;
+    let two = priced.due(&ask(Op::Read, one as f64 + MS, PIECE, PIECE), &found(PIECE)).0;
+    assert_eq!((one, two), (1_250_000, 3_500_000));
+}
+
+#[test]
 fn limits_that_all_share_let_no_more_through() {
     let set = |p: &mut Profile| {
         p.set_prices(Op::Create, Seconds(5e-3));
