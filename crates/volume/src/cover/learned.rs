@@ -17,7 +17,9 @@ use crate::tiers::{OWN, make_own};
 const FOLDER: &str = "attached";
 const DIRECTORY: OFlags =
     OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-
+/// To be listed or locked, which paths alone can't be.
+const LISTED: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+/// A file that was not there.
 const FRESH: OFlags = OFlags::WRONLY
     .union(OFlags::CREATE)
     .union(OFlags::EXCL)
@@ -111,15 +113,13 @@ pub fn forget_learned(volume: &Path, at: &Path) {
 
 /// Keeps others from making and sweeping there until it is dropped, as far as they can be kept.
 fn alone(folder: &OwnedFd) -> Option<File> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let lock = File::from(openat(folder, ".", flags, Mode::empty()).ok()?);
+    let lock = File::from(openat(folder, ".", LISTED, Mode::empty()).ok()?);
     lock.lock().ok().map(|()| lock)
 }
 
 /// Takes away what those left that were killed while they wrote: nobody holds its lock.
 fn sweep(folder: &OwnedFd) {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let names = openat(folder, ".", flags, Mode::empty()).and_then(Dir::new);
+    let names = openat(folder, ".", LISTED, Mode::empty()).and_then(Dir::new);
     for entry in names.into_iter().flatten().flatten() {
         let name = entry.file_name();
         let whole = |name: &str| name.ends_with(END) || name == "." || name == "..";
