@@ -3,7 +3,7 @@ SHELL := /bin/bash
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export FOREBAY ?= $(abspath $(TARGET)/release/forebay)
 
-.PHONY: help build demo studies studies-live test test-long bench lint lint-licences fmt setup clean
+.PHONY: help build demo studies studies-live test test-long timing bench lint lint-licences fmt setup clean
 .DEFAULT_GOAL := help
 
 help:           ## list these targets
@@ -21,19 +21,11 @@ studies: build  ## the published experiments, simulated: published | reproduced 
 test: setup     ## format, lints, licences, unit tests, workflow tests, ordinary programs under forebay, pages
 	scripts/test.sh
 
-# 840 packs with 12 lives each: 10,080 ends by kills, and as many with power failures. 100 volumes in
-# buckets on 12 machines each, which are gone after some write. 100 mounts of such volumes, killed 4
-# times each while programs change names. Ten minutes for each target of fuzz.sh.
-test-long: setup build  ## the long ring too: fsx by the million, real reads, every variant, crashes, bytes of nobody
-	FOREBAY_SEEDS=840 cargo test --quiet --release --locked -p forebay-volume --lib -- \
-		--nocapture a_kill_loses_nothing a_power_failure_leaves_a_past_moment
-	FOREBAY_SEEDS=100 cargo test --quiet --release --locked -p forebay-volume --lib -- \
-		--nocapture a_volume_in_a_bucket_survives_its_machines
-	FOREBAY_SEEDS=100 cargo test --quiet --release --locked -p forebay --test cli -- \
-		--nocapture a_daemon_killed_at_any_change
-	cargo build --quiet --release --locked --workspace --example s3_server
-	scripts/fuzz.sh 600
-	tests/real/run --long
+test-long: setup  ## what takes hours: every variant and seed, crashes by the thousand, bytes of nobody
+	scripts/test-long.sh
+
+timing: setup   ## what a clock judges: exactness of emulation, how soon changes are seen; refuses nothing
+	scripts/timing.sh
 
 bench: build    ## what forebay costs, against the bare file system, and reads beside other tools: half an hour
 	bench/run.sh
@@ -43,7 +35,7 @@ studies-live: build  ## workflows elsewhere and published comparisons in small, 
 
 lint:           ## formatting and clippy, warnings are errors
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	scripts/test.sh lint
 
 lint-licences: setup  ## cargo-deny in full: licences, sources, and known flaws (asks the network)
 	target/tools/bin/cargo-deny check

@@ -2,7 +2,7 @@
 //! shared machine is no clock.
 #![allow(clippy::disallowed_methods, clippy::disallowed_macros)]
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/plan/common/mod.rs"]
 mod common;
 
 use forebay_model::workload::TaskKindId;

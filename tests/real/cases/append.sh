@@ -1,7 +1,8 @@
 #!/bin/bash
 # If this failed, lines of a log that several jobs append to would be lost or torn.
 # ring: short
-# as: root,traced,user
+# as: root,user
+# as-long: traced
 set -eu
 . "$REAL/lib.sh"
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # If this failed, packages and archives made under forebay would be wrong, or not what make needs.
 # ring: short
-# as: root,user,ruled,drained,packed,mounted,bucket
+# as: root,packed
+# as-long: user,ruled,drained,mounted,bucket
 # needs: dpkg-deb zip unzip 7z gzip xz
 set -eu
 . "$REAL/lib.sh"

@@ -2,7 +2,8 @@
 # If this failed, an aligner or a converter would see other reads in an attached archive than a
 # sequencer wrote, and its users would not know.
 # ring: short
-# as: root,user
+# as: root
+# as-long: user
 # bare: no
 # needs: bwa samtools gzip
 # limit: 120

@@ -2,7 +2,8 @@
 # If this failed, a file changed by a job elsewhere (an editor, sbatch, a second shell) would be
 # read stale, or its bytes overwritten.
 # ring: short
-# as: root,traced,user,cached,cached-user
+# as: root,user,cached
+# as-long: traced,cached-user
 # bare: self
 set -u
 . "$REAL/lib.sh"

@@ -2,7 +2,8 @@
 # If this failed, pipelines whose tools come in containers could not write to the covered
 # directory.
 # ring: short
-# as: root,user
+# as: user
+# as-long: root
 # needs: ch-run bwrap /bin/busybox
 set -eu
 . "$REAL/lib.sh"

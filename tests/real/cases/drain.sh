@@ -2,8 +2,8 @@
 # If this failed, files that come home while a run goes on would be lost, or be other files to the
 # programs that use them, or fill their tier as if they stayed.
 # ring: short
-# as: root,user
-# as-long: traced
+# as: root
+# as-long: user,traced
 # bare: no
 # limit: 240
 set -u
@@ -50,7 +50,7 @@ covered bash -c '
     for number in $(seq 40); do
         head -c 1M /dev/urandom > bulk/$number
         md5sum bulk/$number >> ../sums
-        for turn in $(seq 100); do
+        for turn in $(seq 3000); do
             [ $(find ../far -type f | wc -l) -gt 5 ] || break
             sleep 0.1
         done
@@ -69,7 +69,7 @@ site ''
 covered python3 - "$WORK" <<'PY' || fail "the file changed under the program"
 import mmap, os, sys, time
 def wait(what):
-    end = time.monotonic() + 20
+    end = time.monotonic() + 300
     while not what():
         assert time.monotonic() < end, "it does not come home"
         time.sleep(0.05)

@@ -1,8 +1,9 @@
 #!/bin/bash
 # If this failed, an emulated storage would not be the one that was asked for, or not the one that
 # is simulated: who chooses by it chooses wrong.
-# ring: short
+# ring: timing
 # as: root
+# alone: yes
 # bare: no
 # limit: 480
 set -u

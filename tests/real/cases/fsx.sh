@@ -1,7 +1,8 @@
 #!/bin/bash
 # If this failed, bytes read back would not be the bytes written: data loss without a message.
 # ring: short
-# as: root,traced,user,ruled,drained,packed,packed-user,packed-drained,cached,mounted,mounted-user,bucket
+# as: root,user,ruled,packed,packed-drained,cached,bucket
+# as-long: traced,drained,packed-user,mounted,mounted-user
 # needs: fsx
 # limit: 240
 set -eu

@@ -1,7 +1,8 @@
 #!/bin/bash
 # If this failed, people would find their repositories dirty or broken after a covered run.
 # ring: short
-# as: root,user,mounted,mounted-user
+# as: root,mounted-user
+# as-long: user,mounted
 # needs: git
 set -eu
 . "$REAL/lib.sh"

@@ -2,7 +2,8 @@
 # If this failed, kill -9 or the OOM killer would leave a dead mount, a process that hangs for
 # ever, or lose bytes a program was told are written.
 # ring: short
-# as: root,user,ruled,packed,packed-user,packed-drained
+# as: root,user,packed
+# as-long: ruled,packed-user,packed-drained
 # bare: no
 set -u
 . "$REAL/lib.sh"

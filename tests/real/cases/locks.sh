@@ -2,7 +2,8 @@
 # If this failed, two runs (one covered, one not) would both hold the lock of one Nextflow cache
 # or one database, and corrupt it.
 # ring: short
-# as: root,traced,user,ruled,drained,cached
+# as: root,user,cached
+# as-long: traced,ruled,drained
 # bare: self
 set -u
 . "$REAL/lib.sh"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # If this failed, builds would be wrong, or make would rebuild what is new (times out of order).
 # ring: short
-# as: root,user,ruled,drained,packed,packed-user,mounted-user
-# as-long: bucket
+# as: root,packed
+# as-long: user,ruled,drained,packed-user,mounted-user,bucket
 # needs: make gcc
 # limit: 300
 set -eu

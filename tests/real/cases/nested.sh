@@ -1,7 +1,8 @@
 #!/bin/bash
 # If this failed, a covered make or pipeline that itself calls forebay would stop.
 # ring: short
-# as: root,user
+# as: user
+# as-long: root
 # bare: no
 set -eu
 . "$REAL/lib.sh"

@@ -2,8 +2,8 @@
 # If this failed, Nextflow's cache (mapped files, fcntl locks) would break, or -resume would run
 # finished tasks again because a size, time or path looks different covered.
 # ring: short
-# as: root,ruled,packed
-# as-long: user,traced
+# as: root,packed
+# as-long: ruled,user,traced
 # bare: self
 # needs: nextflow java
 # limit: 300

@@ -1,7 +1,8 @@
 #!/bin/bash
 # If this failed, forebay would break for people whose directory has an awkward name or is a link.
 # ring: short
-# as: root,user
+# as: user
+# as-long: root
 set -eu
 . "$REAL/lib.sh"
 

@@ -3,7 +3,8 @@
 # Compares the failing tests of the bare and the covered directory; pjdfstest.allowed has the
 # exceptions, one reason each.
 # ring: short
-# as: root,traced,user,ruled,drained,packed,packed-drained,cached,mounted,bucket
+# as: root,ruled,packed,bucket
+# as-long: traced,user,drained,packed-drained,cached,mounted
 # bare: self
 # needs: pjdfstest
 set -u

@@ -1,7 +1,8 @@
 #!/bin/bash
 # If this failed, some call that a tool makes would behave differently under forebay.
 # ring: short
-# as: root,traced,user,ruled,ruled-user,drained,drained-user,packed,packed-user,packed-drained,packed-drained-user,cached,cached-user,mounted,mounted-user,bucket,bucket-user
+# as: root,user,ruled,packed,cached,mounted,bucket
+# as-long: traced,ruled-user,drained,drained-user,packed-user,packed-drained,packed-drained-user,cached-user,mounted-user,bucket-user
 # bare: self
 set -u
 . "$REAL/lib.sh"

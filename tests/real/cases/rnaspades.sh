@@ -2,7 +2,8 @@
 # If this failed, an assembler would give other transcripts covered than bare: a scientist's wrong
 # result.
 # ring: short
-# as: root,user,ruled,packed
+# as: packed
+# as-long: root,user,ruled
 # bare: self
 # needs: rnaspades.py
 # limit: 300

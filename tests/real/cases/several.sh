@@ -1,7 +1,8 @@
 #!/bin/bash
 # If this failed, two people (or a make -j of covered commands) could not work in one directory.
 # ring: short
-# as: root,user
+# as: user
+# as-long: root
 set -eu
 . "$REAL/lib.sh"
 

@@ -3,6 +3,7 @@
 # all went well where one of its commands did not.
 # ring: short
 # as: root
+# alone: yes
 # bare: no
 # needs: slurmctld slurmd srun munged python3
 # limit: 120

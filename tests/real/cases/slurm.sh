@@ -3,6 +3,7 @@
 # send them to files that they can't find.
 # ring: short
 # as: root
+# alone: yes
 # bare: no
 # needs: slurmctld slurmd sbatch munged
 # limit: 120

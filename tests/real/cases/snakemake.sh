@@ -2,8 +2,8 @@
 # If this failed, Snakemake would run finished jobs again, or not delete temp files, under
 # forebay.
 # ring: short
-# as: root,ruled-user,packed-drained
-# as-long: user,ruled,packed,packed-user
+# as: root,ruled-user
+# as-long: packed-drained,user,ruled,packed,packed-user
 # bare: self
 # needs: snakemake
 # limit: 300

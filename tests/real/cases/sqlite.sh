@@ -2,7 +2,8 @@
 # If this failed, two programs on one database would corrupt it: locks, mmap or fsync not
 # forwarded.
 # ring: short
-# as: root,traced,user
+# as: root,user
+# as-long: traced
 # limit: 240
 set -eu
 . "$REAL/lib.sh"

@@ -2,7 +2,8 @@
 # If this failed, Ctrl-C, Ctrl-Z, fg or a closed window would kill the volume before the command,
 # hang, or leave it running.
 # ring: short
-# as: root,user
+# as: user
+# as-long: root
 # bare: self
 set -u
 . "$REAL/lib.sh"

@@ -2,7 +2,8 @@
 # If this failed, a backup or a copy made under forebay would lose modes, owners, times, links,
 # extended attributes, ACLs or holes.
 # ring: short
-# as: root,traced,user
+# as: root,user
+# as-long: traced
 # needs: rsync tar setfacl
 set -eu
 . "$REAL/lib.sh"

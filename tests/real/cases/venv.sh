@@ -1,7 +1,8 @@
 #!/bin/bash
 # If this failed, a Python environment made in the project under forebay would not start.
 # ring: short
-# as: root,user
+# as: user
+# as-long: root
 # needs: python3 gcc
 set -eu
 unset PYTHONDONTWRITEBYTECODE

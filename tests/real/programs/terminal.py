@@ -38,7 +38,7 @@ class Terminal:
     def type(self, text):
         os.write(self.fd, text.encode())
 
-    def expect(self, pattern, seconds=8):
+    def expect(self, pattern, seconds=160):
         end = time.monotonic() + seconds
         while not (found := re.search(pattern, self.screen)):
             ready = select.select([self.fd], [], [], max(0, end - time.monotonic()))[0]
@@ -187,7 +187,7 @@ def hang_up(t):
     t.expect("ready")
     os.close(t.fd)
     t.fd = os.open("/dev/null", os.O_RDONLY)
-    end = time.monotonic() + 8
+    end = time.monotonic() + 160
     while not (os.path.exists("hung") and open("hung").read()):
         assert time.monotonic() < end, "the trap did not run"
         time.sleep(0.05)

@@ -4,9 +4,9 @@
 use forebay_model::{Rules, Seconds, Site, TierId, Workload};
 use forebay_plan::{Choice, Outcome, Policy, Scene, choice, judge, simulate};
 
-const SITE: &str = include_str!("../../../studies/genomon-corun/site.toml");
-const RULES: &str = include_str!("../../../studies/genomon-corun/rules.toml");
-const WORK: &str = include_str!("../../../studies/genomon-corun/workload.toml");
+const SITE: &str = include_str!("../../../../studies/genomon-corun/site.toml");
+const RULES: &str = include_str!("../../../../studies/genomon-corun/rules.toml");
+const WORK: &str = include_str!("../../../../studies/genomon-corun/workload.toml");
 
 fn run(pipelines: u32, policy: &str, judged: bool) -> Outcome {
     let site = Site::parse(SITE, "site.toml", &|_| None).expect("a site");

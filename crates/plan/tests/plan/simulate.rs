@@ -1,8 +1,6 @@
 //! Cases that can be worked out by hand. If these fail, every prediction is wrong.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use forebay_model::workload::Until;
 use forebay_model::{Op, OpKey, Seconds, TierId};
 use forebay_plan::{Choice, Scene, expected, simulate};

@@ -1,9 +1,7 @@
 //! Limits of a storage beside plain rates, worked out by hand. If these fail, credits last longer in
 //! predictions than in accounts, and servers work on more at a time than they have hands.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use forebay_model::{Op, OpKey, Pattern, Site, Workload};
 use forebay_plan::{Scene, judge, simulate};
 

@@ -1,8 +1,6 @@
 //! The two engines against each other. If they part where nothing is uneven, one of them is wrong.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use forebay_model::workload::TaskId;
 use forebay_model::{Site, Workload};
 use forebay_plan::{Choice, POLICIES, Scene, judge, simulate};

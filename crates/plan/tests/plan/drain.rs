@@ -1,9 +1,7 @@
 //! Files come home from tiers: cases by hand, and laws over odd ones. If these fail, a plan says a
 //! run is over while its results are still somewhere else, or counts bytes twice or never.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use forebay_model::workload::{TaskId, Until};
 use forebay_model::{Drain, Home, Seconds, Site, TierId, Workload};
 use forebay_plan::simulate::Seen;
@@ -20,7 +18,7 @@ fn near(a: Seconds, b: f64) {
 
 /// As in all tests, but names cost nothing as they are made: here it is about those at home.
 fn writers(count: u32, compute: f64, mib: u64) -> Workload {
-    let mut work = common::writers(count, compute, mib);
+    let mut work = crate::common::writers(count, compute, mib);
     let steps = work.tasks.iter_mut().flat_map(|task| &mut task.steps);
     steps.flat_map(|step| &mut step.accesses).for_each(|access| access.ops.clear());
     work

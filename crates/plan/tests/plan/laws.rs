@@ -1,9 +1,7 @@
 //! Laws that hold for every workload, site and choice. If one breaks, the simulation makes or loses
 //! time, bytes or room.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use forebay_model::workload::Access;
 use forebay_model::{Site, TierId, Workload};
 use forebay_plan::{Choice, NotPossible, Outcome, POLICIES, Scene, simulate};

@@ -1,9 +1,7 @@
 //! Copies on caches and in memory: who finds one, and who makes room. If these fail, a plan counts
 //! on copies that a run does not have.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use forebay_model::{Seconds, Site, TierId, Workload};
 use forebay_plan::simulate::Seen;
 use forebay_plan::{Outcome, Policy, Scene, simulate, simulate_watched};

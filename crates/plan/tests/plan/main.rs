@@ -1,0 +1,10 @@
+//! Tests of learning, simulating and choosing, from outside: one program, so that it is linked once.
+
+mod common;
+mod copies;
+mod drain;
+mod engines;
+mod genomon;
+mod laws;
+mod limits;
+mod simulate;

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# What takes hours: every variant of every case, all seeds, crashes by the thousand, bytes of nobody.
+# Prints a table, and keeps it with its date and commit in tests/long.last, which is committed.
+#
+#   scripts/test-long.sh             all steps
+#   scripts/test-long.sh STEP...     some: kills machines daemons power fuzz simgrid real
+#   FUZZ_SECONDS=600                 how long each target of fuzz.sh is fed
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. scripts/landing.sh
+
+seeded() {  # SEEDS CARGO-WORDS... -- TEST...
+    FOREBAY_SEEDS=$1 cargo test --quiet --profile landing --locked "${@:2}"
+}
+# 840 packs with 12 lives each: 10,080 ends by kills, and as many with power failures.
+kills() {
+    seeded 840 -p forebay-volume --lib -- --nocapture \
+        a_kill_loses_nothing a_power_failure_leaves_a_past_moment
+}
+# 100 volumes in buckets on 12 machines each, which are gone after some write.
+machines() {
+    seeded 100 -p forebay-volume --lib -- --nocapture a_volume_in_a_bucket_survives_its_machines
+}
+# 100 mounts of such volumes, killed 4 times each while programs change names.
+daemons() {
+    seeded 100 -p forebay --test cli -- --nocapture a_daemon_killed_at_any_change
+}
+fuzz() { scripts/fuzz.sh "${FUZZ_SECONDS:-600}"; }
+simgrid() { /usr/bin/python3 tests/simgrid/compare.py "$FOREBAY"; }
+real() { tests/real/run --long; }
+
+steps=(kills machines daemons fuzz simgrid real)
+[ $# -eq 0 ] || steps=("$@")
+build_landing || exit 1
+table=$(mktemp)
+trap 'rm -f "$table"' EXIT
+run_steps "make test-long" "scripts/test-long.sh" "${steps[@]}" | tee "$table"
+status=${PIPESTATUS[0]}
+# A part of it says nothing of the whole.
+[ $# -gt 0 ] || {
+    printf '%s, commit %s\n' "$(date -u +%F)" "$(git rev-parse --short HEAD)"
+    tail -n $((${#steps[@]} + 1)) "$table"
+} > tests/long.last
+exit "$status"
