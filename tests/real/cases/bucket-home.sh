@@ -1,7 +1,7 @@
 #!/bin/bash
 # If this failed, a team whose projects or results are in a bucket would find results there that
 # other tools can't read, that are not what the workflow made, or none.
-# ring: short
+# ring: long
 # as: root
 # as-long: user
 # bare: no
