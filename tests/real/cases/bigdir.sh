@@ -1,8 +1,8 @@
 #!/bin/bash
 # If this failed, a task directory of 100,000 files would be listed wrong, twice, or for ever.
 # ring: short
-# as: root,packed
-# as-long: user,ruled
+# as: packed
+# as-long: root,user,ruled
 # limit: 240
 set -eu
 . "$REAL/lib.sh"
