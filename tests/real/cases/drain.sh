@@ -209,7 +209,8 @@ if command -v fusermount3 > /dev/null; then
     wait_for 20 test ! -L vol/a.bam || fail "it does not come home"
     [ "$(cat at/a.bam vol/a.bam at/b.bam | tr -d '\n')" = longlongshort ] || fail "other bytes"
     ls -i at | cmp - "$WORK/before" || fail "other numbers"
-    wait_for 5 test "$(bodies)" = 0
+    no_bodies() { [ "$(bodies)" = 0 ]; }
+    wait_for 5 no_bodies || fail "what came home is still on the tier"
     echo killed > at/k.bam
     # shellcheck disable=SC2046
     kill -9 $(forebays)

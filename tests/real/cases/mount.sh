@@ -47,9 +47,10 @@ expect_status 125 "$FOREBAY" mount vol at
 mkdir vol/inside
 expect_status 125 "$FOREBAY" mount vol vol/inside
 expect_status 125 "$FOREBAY" mount vol nowhere
-(cd at && exec sleep 60) &
+(cd at && exec sleep 6000) &
 user=$!
-wait_for 5 test "$(readlink /proc/$user/cwd)" = "$PWD/at"
+runs_there() { [ "$(readlink "/proc/$user/cwd") $(cat "/proc/$user/comm")" = "$PWD/at sleep" ]; }
+wait_for 5 runs_there || fail "no program in the mount"
 "$FOREBAY" unmount at 2> "$WORK/said" && fail "it was unmounted under a program"
 grep -q "sleep (pid $user)" "$WORK/said" || { cat "$WORK/said"; fail "it does not say who is in the way"; }
 [ "$(cat at/file)" = two ] || fail "the refused unmount broke it"
