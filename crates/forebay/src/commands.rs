@@ -8,6 +8,7 @@ mod doctor;
 mod explain;
 mod export;
 mod import;
+mod logs;
 mod mount;
 mod plan;
 mod probe;
@@ -15,9 +16,10 @@ mod reads;
 mod replay;
 mod report;
 mod restore;
-mod run;
+pub(crate) mod run;
 mod sample;
 mod simulate;
+mod status;
 mod study;
 mod summary;
 mod top;
@@ -34,6 +36,10 @@ pub(crate) enum Command {
     Summary(summary::Args),
     /// Watch runs and mounts while they work: tiers, tasks, hot files, uploads, warnings
     Top(top::Args),
+    /// Say whether runs and mounts are well, for people, scripts and systemd
+    Status(status::Args),
+    /// Print what the daemon of a run or a mount has said
+    Logs(logs::Args),
     /// Look at a machine without a mount, such as a file server, while others work with it
     Sample(sample::Args),
     /// Make a run file of the records that another tool kept of a run
@@ -81,6 +87,8 @@ impl Command {
             Command::Run(args) => run::run(args),
             Command::Summary(args) => summary::run(&args),
             Command::Top(args) => top::run(&args),
+            Command::Status(args) => status::run(&args),
+            Command::Logs(args) => logs::run(&args),
             Command::Sample(args) => sample::run(&args),
             Command::Import(args) => import::run(&args),
             Command::Export(args) => export::run(&args),

@@ -1,10 +1,10 @@
 //! The `forebay` command: the only place that prints, exits, and reads the clock for people.
 
 mod commands;
+mod daemon_logs;
 mod ends;
 mod exit;
 mod keep;
-mod named;
 mod placement;
 mod say;
 mod scenario;
@@ -13,6 +13,7 @@ mod summary_text;
 mod underway;
 
 use clap::Parser;
+use forebay_model::named;
 
 /// Tiered storage for sequencing pipelines.
 #[derive(Debug, Parser)]

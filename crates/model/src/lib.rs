@@ -7,9 +7,11 @@
 mod advice;
 pub mod attached;
 pub mod classes;
+mod dates;
 pub mod error;
 pub mod event;
 pub mod machines;
+pub mod named;
 pub mod prices;
 pub mod privacy;
 pub mod profile;
@@ -27,6 +29,7 @@ pub mod workload;
 
 pub use self::toml::Flaw;
 pub use attached::{Attached, Attachment};
+pub use dates::civil;
 pub use error::{Error, Kind, Result};
 pub use event::{
     ClassId, Cpu, Device, Ended, EngineFile, Exit, Fact, File, FileId, GivenTask, Io, Memory,

@@ -21,6 +21,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::bucket::{Follow, Prefix, Ready, Told};
 use crate::clock::{Clock, SystemClock};
 use crate::cover::{Access, Plan};
+use crate::daemon_log::{self, About};
 use crate::fuse::{Emulated, Session};
 use crate::launch::{Channel, HomecomingTold, ToDaemon, ToFront};
 use crate::live;
@@ -54,6 +55,10 @@ pub(crate) struct Parts {
     pub(crate) mounts: OwnedFd,
     pub(crate) control: Channel,
     pub(crate) foreign: Vec<(u64, u64)>,
+    /// What is served, for people, and in which way.
+    pub(crate) volume: PathBuf,
+    pub(crate) kind: live::Kind,
+    pub(crate) log: daemon_log::Wanted,
 }
 
 /// The run file, while it is written and afterwards.
@@ -88,16 +93,38 @@ enum Event {
 
 /// Serves until nobody is left, then ends this process.
 pub(crate) fn main(parts: Parts) -> ! {
+    let stderr = parts.log.to_stderr.then(held_stderr).flatten();
     detach();
     crate::heap::keep_little();
+    daemon_log::speak(parts.log.clone(), &about(&parts), stderr);
     let code = match serve(parts) {
         Ok(()) => 0,
         Err(error) => {
-            log::error!("{error}");
+            tracing::error!("{error}");
+            // The front was told.
+            daemon_log::close(true);
             1
         }
     };
     std::process::exit(code)
+}
+
+/// Standard error, for whoever holds this daemon in the foreground.
+fn held_stderr() -> Option<OwnedFd> {
+    rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3).ok()
+}
+
+/// Whose log it is.
+fn about(parts: &Parts) -> About {
+    let shown = |path: &PathBuf| path.to_string_lossy().into_owned();
+    About {
+        version: daemon_log::VERSION,
+        pid: std::process::id(),
+        started_unix: rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec,
+        lasting: matches!(parts.role, Role::Lasting { .. }),
+        volume: shown(&parts.volume),
+        points: parts.plan.targets.iter().map(|target| shown(&target.point)).collect(),
+    }
 }
 
 /// Leaves the caller's session, terminal and pipes, and takes all descriptors there are.
@@ -116,7 +143,7 @@ fn detach() {
 }
 
 fn serve(parts: Parts) -> io::Result<()> {
-    let Parts { plan, tiers, every_read, record, role, emulated, bucket, .. } = parts;
+    let Parts { plan, tiers, every_read, record, role, emulated, bucket, volume, kind, .. } = parts;
     let (mounts, control, foreign) = (parts.mounts, parts.control, parts.foreign);
     let give_up = |why: String| {
         control.say(&ToFront::Failed { why: why.clone() });
@@ -181,6 +208,8 @@ fn serve(parts: Parts) -> io::Result<()> {
     let House { volumes, recorder, processes, .. } = house;
     let looks = live::Sources {
         lasting: matches!(role, Role::Lasting { .. }),
+        kind,
+        volume,
         passthrough,
         command,
         points: points.clone(),
@@ -190,7 +219,7 @@ fn serve(parts: Parts) -> io::Result<()> {
         tiers: volumes.iter().filter_map(|(_, tiers)| tiers.as_ref().map(Arc::downgrade)).collect(),
     };
     if let Err(error) = live::open(looks) {
-        log::warn!("`forebay top` can't look: {error}");
+        tracing::warn!("`forebay top` can't look: {error}");
     }
     let sampler = std::thread::Builder::new().name("forebay-sample".into()).spawn({
         let (recorder, processes) = (Arc::clone(&recorder), Arc::clone(&processes));
@@ -299,6 +328,7 @@ impl Run {
         if self.not_run {
             self.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.close());
             self.keeper.iter_mut().for_each(Keeper::abandon);
+            daemon_log::close(true);
             return None;
         }
         self.sessions.iter().for_each(|session| session.close_records());
@@ -317,6 +347,9 @@ impl Run {
         warnings.extend(self.reads().flat_map(Shown::finish));
         warnings.extend(self.followed().flat_map(Follow::finish));
         self.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.let_go());
+        homecoming::speak(&homecomings, shipped.as_ref());
+        warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+        warnings.extend(daemon_log::close(false));
         Some(over(run, None, warnings, homecomings, shipped))
     }
 

@@ -9,6 +9,7 @@ mod abi;
 mod crew;
 mod data;
 mod device;
+mod failed;
 mod gate;
 mod late;
 mod later;

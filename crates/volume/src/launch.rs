@@ -26,6 +26,8 @@ use crate::bucket;
 use crate::cover;
 use crate::daemon;
 pub use crate::daemon::Record;
+use crate::daemon_log;
+use crate::live;
 use crate::tiers::{Tiers, Underway, Wanted, Warmed};
 pub use lasting::{Lasting, Mount, Unmounting, mount};
 pub use shared::Failure;
@@ -61,6 +63,8 @@ pub struct Launch {
     pub state: PathBuf,
     /// Where it goes at the end.
     pub output: PathBuf,
+    /// What the daemon says meanwhile, and where.
+    pub log: daemon_log::Wanted,
 }
 
 /// How the command's side ended.
@@ -105,6 +109,7 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
         .map(|word| CString::new(std::os::unix::ffi::OsStrExt::as_bytes(word.as_os_str())))
         .collect::<Result<_, _>>()
         .map_err(|_| system("reading the command")(io::Error::other("a word holds a NUL byte")))?;
+    daemon_log::hold(&launch.log.levels);
     // Before the fork, so that the message comes from the place that failed.
     drop(crate::fuse::open_device().map_err(|e| Failure::Closed("opening /dev/fuse".into(), e))?);
     let plan = cover::plan(&launch.cover, &launch.ways).map_err(Failure::Refused)?;
@@ -121,6 +126,9 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
         None => {
             drop((mounts_out, front_side));
             daemon::main(daemon::Parts {
+                volume: plan.targets[0].path.clone(),
+                kind: live::Kind::Run,
+                log: launch.log,
                 plan,
                 tiers,
                 every_read: launch.every_read,
@@ -146,7 +154,8 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
     let command = match unsafe { fork() }.map_err(system("starting the command"))? {
         None => {
             drop(news_in);
-            child::run(&plan, &launch.directory, &words, &mounts_out, news_out, &signals, front)
+            let volumes = (&plan, &mounts_out, &launch.log);
+            child::run(volumes, &launch.directory, &words, news_out, &signals, front)
         }
         Some(pid) => pid,
     };

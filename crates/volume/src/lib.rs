@@ -8,6 +8,7 @@ pub mod clock;
 pub mod cover;
 pub mod creds;
 mod daemon;
+pub mod daemon_log;
 pub mod fuse;
 mod heap;
 pub mod launch;

@@ -15,4 +15,4 @@ pub(crate) use door::open;
 pub use door::{ask, daemons};
 pub(crate) use heat::Flow;
 pub(crate) use look::Sources;
-pub use told::{BucketNow, FileNow, Group, Live, SCHEMA, TaskNow, TierNow};
+pub use told::{BucketNow, FileNow, Group, Kind, Live, SCHEMA, TaskNow, TierNow};

@@ -119,7 +119,7 @@ impl Shown {
     /// Nobody looks any more. Tells what went wrong.
     pub(crate) fn finish(&self) -> Vec<String> {
         if let Err(error) = self.held.clear() {
-            log::warn!("empty files stay in {}: {error}", self.held.tree().display());
+            tracing::warn!("empty files stay in {}: {error}", self.held.tree().display());
         }
         let lost = self.lost.lock();
         let Some((_, why)) = lost.first_key_value() else { return Vec::new() };

@@ -263,6 +263,6 @@ impl Drop for Watch {
         for number in numbers {
             let _ = inotify::remove_watch(&*self.inotify, number);
         }
-        log::trace!("stopped watching through {}", self.inotify.as_raw_fd());
+        tracing::trace!("stopped watching through {}", self.inotify.as_raw_fd());
     }
 }

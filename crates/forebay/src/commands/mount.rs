@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 
 use forebay_model::{Privacy, Profile};
 use forebay_volume::cover::Access;
+use forebay_volume::daemon_log::Levels;
 use forebay_volume::fuse::Emulated;
 use forebay_volume::launch::{self, Failure, Mount, Record, Unmounting, place_of};
 
 use super::run::{Trace, check_output, header, run_name, state_file};
 use crate::exit::{DAEMON_LOST, FILES_AWAY, NOTHING_RUN, Stop};
-use crate::{placement, say, underway};
+use crate::{daemon_logs, placement, say, underway};
 use refused::{explain_mount, refuse_taken};
 
 /// Options of `forebay mount`.
@@ -64,6 +65,10 @@ pub(crate) struct Args {
     /// Do not return: stay until it is unmounted, or unmount at SIGINT or SIGTERM
     #[arg(short, long)]
     foreground: bool,
+    /// How much the daemon logs: error, warn, info, debug, trace, or by module, such as
+    /// info,bucket=debug; `forebay logs` prints it; default: FOREBAY_LOG, or info
+    #[arg(long, value_name = "LEVEL")]
+    log: Option<Levels>,
     #[command(flatten)]
     bucket: bucket::Options,
     /// The directory that is the volume, or s3://BUCKET/PREFIX
@@ -105,6 +110,8 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         _ => Access::Owner,
     };
     let emulated = args.emulate.map(|profile| emulated(*profile, args.server.as_deref()));
+    let log = daemon_logs::wanted(args.log.as_ref(), &run_name(), args.foreground)?;
+    let log_folder = log.folder.clone();
     let mount = Mount {
         volume: args.volume,
         point: point.clone(),
@@ -116,6 +123,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         record,
         bucket: in_bucket,
         ways: super::attach::bucket::ways()?,
+        log,
     };
     let mounted = launch::mount(mount).map_err(|failure| match (failure, &url) {
         (Failure::Bucket(trouble), Some(url)) if follows => bucket::explain_reading(url, &trouble),
@@ -130,12 +138,13 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
     if !args.foreground {
         return Ok(0);
     }
-    finish(mounted.wait(underway::show))
+    finish(mounted.wait(underway::show), Some(&log_folder))
 }
 
 /// What became of the volume, in words and as an exit code.
-pub(super) fn finish(unmounting: Option<Unmounting>) -> Result<i32, Stop> {
+pub(super) fn finish(unmounting: Option<Unmounting>, log: Option<&Path>) -> Result<i32, Stop> {
     let Some(end) = unmounting else {
+        log.into_iter().for_each(daemon_logs::tell_last);
         return Err(Stop::new(
             DAEMON_LOST,
             "the daemon of the mount is gone: programs got I/O errors",

@@ -4,12 +4,14 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+pub(super) use forebay_model::civil;
 use forebay_model::{ByteCount, Commands, Header, Micros, Privacy, Salt};
+use forebay_volume::daemon_log::Levels;
 use forebay_volume::launch::{self, Exit, Failure, Launch, Outcome};
 
 use super::{attach, summary};
 use crate::exit::{DAEMON_LOST, FILES_AWAY, NOT_EXECUTABLE, NOT_FOUND, NOTHING_RUN, Stop};
-use crate::{placement, say, summary_text, underway};
+use crate::{daemon_logs, placement, say, summary_text, underway};
 
 /// How much is traced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -55,6 +57,10 @@ pub(crate) struct Args {
     /// Print no summary
     #[arg(long, short)]
     quiet: bool,
+    /// How much the daemon logs: error, warn, info, debug, trace, or by module, such as
+    /// info,tiers=debug; `forebay logs` prints it; default: FOREBAY_LOG, or info
+    #[arg(long, value_name = "LEVEL")]
+    log: Option<Levels>,
     /// The command and its words
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -84,6 +90,8 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         commands: if args.no_commands { Commands::LeftOut } else { Commands::Masked },
         anonymise: args.anonymise.then(salt),
     };
+    let log = daemon_logs::wanted(args.log.as_ref(), &name, false)?;
+    let log_folder = log.folder.clone();
     let mut header = header(&args.command, &directory, privacy, args.trace);
     header.more.extend(placement.iter().flat_map(placement::limits));
     let outcome = launch::launch(Launch {
@@ -98,13 +106,14 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         header,
         state,
         output,
+        log,
     })
     .map_err(explain)?;
     say::clear();
-    finish(&args, &directory, &outcome)
+    finish(&args, &directory, &log_folder, &outcome)
 }
 
-fn finish(args: &Args, directory: &Path, outcome: &Outcome) -> Result<i32, Stop> {
+fn finish(args: &Args, directory: &Path, log: &Path, outcome: &Outcome) -> Result<i32, Stop> {
     for warning in &outcome.warnings {
         say::note(warning);
     }
@@ -138,6 +147,7 @@ fn finish(args: &Args, directory: &Path, outcome: &Outcome) -> Result<i32, Stop>
         ));
     }
     if outcome.daemon_lost {
+        daemon_logs::tell_last(log);
         return Err(Stop::new(
             DAEMON_LOST,
             "the daemon was gone before the command ended: programs got I/O errors since then, \
@@ -196,21 +206,6 @@ pub(super) fn run_name() -> String {
     format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z-{pid}.run")
 }
 
-/// Year, month and day (UTC) of a day since 1970. Source: H. Hinnant, "chrono-compatible low-level
-/// date algorithms", `civil_from_days`.
-pub(super) fn civil(days: i64) -> (i64, i64, i64) {
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
-}
-
 /// A run must not end with nowhere to put its record.
 pub(super) fn check_output(output: &Path, asked_for: bool) -> Result<(), Stop> {
     let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -222,9 +217,8 @@ pub(super) fn check_output(output: &Path, asked_for: bool) -> Result<(), Stop> {
     Err(Stop::new(NOTHING_RUN, message, "make the directory, or name another file after -o"))
 }
 
-/// Where the run file is written while the run lasts: a directory of this machine and this user.
-pub(super) fn state_file(name: &str) -> Result<PathBuf, Stop> {
-    use std::os::unix::fs::DirBuilderExt;
+/// Directories that may be the state directory, the best first.
+pub(crate) fn state_directories() -> Vec<PathBuf> {
     let home = |rest: &str| std::env::var_os("HOME").map(|home| Path::new(&home).join(rest));
     let temporary = std::env::temp_dir();
     let user = rustix::process::getuid().as_raw();
@@ -234,8 +228,14 @@ pub(super) fn state_file(name: &str) -> Result<PathBuf, Stop> {
         Some(temporary.join(format!("forebay-{user}"))),
         Some(PathBuf::from(format!("/var/tmp/forebay-{user}"))),
     ];
+    candidates.into_iter().flatten().filter(|dir| dir.is_absolute()).collect()
+}
+
+/// Where the run file is written while the run lasts: a directory of this machine and this user.
+pub(crate) fn state_file(name: &str) -> Result<PathBuf, Stop> {
+    use std::os::unix::fs::DirBuilderExt;
     let mut last = None;
-    for dir in candidates.into_iter().flatten().filter(|dir| dir.is_absolute()) {
+    for dir in state_directories() {
         match std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir) {
             // SQLite's log needs memory shared between processes, which network storage lacks.
             Ok(()) if is_local(&dir) && is_writable(&dir) => return Ok(dir.join(name)),
@@ -335,17 +335,5 @@ pub(super) fn explain(failure: Failure) -> Stop {
         Failure::System(step, error) => {
             Stop::new(NOTHING_RUN, format!("{step}: {error}"), "nothing was run")
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn days_have_names() {
-        assert_eq!(civil(0), (1970, 1, 1));
-        assert_eq!(civil(19_782), (2024, 2, 29));
-        assert_eq!(civil(20_778), (2026, 11, 21));
     }
 }

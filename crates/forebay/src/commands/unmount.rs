@@ -6,7 +6,7 @@ use forebay_volume::launch::{InTheWay, Unmounted, lasting_mounts, place_of, unmo
 
 use super::mount::{bucket, finish};
 use crate::exit::{FILES_AWAY, Stop};
-use crate::{say, underway};
+use crate::{daemon_logs, say, underway};
 
 /// What says that files of a volume are on tiers (FORMATS.md).
 const BOOK: &str = ".forebay/volume.json";
@@ -35,8 +35,12 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         );
     };
     bucket::tell_ailing(&point);
-    match unmount(&point, args.lazy, waiting, underway::show) {
-        Ok(Unmounted::Done(end)) => finish(Some(end)),
+    let ended = unmount(&point, args.lazy, waiting, underway::show);
+    if let (Ok(Unmounted::Orphan(_)), Some(log)) = (&ended, daemon_logs::of(&point)) {
+        daemon_logs::tell_last(&log.folder);
+    }
+    match ended {
+        Ok(Unmounted::Done(end)) => finish(Some(end), None),
         Ok(Unmounted::Orphan(volume)) if bucket::is_in_bucket(&volume) => {
             let message = format!("{shown} is unmounted; its daemon was gone");
             let next = "nothing is lost: mounting it again brings the rest to its bucket";

@@ -157,6 +157,11 @@ impl Follow {
         self.told()
     }
 
+    /// Why its bucket can't be used just now.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.health.trouble().map(|why| format!("{} is out of reach: {why}", self.url))
+    }
+
     /// What was kept here goes, after everybody was told of the end.
     pub(crate) fn let_go(&self) {
         // What is being applied is applied, and nothing comes after it.

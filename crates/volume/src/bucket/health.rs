@@ -50,6 +50,7 @@ impl Health {
         let is_new = why.as_ref().is_none_or(|why| failed.is_lasting() && *why != failed.why);
         if is_new && std::fs::write(file, &failed.why).is_ok() {
             *why = Some(failed.why.clone());
+            tracing::warn!("the bucket can't be used: {failed}");
         }
     }
 
@@ -69,6 +70,7 @@ impl Health {
             && let Some(file) = &self.file
         {
             let _ = std::fs::remove_file(file);
+            tracing::info!("the bucket answers again");
         }
     }
 }

@@ -8,6 +8,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWri
 use rustc_hash::FxHashSet;
 
 use super::ship::Dirty;
+use crate::clock::{Clock, MachineClock};
 use crate::native::Identity;
 
 thread_local!(
@@ -45,6 +46,36 @@ pub(super) struct Noted {
     pub(super) over: bool,
     /// Nothing comes into the bucket any more, and why.
     pub(super) lost: Option<String>,
+    /// Since when the oldest change waits that no cut has, and of those that one has (nanoseconds of
+    /// the machine's clock).
+    fresh: Option<u64>,
+    cut: Option<u64>,
+}
+
+impl Noted {
+    /// Something has changed.
+    pub(super) fn changed(&mut self) {
+        self.fresh.get_or_insert_with(|| MachineClock.nanos());
+    }
+
+    /// All that has changed so far is in a cut, which is on its way.
+    pub(super) fn is_cut(&mut self) {
+        self.cut = self.oldest();
+        self.fresh = None;
+    }
+
+    /// The bucket has all that was cut, or all `but` some, which are looked at again.
+    pub(super) fn is_shipped(&mut self, but: bool) {
+        let cut = self.cut.take();
+        if but {
+            self.fresh = cut.or(self.fresh);
+        }
+    }
+
+    /// Since when the oldest change waits; `None`: nothing does.
+    pub(super) fn oldest(&self) -> Option<u64> {
+        self.cut.or(self.fresh)
+    }
 }
 
 /// Held by who changes a name.
@@ -75,6 +106,7 @@ impl Marks {
     pub(crate) fn mark(&self, folder: Vec<u8>, name: CString) {
         let mut noted = self.noted.lock();
         let was_empty = noted.dirty.is_empty();
+        noted.changed();
         noted.dirty.insert((folder, name));
         if was_empty || noted.dirty.len() == super::mirror::MANY {
             self.call.notify_all();
@@ -83,7 +115,9 @@ impl Marks {
 
     /// The bytes of this file may be others.
     pub(crate) fn is_written(&self, file: Identity) {
-        self.noted.lock().written.insert(file);
+        let mut noted = self.noted.lock();
+        noted.written.insert(file);
+        noted.changed();
     }
 
     pub(super) fn noted(&self) -> MutexGuard<'_, Noted> {

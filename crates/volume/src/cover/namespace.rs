@@ -81,7 +81,7 @@ pub fn enter(plan: &Plan, cwd: &Path, daemon: BorrowedFd<'_>) -> Result<(), Door
         let source = format!("/proc/self/fd/{}", fd.as_raw_fd());
         // What can't be shown natively stays visible through the mount that covers it.
         if let Err(error) = mount_bind(OsStr::from_bytes(source.as_bytes()), path) {
-            log::debug!("{} is shown through the cover: {error}", path.display());
+            tracing::debug!("{} is shown through the cover: {error}", path.display());
         }
     }
     // Until it was asked, the kernel takes the root of a mount for root's own and lets nobody write.

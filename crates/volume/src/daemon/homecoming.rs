@@ -2,7 +2,9 @@
 //! task. Keys are those of FORMATS.md.
 
 use forebay_model::Micros;
+use forebay_model::named::named;
 
+use crate::bucket::Told;
 use crate::launch::HomecomingTold;
 
 /// Notes for the header of the run. `drained` are files, and their bytes, that came home while the
@@ -35,4 +37,24 @@ pub(super) fn notes(
     note("left", told.iter().map(|told| told.left.0).sum(), None);
     note("spilled", told.iter().map(|told| told.spilled.0).sum(), None);
     notes
+}
+
+/// Says what did not come where it belongs: nobody may be there to be told.
+pub(super) fn speak(homecomings: &[HomecomingTold], shipped: Option<&Told>) {
+    for told in homecomings {
+        let directory = named(told.directory.as_os_str().as_encoded_bytes());
+        for (what, (files, why)) in [
+            ("are on their tier still", &told.left),
+            ("were not published", &told.unpublished),
+            ("may not survive a power failure", &told.unsynced),
+            ("stayed in place against their rule", &told.spilled),
+        ] {
+            if *files > 0 {
+                tracing::warn!("{files} files of {directory} {what}: {why}");
+            }
+        }
+    }
+    if let Some((url, why)) = shipped.and_then(|told| Some((&told.url, told.left.as_ref()?))) {
+        tracing::error!("not all of it is in {url}: {why}");
+    }
 }

@@ -61,7 +61,7 @@ impl House {
                 let (session, events) = (Arc::clone(&session), events.clone());
                 move || {
                     if let Err(error) = session.serve(threads, most) {
-                        log::error!("a mount ended badly: {error}");
+                        tracing::error!("a mount ended badly: {error}");
                     }
                     let _ = events.send(Event::MountGone);
                 }

@@ -95,7 +95,7 @@ impl Session {
         self.native().act_as_itself();
         let work = move || {
             if let Err(error) = self.work(&self.device, crew, scope) {
-                log::error!("a thread of a mount ended badly: {error}");
+                tracing::error!("a thread of a mount ended badly: {error}");
             }
         };
         // Without it, requests are served as before.

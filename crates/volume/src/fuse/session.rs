@@ -1,5 +1,6 @@
 //! One mount's conversation: the handshake, and the sorting of requests.
 
+use std::cell::Cell;
 use std::ffi::CStr;
 use std::io;
 use std::sync::Arc;
@@ -60,6 +61,8 @@ pub(super) struct Request<'a> {
     pub(super) device: &'a Device,
     pub(super) process: Option<ProcessId>,
     pub(super) began: u64,
+    /// How it was refused, if so.
+    pub(super) refused: Cell<Option<Errno>>,
 }
 
 impl<'a> Request<'a> {
@@ -79,6 +82,7 @@ impl<'a> Request<'a> {
     }
 
     pub(super) fn refuse(&self, error: Errno) {
+        self.refused.set(Some(error));
         self.device.refuse(self.header.unique, error);
     }
 
@@ -212,7 +216,8 @@ impl Session {
             (_, false) => self.processes.identify(header.pid),
         };
         let caller = Caller { pid: header.pid, uid: header.uid, gid: header.gid };
-        let request = Request { header, body, device, process, began };
+        let refused = Cell::new(None);
+        let request = Request { header, body, device, process, began, refused };
         // Reads and writes act through an open descriptor and RELEASE names no caller.
         if !matches!(header.opcode, op::READ | op::FLUSH | op::RELEASE | op::RELEASEDIR) {
             self.tree.native.act_as(caller);
@@ -230,6 +235,9 @@ impl Session {
             Some(Ok(())) => {}
             Some(Err(error)) => request.refuse(error),
             None => request.refuse(Errno::NOSYS),
+        }
+        if let Some(error) = request.refused.get() {
+            self.tell_failed(header, error);
         }
         if let Some(((process, tree, class, key), more)) = later::served() {
             let more = OpCount { nanos: more.as_nanos() as u64, ..OpCount::default() };

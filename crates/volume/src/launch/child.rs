@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use super::Failure;
 use super::front::Signals;
 use crate::cover::{Plan, enter};
+use crate::daemon_log;
 
 /// What stopped the way to exec.
 #[derive(Clone, Copy)]
@@ -24,10 +25,9 @@ enum Stop {
 
 /// Becomes the command. Whatever stops that is written to `news`, which exec closes.
 pub(super) fn run(
-    plan: &Plan,
+    (plan, daemon, log): (&Plan, &OwnedFd, &daemon_log::Wanted),
     directory: &Path,
     words: &[CString],
-    daemon: &OwnedFd,
     news: OwnedFd,
     signals: &Signals,
     front: Pid,
@@ -57,6 +57,9 @@ pub(super) fn run(
             stop(Stop::Daemon, &io::Error::from_raw_os_error(libc::EPIPE), "waiting for the daemon")
         }
     }
+    // The daemon has made its log by now; it lies outside of what is covered, or is written through
+    // the daemon like any other file.
+    daemon_log::hand_down(log);
     signals.restore_for_command();
     let mut pointers: Vec<*const libc::c_char> = words.iter().map(|word| word.as_ptr()).collect();
     pointers.push(std::ptr::null());

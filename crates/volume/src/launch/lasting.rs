@@ -14,7 +14,9 @@ use super::{Channel, Failure, HomecomingTold, ToDaemon, ToFront, fork, open_tier
 use crate::bucket;
 use crate::cover::{self, Access};
 use crate::daemon::{self, Record};
+use crate::daemon_log;
 use crate::fuse::Emulated;
+use crate::live;
 use crate::tiers::{Trouble, Underway, Wanted, Warmed};
 
 /// What to mount, and where.
@@ -40,6 +42,8 @@ pub struct Mount {
     pub bucket: Option<bucket::Role>,
     /// How buckets are reached that are attached to it.
     pub ways: bucket::Ways,
+    /// What the daemon says meanwhile, and where.
+    pub log: daemon_log::Wanted,
 }
 
 /// A mount that is served, and its daemon.
@@ -76,8 +80,11 @@ pub struct Unmounting {
 pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
     // SAFETY: nothing here owns one of these yet.
     unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
+    daemon_log::hold(&wanted.log.levels);
     let opened = wanted.bucket.map(bucket::Role::open).transpose().map_err(Failure::Bucket)?;
     let local = opened.as_ref().map(bucket::Ready::directory);
+    let kind = live::Kind::of(opened.as_ref());
+    let name = opened.as_ref().map(|_| wanted.volume.clone());
     let volumes = [local.unwrap_or(wanted.volume)];
     let volumes = volumes.as_slice();
     let mut plan = cover::plan(volumes, &wanted.ways).map_err(Failure::Refused)?;
@@ -122,6 +129,9 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
         None => {
             drop((mounts_out, front_side));
             daemon::main(daemon::Parts {
+                volume: name.unwrap_or(volume),
+                kind,
+                log: wanted.log,
                 plan,
                 tiers,
                 every_read: wanted.every_read,
@@ -152,17 +162,22 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
 }
 
 impl Lasting {
-    /// Waits until somebody unmounts; SIGINT, SIGTERM and SIGHUP are taken for that wish. `None`
-    /// when the daemon was lost.
+    /// Waits until somebody unmounts; SIGINT and SIGTERM are taken for that wish, and so is SIGHUP
+    /// from a terminal that goes. Without a terminal, as below systemd, it is passed on, and the
+    /// daemon opens its log again. `None` when the daemon was lost.
     pub fn wait(self, tell: fn(&Underway)) -> Option<Unmounting> {
         let _held = front::block_signals();
         let daemon = self.daemon;
+        let has_terminal = std::fs::File::open("/dev/tty").is_ok();
         let _ = std::thread::Builder::new().name("forebay-term".into()).spawn(move || {
             loop {
                 let signal = front::next_signal().si_signo;
-                if matches!(signal, libc::SIGINT | libc::SIGTERM | libc::SIGHUP) {
-                    let _ = kill_process(daemon, Signal::TERM);
-                }
+                let passed_on = match signal {
+                    libc::SIGHUP if !has_terminal => Signal::HUP,
+                    libc::SIGINT | libc::SIGTERM | libc::SIGHUP => Signal::TERM,
+                    _ => continue,
+                };
+                let _ = kill_process(daemon, passed_on);
             }
         });
         unmounted(&self.control, tell)

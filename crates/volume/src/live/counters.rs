@@ -1,9 +1,10 @@
 //! Sums of all that was asked for, kept even where nobody wants a record: a few additions for each
 //! request, on memory that threads do not share.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use forebay_model::{Op, OpCount, OpGroup, OpKey};
+use forebay_model::{Micros, Op, OpCount, OpGroup, OpKey};
 use parking_lot::Mutex;
 
 use super::heat::{Flow, Heat};
@@ -25,6 +26,8 @@ struct Shard {
 pub(crate) struct Counters {
     shards: [Shard; SHARDS],
     pub(super) heat: Mutex<Heat>,
+    /// Requests that failed, by error, and when the last did (microseconds).
+    errors: Mutex<(BTreeMap<String, u64>, Option<u64>)>,
 }
 
 const fn number(group: OpGroup) -> usize {
@@ -57,6 +60,13 @@ impl Counters {
         }
     }
 
+    /// A request failed by no fault of who asked.
+    pub(crate) fn failed(&self, error: &str, now: Micros) {
+        let mut errors = self.errors.lock();
+        *errors.0.entry(error.to_owned()).or_default() += 1;
+        errors.1 = Some(now.get());
+    }
+
     /// A file is closed.
     pub(crate) fn closed(&self, path: &[u8], flow: &Flow) {
         self.heat.lock().closed(path, flow);
@@ -75,6 +85,7 @@ impl Counters {
         live.data = group(OpGroup::Data);
         live.syncs = group(OpGroup::Sync);
         live.read = self.shards.iter().map(|shard| shard.read.load(Relaxed)).sum();
+        (live.errors, live.last_error_us) = self.errors.lock().clone();
         live.written = self.shards.iter().map(|shard| shard.written.load(Relaxed)).sum();
     }
 }

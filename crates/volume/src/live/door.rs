@@ -1,6 +1,7 @@
 //! Where a daemon is asked, and who asks.
 
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 use rustix::io::Errno;
@@ -65,14 +66,27 @@ pub fn daemons() -> io::Result<Vec<u32>> {
     Ok(found)
 }
 
+fn is_mine(pid: u32) -> bool {
+    let process = std::fs::metadata(format!("/proc/{pid}"));
+    process.is_ok_and(|process| process.uid() == rustix::process::geteuid().as_raw())
+}
+
 /// Asks a daemon what it does. `Ok(None)`: it is somebody else's, or gone.
 ///
 /// # Errors
 /// TimedOut when it does not answer, InvalidData when a newer Forebay answers.
 pub fn ask(pid: u32) -> io::Result<Option<Live>> {
-    let socket = socket()?;
-    if connect(&socket, &address(pid)?).is_err() {
-        return Ok(None);
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+    let silent = || {
+        let message = format!("daemon {pid} does not answer (is it stopped?)");
+        io::Error::new(io::ErrorKind::TimedOut, message)
+    };
+    match connect(&socket, &address(pid)?) {
+        Ok(()) => {}
+        // Many asked before us, and nobody was answered.
+        Err(Errno::AGAIN) if is_mine(pid) => return Err(silent()),
+        Err(_) => return Ok(None),
     }
     // Anybody can take a free name: believe our own daemons only, and none of another process.
     let peer = rustix::net::sockopt::socket_peercred(&socket)?;
@@ -81,8 +95,7 @@ pub fn ask(pid: u32) -> io::Result<Option<Live>> {
     }
     let channel = Arc::new(Channel::new(socket));
     if !channel.is_heard(PATIENCE_MS) {
-        let message = format!("daemon {pid} does not answer (is it stopped?)");
-        return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+        return Err(silent());
     }
     let Some(live) = channel.hear::<Live>() else { return Ok(None) };
     if live.schema != super::SCHEMA {

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 use super::heat::Heat;
-use super::{BucketNow, FileNow, Live, SCHEMA, TaskNow, TierNow};
+use super::{BucketNow, FileNow, Kind, Live, SCHEMA, TaskNow, TierNow};
+use crate::daemon_log;
 use crate::fuse::Session;
 use crate::proc::Proc;
 use crate::processes::Processes;
@@ -24,6 +25,8 @@ const PATH_MOST: usize = 1000;
 #[derive(Debug)]
 pub(crate) struct Sources {
     pub(crate) lasting: bool,
+    pub(crate) kind: Kind,
+    pub(crate) volume: PathBuf,
     pub(crate) passthrough: bool,
     pub(crate) command: Vec<Vec<u8>>,
     pub(crate) points: Vec<PathBuf>,
@@ -42,6 +45,9 @@ impl Sources {
             schema: SCHEMA,
             pid: std::process::id(),
             lasting: self.lasting,
+            kind: self.kind,
+            volume: self.volume.to_string_lossy().into_owned(),
+            log: daemon_log::path(),
             command: words.iter().map(|text| word(text)).collect(),
             points: self.points.clone(),
             at_us: self.recorder.clock().now().get(),
@@ -60,10 +66,13 @@ impl Sources {
         if let Some(bucket) = &live.bucket {
             let url = &bucket.url;
             let ill = bucket.trouble.iter().map(|why| format!("{url} is out of reach: {why}"));
-            live.warnings.extend(ill);
+            live.ailing.extend(ill);
             let lost = bucket.lost.iter().map(|why| format!("nothing comes into {url}: {why}"));
-            live.warnings.extend(lost);
+            live.ailing.extend(lost);
         }
+        live.ailing.extend(self.followed());
+        live.ailing.extend(daemon_log::trouble());
+        live.warnings.extend_from_slice(&live.ailing);
         live
     }
 
@@ -120,6 +129,12 @@ impl Sources {
         all.sort_by(|a, b| b.processes.cmp(&a.processes).then_with(|| a.name.cmp(&b.name)));
         all.truncate(TASKS_MOST);
         all
+    }
+
+    /// Why what others write into a bucket is not seen here.
+    fn followed(&self) -> Vec<String> {
+        let sessions = self.sessions.iter().filter_map(Weak::upgrade);
+        sessions.filter_map(|session| session.native().follow()?.trouble()).collect()
     }
 
     fn bucket(&self) -> Option<BucketNow> {

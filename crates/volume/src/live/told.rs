@@ -1,5 +1,6 @@
 //! What is told: plain data, one JSON message. Amounts are bytes, times are microseconds.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -8,6 +9,32 @@ use crate::launch::CacheTold;
 
 /// Raised when a figure changes its meaning.
 pub const SCHEMA: u32 = 1;
+
+/// What a daemon serves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A command.
+    #[default]
+    Run,
+    /// A directory, for all who may.
+    Mount,
+    /// A volume in a bucket, as its writer.
+    Bucket,
+    /// The same, as a reader.
+    BucketReader,
+}
+
+impl Kind {
+    /// That of a mount.
+    pub(crate) fn of(bucket: Option<&crate::bucket::Ready>) -> Kind {
+        match bucket {
+            None => Kind::Mount,
+            Some(ready) if ready.is_read_only() => Kind::BucketReader,
+            Some(_) => Kind::Bucket,
+        }
+    }
+}
 
 /// A daemon, at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -52,6 +79,24 @@ pub struct Live {
     pub bucket: Option<BucketNow>,
     /// What a person should know.
     pub warnings: Vec<String>,
+    /// What it serves.
+    #[serde(default)]
+    pub kind: Kind,
+    /// The directory that it shows, or the first of them, or `s3://BUCKET/PREFIX`.
+    #[serde(default)]
+    pub volume: String,
+    /// Requests that failed by no fault of who asked (EIO, ENOSPC, ...), by error.
+    #[serde(default)]
+    pub errors: BTreeMap<String, u64>,
+    /// When the last of them was, since the daemon began.
+    #[serde(default)]
+    pub last_error_us: Option<u64>,
+    /// Of the warnings, those that say that it does not do all that it should just now.
+    #[serde(default)]
+    pub ailing: Vec<String>,
+    /// Where its log is.
+    #[serde(default)]
+    pub log: Option<PathBuf>,
 }
 
 /// Operations of one group.
@@ -127,4 +172,10 @@ pub struct BucketNow {
     pub trouble: Option<String>,
     /// Why nothing comes into it any more.
     pub lost: Option<String>,
+    /// For how long the oldest change has waited that is not in the bucket; `None`: nothing waits.
+    #[serde(default)]
+    pub lag_us: Option<u64>,
+    /// Bytes that its files take on this machine; `None`: not known yet.
+    #[serde(default)]
+    pub here: Option<u64>,
 }

@@ -136,7 +136,7 @@ impl Native {
         if let Err(error) = done {
             self.end_move(&moving);
             if error != Errno::CANCELED {
-                log::warn!("{} stays where it is for now: {error}", moving.path());
+                tracing::warn!("{} stays where it is for now: {error}", moving.path());
             }
         }
         done.map(Some)
@@ -166,7 +166,8 @@ impl Native {
                     let how = OFlags::RDONLY | OFlags::DIRECTORY;
                     let done = reopen(moved.dir.as_fd(), how).and_then(fsync);
                     safe.push((dir, done.is_ok()));
-                    done.inspect_err(|error| log::error!("making a name durable: {error}")).is_ok()
+                    done.inspect_err(|error| tracing::error!("making a name durable: {error}"))
+                        .is_ok()
                 });
             if is_safe {
                 self.leave_behind(moved);

@@ -106,7 +106,7 @@ impl Pages {
             // Nobody waits for these any more; the kernel was told that they are written. So it is
             // with pages of any file that the disk refuses later.
             if let Err(error) = rustix::io::pwrite(&handle.file, &bytes, at) {
-                log::error!("a page of a mapping could not be written: {error}");
+                tracing::error!("a page of a mapping could not be written: {error}");
                 twins.was.remove(&0);
             }
             if let Some(packed) = handle.node.packed.get() {

@@ -135,7 +135,7 @@ impl Tiers {
 fn open(room: &Room, path: &Path) -> Result<Pack, Trouble> {
     make(path, 0o700).map_err(Trouble::at(path, "making"))?;
     check_mine(path).map_err(Trouble::at(path, "using"))?;
-    log::debug!("the pack of tier {} is in {}", room.tier, path.display());
+    tracing::debug!("the pack of tier {} is in {}", room.tier, path.display());
     Pack::open(path, world()?).map_err(Trouble::at(path, "opening the packed files in"))
 }
 

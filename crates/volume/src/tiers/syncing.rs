@@ -95,7 +95,7 @@ impl Queue {
                 }
             }
             Err(error) => {
-                log::error!("making {} durable: {error}", String::from_utf8_lossy(&path));
+                tracing::error!("making {} durable: {error}", String::from_utf8_lossy(&path));
                 let path = PathBuf::from(OsString::from_vec(path));
                 self.failed.push(Left { path, why: error.to_string() });
                 self.untold = Some(error);

@@ -74,10 +74,10 @@ impl Bodies {
             if let Some(behind) = self.behind() {
                 let name = self.retired(body.ino).or_else(|| behind.name_of(body.ino));
                 let name = name.unwrap_or_else(|| format!("file {}", body.ino));
-                log::error!("bytes {left:?} of {name}: {failed}");
+                tracing::error!("bytes {left:?} of {name}: {failed}");
                 return self.lost.note(&name, &failed);
             }
-            log::error!("bytes {left:?} of file {}: {failed}", body.ino);
+            tracing::error!("bytes {left:?} of file {}: {failed}", body.ino);
             let away = self.known.lock().away.get(&body.ino).cloned();
             match away.map(|away| away.place) {
                 Some(Place::Own { key, .. }) => self.lost.note(&key, &failed),

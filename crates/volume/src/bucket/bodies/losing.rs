@@ -20,7 +20,7 @@ impl Bodies {
         let losing = std::mem::take(&mut *self.losing.lock());
         for body in losing {
             if self.fill(&body).is_err() {
-                log::error!("file {} is open and has lost its bytes", body.ino);
+                tracing::error!("file {} is open and has lost its bytes", body.ino);
             }
         }
     }

@@ -135,7 +135,7 @@ impl Turn<'_> {
             if spot.is_folder {
                 let gone = super::shown::remove_in(&self.shown.aside, &spot.name);
                 if let Err(error) = gone {
-                    log::warn!("removing a folder that is no more: {error}");
+                    tracing::warn!("removing a folder that is no more: {error}");
                 }
             }
             self.retire(*ino);

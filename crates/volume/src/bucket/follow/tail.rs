@@ -93,7 +93,7 @@ impl Tail {
         if newest_checkpoint(bucket)? <= Some(self.next) {
             return Ok(());
         }
-        log::info!("segment {:x} of the log is gone: it is read anew", self.next);
+        tracing::info!("segment {:x} of the log is gone: it is read anew", self.next);
         let (reader, next) = newest(bucket)?;
         self.touched.compare(&self.reader.tree, &reader.tree);
         // Segments that were waiting for a cut are in what was read.

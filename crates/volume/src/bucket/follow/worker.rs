@@ -54,7 +54,7 @@ impl Worker {
             match looked {
                 Ok(()) => self.follow.health.answered(),
                 Err(failed) => {
-                    log::warn!("following {}: {failed}", self.follow.url);
+                    tracing::warn!("following {}: {failed}", self.follow.url);
                     self.follow.health.failed(&failed);
                 }
             }
@@ -108,7 +108,7 @@ impl Worker {
                 return Err(error);
             }
             Err(error) => {
-                log::warn!("{}: the local tree is made anew: {error}", self.follow.url);
+                tracing::warn!("{}: the local tree is made anew: {error}", self.follow.url);
                 shown.forget(changes)?;
                 shown.fill(tree, &mut learn, changes)?;
             }

@@ -38,10 +38,16 @@ impl Fill {
         self.whole.store(taken.saturating_add(free), Relaxed);
     }
 
+    /// What the files have, when so many bytes are free; `None`: nobody has looked yet.
+    fn has(&self, free: u64) -> Option<u64> {
+        let whole = self.whole.load(Relaxed);
+        (whole > 0).then(|| whole.saturating_sub(free))
+    }
+
     /// Whether the files have more than they may, when so many bytes are free. What others put on
     /// the disk meanwhile counts as theirs until they are looked at again.
     fn is_over(&self, free: u64) -> bool {
-        self.space.is_some_and(|space| self.whole.load(Relaxed).saturating_sub(free) > space)
+        self.space.is_some_and(|space| self.has(free).unwrap_or_default() > space)
     }
 }
 
@@ -59,7 +65,7 @@ impl Mirror {
                 return;
             }
             if noted.rounds >= last {
-                log::warn!(
+                tracing::warn!(
                     "{}: there is little room for new files",
                     self.told.lock().kept.display()
                 );
@@ -104,6 +110,12 @@ impl Mirror {
 
     fn is_vain(&self, noted: &Noted) -> bool {
         noted.over || noted.lost.is_some() || noted.is_vain || self.health.is_ailing()
+    }
+
+    /// Bytes that the files have on this machine.
+    pub(super) fn takes_here(&self) -> Option<u64> {
+        let disk = fstatvfs(&self.root).ok()?;
+        self.fill.has(disk.f_bavail * disk.f_frsize)
     }
 
     fn has_little_room(&self) -> bool {

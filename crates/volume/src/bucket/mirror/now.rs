@@ -1,6 +1,7 @@
 //! How a volume in a bucket is just now, for who looks on.
 
 use super::Mirror;
+use crate::clock::{Clock, MachineClock};
 use crate::live::BucketNow;
 
 impl Mirror {
@@ -14,10 +15,13 @@ impl Mirror {
             let left = |(done, all): (u64, u64)| all.saturating_sub(done);
             (left(progress.files), left(progress.bytes))
         };
-        let (changed, lost) = {
+        let (changed, lost, oldest) = {
             let noted = self.marks.noted();
-            (noted.dirty.len().max(noted.written.len()) as u64, noted.lost.clone())
+            let changed = noted.dirty.len().max(noted.written.len()) as u64;
+            (changed, noted.lost.clone(), noted.oldest())
         };
-        BucketNow { url, changed, queued, shipped, trouble: self.health.trouble(), lost }
+        let lag_us = oldest.map(|since| MachineClock.nanos().saturating_sub(since) / 1000);
+        let (trouble, here) = (self.health.trouble(), self.takes_here());
+        BucketNow { url, changed, queued, shipped, trouble, lost, lag_us, here }
     }
 }

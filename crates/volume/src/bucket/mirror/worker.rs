@@ -45,6 +45,7 @@ impl Worker {
     /// Works until nobody uses the volume any more.
     pub(super) fn work(&mut self) {
         // What changed while nobody looked.
+        self.mirror.marks.noted().changed();
         let mut dirty = None;
         loop {
             let is_over = self.mirror.marks.noted().over;
@@ -98,6 +99,9 @@ impl Worker {
             let is_done = again.is_empty();
             let mut noted = self.mirror.marks.noted();
             noted.dirty.extend(again);
+            if !self.ship.is_pending() {
+                noted.is_shipped(!is_done);
+            }
             if is_done {
                 self.synced.clear();
                 self.crowd.is_joined_by(noted.asked - asked);

@@ -51,7 +51,7 @@ impl Drop for Lent {
     fn drop(&mut self) {
         let path = proc_path(self.file.as_fd());
         if let Err(error) = chmodat(CWD, &path, self.mode, AtFlags::empty()) {
-            log::error!("{path:?} keeps a permission that was lent: {error}");
+            tracing::error!("{path:?} keeps a permission that was lent: {error}");
         }
     }
 }

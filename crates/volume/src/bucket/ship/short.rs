@@ -57,7 +57,7 @@ impl Ship {
         match self.sweep() {
             Ok(sparse) => self.short.sparse = sparse,
             // What stays is looked at after the next one.
-            Err(failed) => log::warn!("making the log short: {failed}"),
+            Err(failed) => tracing::warn!("making the log short: {failed}"),
         }
     }
 
@@ -107,7 +107,7 @@ impl Ship {
             let bytes = match self.fetch.packed(&place) {
                 Ok(bytes) => bytes,
                 Err(failed) => {
-                    log::warn!("making the log short: {failed}");
+                    tracing::warn!("making the log short: {failed}");
                     sparse.clear();
                     break;
                 }

@@ -33,7 +33,7 @@ impl AllUnread {
         };
         for Unread { path, identity } in found {
             if !before.contains_key(&path) {
-                log::error!("{} can't be read", String::from_utf8_lossy(&path));
+                tracing::error!("{} can't be read", String::from_utf8_lossy(&path));
             }
             self.0.insert(path, identity);
         }

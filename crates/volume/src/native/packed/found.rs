@@ -47,7 +47,8 @@ impl Native {
             };
             // Who asks need not be allowed to read the directory.
             let done = self.wardrobe.undressed(sync);
-            done.inspect_err(|error| log::error!("making files in place durable: {error}")).is_ok()
+            done.inspect_err(|error| tracing::error!("making files in place durable: {error}"))
+                .is_ok()
         })
     }
 }

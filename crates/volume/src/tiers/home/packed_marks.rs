@@ -72,7 +72,7 @@ impl Work<'_> {
             Ok(()) => self.tiers.retire(&placed, 0),
             Err(error) => {
                 let path: PathBuf = place.path.join(OsStr::from_bytes(name.to_bytes()));
-                log::warn!("{}: what was replaced stays there: {error}", path.display());
+                tracing::warn!("{}: what was replaced stays there: {error}", path.display());
             }
         }
     }

@@ -44,7 +44,7 @@ impl Turn<'_> {
             };
             let identity = spot.identity;
             if let Err(error) = self.dress_folder(ino, file) {
-                log::warn!("attributes of {}: {error}", self.shown.path_of(ino));
+                tracing::warn!("attributes of {}: {error}", self.shown.path_of(ino));
             }
             self.changes.files.push(identity);
         }

@@ -23,6 +23,7 @@ impl Worker {
             self.synced.extend(noted.synced.drain());
             self.ship.scan().were_written(noted.written.drain());
             is_over = noted.over;
+            noted.is_cut();
             (noted.asked, std::mem::take(&mut noted.dirty))
         };
         if let Some(native) = native.as_ref().filter(|_| is_over) {
@@ -41,7 +42,9 @@ impl Worker {
         mirror.marks.noted().unread = self.ship.unread_files().collect();
         if let Err(error) = done {
             // Whatever it was: the names are looked at again.
-            mirror.marks.noted().dirty.extend(names);
+            let mut noted = mirror.marks.noted();
+            noted.dirty.extend(names);
+            noted.changed();
             return Err(std::io::Error::from(error).into());
         }
         Ok(asked)

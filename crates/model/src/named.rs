@@ -5,13 +5,24 @@ use std::fmt::Write;
 
 /// Bytes as text: control characters and what is not UTF-8 as `\n`, `\x1b`, `\xff`, characters that
 /// are not seen as `\u{202e}`.
-pub(crate) fn named(bytes: &[u8]) -> String {
+#[must_use]
+pub fn named(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         chunk.valid().chars().for_each(|c| push(&mut out, c));
         for byte in chunk.invalid() {
             let _ = write!(out, "\\x{byte:02x}");
         }
+    }
+    out
+}
+
+/// Text of ours, in which names may stand: the same, but for backslashes, which stay as they are.
+#[must_use]
+pub fn harmless(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c == '\\' { out.push(c) } else { push(&mut out, c) }
     }
     out
 }
@@ -62,5 +73,11 @@ mod tests {
         ] {
             assert_eq!(named(bytes), shown);
         }
+    }
+
+    #[test]
+    fn what_was_escaped_is_not_escaped_again() {
+        let name = named(b"a\n\\b");
+        assert_eq!(harmless(&format!("{name}: no\x1b[2J")), "a\\n\\\\b: no\\x1b[2J");
     }
 }

@@ -1,0 +1,56 @@
+//! `forebay status`: of all runs and mounts of this user, whether they are well.
+
+mod found;
+mod told;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use crate::daemon_logs;
+use crate::exit::Stop;
+use found::{Health, find};
+
+/// Options of `forebay status`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  forebay status                   all runs and mounts of yours\n  \
+    forebay status /mnt/project      one of them\n  \
+    forebay status --json | jq .health\n\n\
+    Exit codes, the worst of all that is looked at: 0 all is well; 1 degraded: a bucket is out of \
+    reach, a log can't be written, or requests failed (EIO, ENOSPC, ...) within five minutes; 3 \
+    nothing is mounted; 4 a daemon does not answer within two seconds, or is gone and left its mount \
+    behind. They are those of a service (LSB), for `ExecCondition=` and monitors."
+)]
+pub(crate) struct Args {
+    /// A directory that is covered or mounted; without it, all of yours
+    #[arg(value_name = "MOUNT")]
+    mount: Option<PathBuf>,
+    /// Print JSON on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+    let at = args.mount.as_deref().map(daemon_logs::place);
+    let found = find(at.as_deref()).map_err(|error| {
+        Stop::new(
+            4,
+            format!("looking for daemons: {error}"),
+            "is /proc mounted? `forebay doctor` says",
+        )
+    })?;
+    let health = found.health();
+    let text = match args.json {
+        true => told::as_json(&found),
+        false => told::as_text(&found),
+    };
+    // Whoever reads may have seen enough (`| head`).
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    if health == Health::Nothing
+        && let (Some(at), false) = (&at, args.json)
+    {
+        let why = format!("nothing of yours is at {}", at.display());
+        return Err(Stop::new(health.code(), why, "`forebay status` shows all of yours"));
+    }
+    Ok(health.code())
+}

@@ -1,0 +1,114 @@
+//! Logs of daemons: where one is to be, where they are, and their last lines for who lost one.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use forebay_volume::daemon_log::{
+    About, Kept, LOG, Levels, Told, VERSION, Wanted, kept, last_lines,
+};
+use forebay_volume::launch::{lasting_mounts, place_of};
+
+use crate::commands::run::{state_directories, state_file};
+use crate::exit::{NOTHING_RUN, Stop};
+use crate::say;
+
+/// The folder of the state directory in which each daemon has one.
+const SHELF: &str = "daemons";
+/// What says how much is logged, where no option does.
+const LEVELS: &str = "FOREBAY_LOG";
+/// Lines that are told of a daemon that is lost.
+const LAST: usize = 10;
+
+/// What a daemon is to log; `name` is that of its run, or would be.
+pub(crate) fn wanted(
+    levels: Option<&Levels>,
+    name: &str,
+    foreground: bool,
+) -> Result<Wanted, Stop> {
+    let word = std::env::var(LEVELS).ok().filter(|word| !word.is_empty());
+    let levels = match (levels, word) {
+        (Some(levels), _) => Some(levels.clone()),
+        (None, Some(word)) => Some(word.parse::<Levels>().map_err(|error| {
+            let next = "set it as `--log` takes it, or unset it; nothing was run";
+            Stop::new(NOTHING_RUN, format!("{LEVELS}: {error}"), next)
+        })?),
+        (None, None) => None,
+    };
+    Ok(Wanted {
+        folder: state_file(SHELF)?.join(name.trim_end_matches(".run")),
+        is_asked_for: levels.is_some(),
+        levels: levels.unwrap_or_default(),
+        to_stderr: foreground,
+        to_journal: foreground && stderr_is_journal(),
+    })
+}
+
+/// Whether standard error is the stream of which systemd says so: systemd.exec(5),
+/// `$JOURNAL_STREAM`.
+fn stderr_is_journal() -> bool {
+    let Ok(stream) = std::env::var("JOURNAL_STREAM") else { return false };
+    let held = std::fs::File::from(match rustix::io::dup(rustix::stdio::stderr()) {
+        Ok(held) => held,
+        Err(_) => return false,
+    });
+    held.metadata().is_ok_and(|held| stream == format!("{}:{}", held.dev(), held.ino()))
+}
+
+/// Folders of all daemons of this user that left a log or write one, the newest first.
+pub(crate) fn all() -> Vec<Kept> {
+    let mut all: Vec<Kept> =
+        state_directories().iter().flat_map(|state| kept(&state.join(SHELF))).collect();
+    all.sort_by(|a, b| b.folder.file_name().cmp(&a.folder.file_name()));
+    all
+}
+
+/// The newest that served this place, or one above it.
+pub(crate) fn of(at: &Path) -> Option<Kept> {
+    all().into_iter().find(|one| match &one.told {
+        Told::Known(About { points, .. }) => points.iter().any(|point| at.starts_with(point)),
+        Told::Newer(_) | Told::Nothing => false,
+    })
+}
+
+/// Refuses what a newer Forebay wrote.
+pub(crate) fn refuse_newer(one: &Kept) -> Result<(), Stop> {
+    let Told::Newer(version) = one.told else { return Ok(()) };
+    let log = one.folder.join(LOG);
+    Err(Stop::new(
+        1,
+        newer(&one.folder, version),
+        format!("use that one, or read {}", log.display()),
+    ))
+}
+
+/// Says that a newer Forebay wrote a folder.
+pub(crate) fn newer(folder: &Path, version: u32) -> String {
+    format!(
+        "{} is of a newer Forebay (version {version}, and this one knows {VERSION})",
+        folder.display()
+    )
+}
+
+/// The absolute form of a path, without asking a mount whose daemon may not answer.
+pub(crate) fn place(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mounts = lasting_mounts().unwrap_or_default();
+    match mounts.iter().any(|mount| absolute.starts_with(&mount.point)) {
+        true => absolute,
+        false => place_of(path),
+    }
+}
+
+/// Prints the last that a daemon said which is lost.
+pub(crate) fn tell_last(folder: &Path) {
+    let log = folder.join(LOG);
+    match last_lines(folder, LAST) {
+        Ok(lines) => {
+            say::note(&format!("the last lines of the daemon's log, {}:", log.display()));
+            lines.iter().for_each(|line| say::text(&format!("  {line}\n")));
+        }
+        Err(error) => {
+            say::note(&format!("the daemon left no log: {}: {error}", log.display()));
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! How much is said, by module: `warn`, or `info,bucket=debug,fuse=off`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+
+/// Where our modules begin. What libraries say of themselves is not for our log: a client of a
+/// bucket may tell what it signs.
+pub(super) const OURS: &str = "forebay_volume";
+
+/// What is said at all.
+#[derive(Debug, Clone)]
+pub struct Levels(pub(super) Targets);
+
+/// Words that are no levels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotLevels(String);
+
+impl fmt::Display for NotLevels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "`{}` is no level: it is off, error, warn, info, debug or trace, or MODULE=LEVEL, several \
+             of which have commas between them, such as info,bucket=debug",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for NotLevels {}
+
+impl Default for Levels {
+    /// What goes wrong, and the few things that are worth a line each.
+    fn default() -> Levels {
+        Levels(Targets::new().with_target(OURS, LevelFilter::INFO))
+    }
+}
+
+impl FromStr for Levels {
+    type Err = NotLevels;
+
+    /// The last of what is said of one module counts.
+    fn from_str(words: &str) -> Result<Levels, NotLevels> {
+        let mut levels = Levels::default();
+        for word in words.split(',').map(str::trim) {
+            let (module, level) = word.rsplit_once('=').unwrap_or(("", word));
+            let level = match level.trim() {
+                "" => Err(()),
+                level => level.parse::<LevelFilter>().map_err(drop),
+            };
+            let level = level.map_err(|()| NotLevels(word.to_owned()))?;
+            let module = match module.trim() {
+                "" => OURS.to_owned(),
+                module if module.starts_with(OURS) => module.to_owned(),
+                module => format!("{OURS}::{module}"),
+            };
+            levels.0 = levels.0.with_target(module, level);
+        }
+        Ok(levels)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! If these fail, who asks for more to find a fault gets less, or what a library signs.
+    use super::*;
+    use tracing::Level;
+
+    #[test]
+    fn levels_are_told_by_module() {
+        let levels: Levels = "warn,bucket=debug, fuse::crew=off".parse().expect("levels");
+        let says = |module: &str, level| levels.0.would_enable(module, &level);
+        assert!(says("forebay_volume::tiers", Level::WARN));
+        assert!(!says("forebay_volume::tiers", Level::INFO));
+        assert!(says("forebay_volume::bucket::ship", Level::DEBUG));
+        assert!(!says("forebay_volume::bucket::ship", Level::TRACE));
+        assert!(!says("forebay_volume::fuse::crew", Level::ERROR));
+        let all: Levels = "TRACE".parse().expect("a level");
+        assert!(all.0.would_enable("forebay_volume::watch", &Level::TRACE));
+        assert!(!all.0.would_enable("object_store::aws", &Level::ERROR), "it is not ours");
+    }
+
+    #[test]
+    fn what_is_no_level_is_named() {
+        for (words, named) in [("loud", "loud"), ("info,", ""), ("bucket=", "bucket="), ("a", "a")]
+        {
+            assert_eq!(words.parse::<Levels>().err(), Some(NotLevels(named.to_owned())), "{words}");
+        }
+    }
+}

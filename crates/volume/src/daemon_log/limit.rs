@@ -1,0 +1,121 @@
+//! A line that would come again and again comes ten times in ten seconds, and then how many more
+//! there were: a disk that is full is not filled further by saying so.
+
+use std::hash::Hash;
+
+use rustc_hash::FxHashMap;
+
+/// Lines of one kind that are let through in one window of time.
+const MOST: u32 = 10;
+/// How long a window is, in nanoseconds.
+const WINDOW: u64 = 10_000_000_000;
+
+/// What becomes of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Admitted {
+    /// It is said.
+    Yes,
+    /// It is counted; it is the first that is, and somebody must ask later how many there were.
+    CountedFirst,
+    /// It is counted.
+    Counted,
+}
+
+#[derive(Debug)]
+struct Window<O> {
+    began: u64,
+    told: u32,
+    more: u64,
+    of: O,
+}
+
+/// How many lines of each kind there were lately. `K` is a kind, `O` what is told of it.
+#[derive(Debug)]
+pub(super) struct Limit<K, O> {
+    windows: FxHashMap<K, Window<O>>,
+    /// Of windows that are over.
+    over: Vec<(O, u64)>,
+}
+
+impl<K, O> Default for Limit<K, O> {
+    fn default() -> Self {
+        Limit { windows: FxHashMap::default(), over: Vec::new() }
+    }
+}
+
+impl<K: Hash + Eq, O: Copy> Limit<K, O> {
+    /// A line of this kind is to be said now.
+    pub(super) fn admit(&mut self, kind: K, of: O, now: u64) -> Admitted {
+        let fresh = || Window { began: now, told: 0, more: 0, of };
+        let window = self.windows.entry(kind).or_insert_with(fresh);
+        if now.saturating_sub(window.began) >= WINDOW {
+            if window.more > 0 {
+                self.over.push((window.of, window.more));
+            }
+            *window = fresh();
+        }
+        if window.told < MOST {
+            window.told += 1;
+            return Admitted::Yes;
+        }
+        window.more += 1;
+        if window.more == 1 { Admitted::CountedFirst } else { Admitted::Counted }
+    }
+
+    /// Of which kinds how many were counted that nobody was told of yet, in windows that are over;
+    /// with `all`, in all of them.
+    pub(super) fn due(&mut self, now: u64, all: bool) -> Vec<(O, u64)> {
+        let mut due = std::mem::take(&mut self.over);
+        for window in self.windows.values_mut() {
+            if window.more > 0 && (all || now.saturating_sub(window.began) >= WINDOW) {
+                due.push((window.of, std::mem::take(&mut window.more)));
+            }
+        }
+        due
+    }
+
+    /// Whether somebody must ask again.
+    pub(super) fn has_more(&self) -> bool {
+        !self.over.is_empty() || self.windows.values().any(|window| window.more > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! If these fail, a bucket that is away fills the disk, or one failure hides another.
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    #[test]
+    fn ten_are_told_and_then_how_many_more() {
+        let mut limit = Limit::default();
+        let told: Vec<Admitted> = (0..13).map(|_| limit.admit('a', "a", SECOND)).collect();
+        assert!(told[..10].iter().all(|one| *one == Admitted::Yes));
+        assert_eq!(told[10..], [Admitted::CountedFirst, Admitted::Counted, Admitted::Counted]);
+        assert_eq!(limit.admit('b', "b", SECOND), Admitted::Yes, "another kind has its own");
+        assert_eq!(limit.due(10 * SECOND, false), [], "the window is not over");
+        assert!(limit.has_more());
+        assert_eq!(limit.due(11 * SECOND, false), [("a", 3)]);
+        assert!(!limit.has_more());
+        assert_eq!(limit.admit('a', "a", 11 * SECOND), Admitted::Yes, "another window");
+    }
+
+    #[test]
+    fn what_was_counted_is_told_though_the_next_window_has_begun() {
+        let mut limit = Limit::default();
+        (0..11).for_each(|_| drop(limit.admit('a', "a", 0)));
+        assert_eq!(limit.admit('a', "a", 20 * SECOND), Admitted::Yes);
+        assert_eq!(limit.due(20 * SECOND, false), [("a", 1)]);
+        (0..10).for_each(|_| drop(limit.admit('a', "a", 20 * SECOND)));
+        assert_eq!(limit.due(20 * SECOND, true), [("a", 1)], "at the end all are told");
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_loses_nothing() {
+        let mut limit = Limit::default();
+        (0..12).for_each(|_| drop(limit.admit('a', "a", 100 * SECOND)));
+        assert_eq!(limit.admit('a', "a", SECOND), Admitted::Counted);
+        assert_eq!(limit.due(200 * SECOND, false), [("a", 3)]);
+    }
+}

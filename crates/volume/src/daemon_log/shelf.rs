@@ -1,0 +1,203 @@
+//! The folders of daemons, side by side: one for each that serves, and those of a few that ended
+//! badly. A daemon holds a lock on its own.
+
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{
+    AtFlags, CWD, FlockOperation, Mode, OFlags, flock, fstat, mkdirat, openat, unlinkat,
+};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use super::{LOG, OLDER};
+
+/// What says of whom a log is.
+pub(super) const ABOUT: &str = "daemon.json";
+/// The version of that; who finds a newer one leaves the folder alone.
+pub const VERSION: u32 = 1;
+/// Logs of daemons that are gone which are kept.
+const KEPT: usize = 16;
+/// How often its lock is asked for, and how long between two.
+const LOOKS: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Whose log it is. Paths are text, in which what is not UTF-8 is replaced.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// [`VERSION`]
+    pub version: u32,
+    /// The daemon's process.
+    pub pid: u32,
+    /// Seconds since 1970 when it began.
+    pub started_unix: i64,
+    /// It serves a mount, not a run.
+    pub lasting: bool,
+    /// What it shows.
+    pub volume: String,
+    /// Where.
+    pub points: Vec<String>,
+}
+
+/// What a folder says of its daemon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    /// All that is to be said.
+    Known(About),
+    /// A newer Forebay wrote it, in this version.
+    Newer(u32),
+    /// Nothing that could be understood.
+    Nothing,
+}
+
+/// A folder of a daemon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Where.
+    pub folder: PathBuf,
+    /// Of whom.
+    pub told: Told,
+}
+
+/// What a folder says of its daemon.
+#[must_use]
+pub fn read_about(folder: &Path) -> Told {
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: u32,
+    }
+    let text = std::fs::read(folder.join(ABOUT)).unwrap_or_default();
+    match serde_json::from_slice::<Versioned>(&text) {
+        Ok(Versioned { version }) if version > VERSION => Told::Newer(version),
+        Ok(_) => serde_json::from_slice(&text).map_or(Told::Nothing, Told::Known),
+        Err(_) => Told::Nothing,
+    }
+}
+
+/// All folders, those of the newest daemons first: their names begin with the time.
+#[must_use]
+pub fn kept(shelf: &Path) -> Vec<Kept> {
+    let entries = std::fs::read_dir(shelf).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    folders.sort_unstable_by(|a, b| b.cmp(a));
+    let of = |folder: PathBuf| Kept { told: read_about(&folder), folder };
+    folders.into_iter().map(of).collect()
+}
+
+/// Whether the daemon lives whose folder it is. Where nobody knows, it does.
+#[must_use]
+pub fn is_alive(folder: &Path) -> bool {
+    let opened = open_folder(CWD, folder);
+    opened.is_ok_and(|opened| flock(&opened, FlockOperation::NonBlockingLockShared).is_err())
+}
+
+/// Makes a folder for this process, as long as it lives.
+pub(super) fn take(folder: &Path, about: &About) -> io::Result<OwnedFd> {
+    let (Some(shelf), Some(name)) = (folder.parent(), folder.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    DirBuilder::new().recursive(true).mode(0o700).create(shelf)?;
+    let shelf = open_folder(CWD, shelf)?;
+    match mkdirat(&shelf, name, Mode::RWXU) {
+        Err(error) if error != Errno::EXIST => return Err(error.into()),
+        _ => {}
+    }
+    let folder = open_folder(&shelf, Path::new(name))?;
+    if fstat(&folder)?.st_uid != rustix::process::geteuid().as_raw() {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is another user's"));
+    }
+    // Where there are no locks (some network storage), nobody takes it for that of one who is gone.
+    for _ in 0..LOOKS {
+        match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+            // Somebody looks whether we live.
+            Err(Errno::WOULDBLOCK) => std::thread::sleep(PAUSE),
+            _ => break,
+        }
+    }
+    let text = serde_json::to_vec(about)?;
+    let how = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = File::from(openat(&folder, ABOUT, how, Mode::RUSR | Mode::WUSR)?);
+    io::Write::write_all(&mut file, &text)?;
+    Ok(folder)
+}
+
+fn open_folder(at: impl std::os::fd::AsFd, path: &Path) -> rustix::io::Result<OwnedFd> {
+    let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(at, path, how, Mode::empty())
+}
+
+/// Takes away what daemons left that are gone, but for the newest few. What newer Forebays wrote
+/// stays.
+pub(super) fn clear(shelf: &Path) {
+    let mut gone = 0;
+    for Kept { folder, told } in kept(shelf) {
+        let Ok(opened) = open_folder(CWD, &folder) else { continue };
+        // Its daemon lives, or nobody knows.
+        if flock(&opened, FlockOperation::NonBlockingLockExclusive).is_err() {
+            continue;
+        }
+        gone += 1;
+        if gone > KEPT && !matches!(told, Told::Newer(_)) {
+            for name in [LOG, OLDER, ABOUT] {
+                let _ = unlinkat(&opened, name, AtFlags::empty());
+            }
+            remove(&folder);
+        }
+    }
+}
+
+/// Takes an empty folder away, and the shelf with the last.
+pub(super) fn remove(folder: &Path) {
+    if std::fs::remove_dir(folder).is_ok()
+        && let Some(shelf) = folder.parent()
+    {
+        let _ = std::fs::remove_dir(shelf);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! If these fail, logs of the dead pile up, or one of the living is taken away.
+    use super::*;
+
+    fn about(pid: u32) -> About {
+        let (volume, points) = ("/data".to_owned(), vec!["/mnt".to_owned()]);
+        About { version: VERSION, pid, started_unix: 0, lasting: true, volume, points }
+    }
+
+    #[test]
+    fn of_those_who_are_gone_the_newest_few_are_kept() {
+        let place = tempfile::tempdir().expect("a folder");
+        let shelf = place.path().join("daemons");
+        let name = |number| shelf.join(format!("t{number:03}"));
+        let alive = take(&name(0), &about(0)).expect("taken");
+        for number in 1..40 {
+            drop(take(&name(number), &about(number)).expect("taken"));
+            std::fs::write(name(number).join(LOG), "x\n").expect("written");
+        }
+        std::fs::write(name(1).join(ABOUT), "{\"version\": 7, \"new\": {}}").expect("written");
+        clear(&shelf);
+        let left = kept(&shelf);
+        let names: Vec<_> = left.iter().map(|one| one.folder.clone()).collect();
+        let expected: Vec<_> = (24..40).rev().chain([1, 0]).map(name).collect();
+        assert_eq!(names, expected);
+        assert_eq!(left[0].told, Told::Known(about(39)));
+        assert_eq!(left[16].told, Told::Newer(7));
+        drop(alive);
+    }
+
+    #[test]
+    fn a_folder_behind_a_link_is_not_taken() {
+        let place = tempfile::tempdir().expect("a folder");
+        let other = place.path().join("other");
+        std::fs::create_dir(&other).expect("made");
+        std::os::unix::fs::symlink(&other, place.path().join("mine")).expect("linked");
+        assert!(take(&place.path().join("mine"), &about(1)).is_err());
+        assert_eq!(std::fs::read_dir(&other).expect("read").count(), 0);
+    }
+}

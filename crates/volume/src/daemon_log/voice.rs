@@ -1,0 +1,169 @@
+//! From `tracing` to a queue. Before there is a daemon, what is said is held in memory, which the
+//! daemon inherits.
+
+use std::fmt::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{SyncSender, TrySendError};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
+use tracing::callsite::Identifier;
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+
+use super::Levels;
+use super::limit::{Admitted, Limit};
+use super::line::Said;
+use super::writer::Word;
+use crate::clock::{Clock, MachineClock};
+
+/// Lines that are held before there is a daemon.
+const HELD: usize = 1000;
+
+/// A kind of line: where it comes from, and how bad it is.
+type Kind = (Level, &'static str);
+
+/// What this process says.
+pub(super) static VOICE: OnceLock<Arc<Voice>> = OnceLock::new();
+
+/// Takes in what is said, and never waits.
+#[derive(Debug, Default)]
+pub(super) struct Voice {
+    queue: OnceLock<SyncSender<Word>>,
+    held: Mutex<Vec<Said>>,
+    limit: Mutex<Limit<Identifier, Kind>>,
+    /// Lines for which the queue had no place.
+    lost: AtomicU64,
+    /// Lines that are warnings or worse.
+    warned: AtomicU64,
+}
+
+impl Voice {
+    fn say(&self, said: Said) {
+        if said.level <= Level::WARN {
+            self.warned.fetch_add(1, Relaxed);
+        }
+        match self.queue.get() {
+            Some(queue) => self.send(queue, Word::Said(said)),
+            None => {
+                let mut held = self.held.lock();
+                if held.len() < HELD {
+                    held.push(said);
+                }
+            }
+        }
+    }
+
+    fn send(&self, queue: &SyncSender<Word>, word: Word) {
+        if let Err(TrySendError::Full(Word::Said(_))) = queue.try_send(word) {
+            self.lost.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// From now on a thread takes what is said; gives what was said before.
+    pub(super) fn has_a_thread(&self, queue: SyncSender<Word>) -> Vec<Said> {
+        let _ = self.queue.set(queue);
+        self.take_held()
+    }
+
+    fn take_held(&self) -> Vec<Said> {
+        std::mem::take(&mut *self.held.lock())
+    }
+
+    pub(super) fn queue(&self) -> Option<&SyncSender<Word>> {
+        self.queue.get()
+    }
+
+    /// How many lines got lost since this was asked.
+    pub(super) fn take_lost(&self) -> u64 {
+        self.lost.swap(0, Relaxed)
+    }
+
+    /// Whether something went wrong so far.
+    pub(super) fn has_warned(&self) -> bool {
+        self.warned.load(Relaxed) > 0
+    }
+
+    /// Lines of each kind that were left out, as lines; with `all`, also of what goes on.
+    pub(super) fn left_out(&self, all: bool) -> Vec<Said> {
+        let due = self.limit.lock().due(MachineClock.nanos(), all);
+        let line = |((level, target), more): (Kind, u64)| {
+            Said::now(level, target, &format!("{more} more like this were left out"))
+        };
+        due.into_iter().map(line).collect()
+    }
+
+    /// Whether lines were left out of which nobody was told.
+    pub(super) fn leaves_out(&self) -> bool {
+        self.limit.lock().has_more()
+    }
+
+    fn hear(&self, event: &Event<'_>) {
+        let known = event.metadata();
+        let (level, target) = (*known.level(), known.target());
+        // Who asks for more than is said by itself wants all of it.
+        if level <= Level::INFO {
+            let (kind, now) = (known.callsite(), MachineClock.nanos());
+            match self.limit.lock().admit(kind, (level, target), now) {
+                Admitted::Yes => {}
+                Admitted::Counted => return,
+                Admitted::CountedFirst => {
+                    if let Some(queue) = self.queue.get() {
+                        self.send(queue, Word::Wake);
+                    }
+                    return;
+                }
+            }
+        }
+        let mut words = Words::default();
+        event.record(&mut words);
+        self.say(Said::now(level, target, &words.0));
+    }
+}
+
+/// The message of an event, and other fields behind it.
+#[derive(Default)]
+struct Words(String);
+
+impl Visit for Words {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        // Writing to a text does not fail.
+        let _ = match field.name() {
+            "message" => write!(self.0, "{value:?}"),
+            name => write!(self.0, " {name}={value:?}"),
+        };
+    }
+}
+
+struct Ear(Arc<Voice>);
+
+impl<S: Subscriber> Layer<S> for Ear {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        self.0.hear(event);
+    }
+}
+
+/// Who hands events of these levels to a voice.
+pub(super) fn listener(levels: &Levels, voice: Arc<Voice>) -> impl Subscriber + Send + Sync {
+    tracing_subscriber::registry().with(levels.0.clone()).with(Ear(voice))
+}
+
+/// From now on nothing that is said gets lost: it is held until there is a daemon. Where a program
+/// has a listener of its own it keeps it.
+pub(crate) fn hold(levels: &Levels) {
+    let voice = Arc::new(Voice::default());
+    if tracing::subscriber::set_global_default(listener(levels, Arc::clone(&voice))).is_ok() {
+        let _ = VOICE.set(voice);
+    }
+}
+
+/// Of a process that becomes another program: what it said goes into the log that its daemon keeps.
+pub(crate) fn hand_down(wanted: &super::Wanted) {
+    let held = VOICE.get().map(|voice| voice.take_held()).unwrap_or_default();
+    if !held.is_empty() {
+        let text: String = held.iter().map(Said::line).collect();
+        // What can't be written there is not worth the command.
+        let _ = super::file::append(&wanted.folder, text.as_bytes());
+    }
+}

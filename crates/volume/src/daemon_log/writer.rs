@@ -1,0 +1,84 @@
+//! The thread that writes what was said.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tracing::Level;
+
+use super::file::LogFile;
+use super::line::Said;
+use super::voice::Voice;
+
+/// Between two looks whether lines that were left out are to be told.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What the thread is told.
+#[derive(Debug)]
+pub(super) enum Word {
+    /// A line.
+    Said(Said),
+    /// Lines are being left out.
+    Wake,
+    /// The file may have another name now.
+    Reopen,
+    /// All before this is to be written; with `true` it is the end.
+    Until(SyncSender<()>, bool),
+}
+
+/// What it writes to.
+pub(super) struct Writer {
+    pub(super) voice: Arc<Voice>,
+    /// `None`: there is no place for one.
+    pub(super) file: Arc<Mutex<Option<LogFile>>>,
+    /// Standard error, and whether that is the journal.
+    pub(super) stderr: Option<(std::fs::File, bool)>,
+}
+
+impl Writer {
+    /// Writes until the process ends.
+    pub(super) fn write(&mut self, words: &Receiver<Word>) {
+        loop {
+            let word = match self.voice.leaves_out() {
+                true => words.recv_timeout(LOOK),
+                false => words.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            let lost = self.voice.take_lost();
+            if lost > 0 {
+                let text = format!("{lost} lines came faster than they could be written");
+                self.put(&Said::now(Level::WARN, module_path!(), &text));
+            }
+            self.voice.left_out(false).iter().for_each(|said| self.put(said));
+            match word {
+                Ok(Word::Said(said)) => self.put(&said),
+                Ok(Word::Reopen) => {
+                    if let Some(file) = &mut *self.file.lock() {
+                        file.reopen();
+                    }
+                    self.put(&Said::now(Level::INFO, module_path!(), "the log was opened again"));
+                }
+                Ok(Word::Until(done, is_end)) => {
+                    if is_end {
+                        self.voice.left_out(true).iter().for_each(|said| self.put(said));
+                    }
+                    let _ = done.send(());
+                }
+                Ok(Word::Wake) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    pub(super) fn put(&mut self, said: &Said) {
+        if let Some(file) = &mut *self.file.lock() {
+            file.write(&said.line());
+        }
+        if let Some((stderr, is_journal)) = &mut self.stderr {
+            let line = if *is_journal { said.journal_line() } else { said.line() };
+            // Nobody may be there to read it.
+            let _ = stderr.write_all(line.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Requests that fail by no fault of who asked: each is counted and told, for programs say of them
+//! what they like, or nothing.
+
+use forebay_model::named::named;
+use rustix::io::Errno;
+
+use super::abi::{InHeader, op};
+use super::session::Session;
+
+/// Such errors. Others are answers: no such file, no permission, a lock that somebody has.
+const FAILURES: [(Errno, &str); 12] = [
+    (Errno::IO, "EIO"),
+    (Errno::NOSPC, "ENOSPC"),
+    (Errno::DQUOT, "EDQUOT"),
+    (Errno::STALE, "ESTALE"),
+    (Errno::NOMEM, "ENOMEM"),
+    (Errno::MFILE, "EMFILE"),
+    (Errno::NFILE, "ENFILE"),
+    (Errno::TIMEDOUT, "ETIMEDOUT"),
+    (Errno::REMOTEIO, "EREMOTEIO"),
+    (Errno::NOBUFS, "ENOBUFS"),
+    (Errno::NODEV, "ENODEV"),
+    (Errno::NXIO, "ENXIO"),
+];
+
+/// Requests by their names among people; of those on the left, the node is the folder.
+const IN_FOLDER: [(u32, &str); 10] = [
+    (op::LOOKUP, "lookup"),
+    (op::CREATE, "create"),
+    (op::MKNOD, "mknod"),
+    (op::MKDIR, "mkdir"),
+    (op::SYMLINK, "symlink"),
+    (op::LINK, "link"),
+    (op::UNLINK, "unlink"),
+    (op::RMDIR, "rmdir"),
+    (op::RENAME, "rename"),
+    (op::RENAME2, "rename"),
+];
+const OF_FILE: [(u32, &str); 16] = [
+    (op::OPEN, "open"),
+    (op::READ, "read"),
+    (op::WRITE, "write"),
+    (op::FLUSH, "close"),
+    (op::RELEASE, "close"),
+    (op::FSYNC, "fsync"),
+    (op::FSYNCDIR, "fsync"),
+    (op::SYNCFS, "syncfs"),
+    (op::GETATTR, "stat"),
+    (op::STATX, "stat"),
+    (op::SETATTR, "change of attributes"),
+    (op::OPENDIR, "opendir"),
+    (op::READDIR, "readdir"),
+    (op::READDIRPLUS, "readdir"),
+    (op::FALLOCATE, "fallocate"),
+    (op::COPY_FILE_RANGE, "copy_file_range"),
+];
+
+/// The name of an error that is a failure.
+pub(super) fn failure(error: Errno) -> Option<&'static str> {
+    FAILURES.iter().find(|(known, _)| *known == error).map(|(_, name)| *name)
+}
+
+impl Session {
+    /// A request was refused with such an error. No lock of its node is held any more.
+    pub(super) fn tell_failed(&self, header: &InHeader, error: Errno) {
+        let Some(name) = failure(error) else { return };
+        self.recorder.live().failed(name, self.recorder.clock().now());
+        let of = |table: &[(u32, &'static str)]| {
+            table.iter().find(|(code, _)| *code == header.opcode).map(|(_, word)| *word)
+        };
+        let what = match (of(&IN_FOLDER), of(&OF_FILE)) {
+            (Some(word), _) => format!("{word} in"),
+            (_, Some(word)) => format!("{word} of"),
+            (None, None) => format!("request {} of", header.opcode),
+        };
+        let path = self.tree.native.node(header.nodeid);
+        let path = path.map(|node| self.tree.native.path_of(&node)).unwrap_or_default();
+        let path = if path.is_empty() { ".".to_owned() } else { named(&path) };
+        tracing::warn!("{what} {path} failed for process {}: {error}", header.pid);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! If this fails, a full disk looks well, or each missing file like a broken one.
+    use super::*;
+
+    #[test]
+    fn failures_are_told_from_answers() {
+        assert_eq!(failure(Errno::IO), Some("EIO"));
+        assert_eq!(failure(Errno::NOSPC), Some("ENOSPC"));
+        for answer in [Errno::NOENT, Errno::ACCESS, Errno::EXIST, Errno::NOTEMPTY, Errno::INTR] {
+            assert_eq!(failure(answer), None);
+        }
+    }
+}
