@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use forebay_volume::daemon_log::{
-    About, Kept, LOG, Levels, Told, VERSION, Wanted, kept, last_lines,
+    About, FORMAT, Kept, LOG, Levels, Told, Wanted, kept, last_lines,
 };
 use forebay_volume::launch::{lasting_mounts, place_of};
 
@@ -72,19 +72,19 @@ pub(crate) fn of(at: &Path) -> Option<Kept> {
 
 /// Refuses what a newer Forebay wrote.
 pub(crate) fn refuse_newer(one: &Kept) -> Result<(), Stop> {
-    let Told::Newer(version) = one.told else { return Ok(()) };
+    let Told::Newer(format) = one.told else { return Ok(()) };
     let log = one.folder.join(LOG);
     Err(Stop::new(
         1,
-        newer(&one.folder, version),
+        newer(&one.folder, format),
         format!("use that one, or read {}", log.display()),
     ))
 }
 
 /// Says that a newer Forebay wrote a folder.
-pub(crate) fn newer(folder: &Path, version: u32) -> String {
+pub(crate) fn newer(folder: &Path, format: u32) -> String {
     format!(
-        "{} is of a newer Forebay (version {version}, and this one knows {VERSION})",
+        "{} is of a newer Forebay (format {format}, and this one knows {FORMAT})",
         folder.display()
     )
 }

@@ -55,6 +55,8 @@ mod bucket_unread;
 mod by_task;
 #[path = "cli/cache.rs"]
 mod cache;
+#[path = "cli/daemon_log.rs"]
+mod daemon_log;
 #[path = "cli/doctor.rs"]
 mod doctor;
 #[path = "cli/early.rs"]
@@ -105,6 +107,8 @@ mod report_bad_input;
 mod sample;
 #[path = "cli/simulate.rs"]
 mod simulate;
+#[path = "cli/status.rs"]
+mod status;
 #[path = "cli/streams.rs"]
 mod streams;
 #[path = "cli/tiers.rs"]

@@ -118,7 +118,7 @@ fn held_stderr() -> Option<OwnedFd> {
 fn about(parts: &Parts) -> About {
     let shown = |path: &PathBuf| path.to_string_lossy().into_owned();
     About {
-        version: daemon_log::VERSION,
+        format: daemon_log::FORMAT,
         pid: std::process::id(),
         started_unix: rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec,
         lasting: matches!(parts.role, Role::Lasting { .. }),

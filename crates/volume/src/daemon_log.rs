@@ -18,7 +18,7 @@ mod writer;
 use std::path::PathBuf;
 
 pub use levels::{Levels, NotLevels};
-pub use shelf::{About, Kept, Told, VERSION, is_alive, kept, read_about};
+pub use shelf::{About, FORMAT, Kept, Told, is_alive, kept, read_about};
 pub(crate) use speak::{close, path, speak, trouble};
 pub use tail::{LOG, OLDER, last_lines};
 pub(crate) use voice::{hand_down, hold};

@@ -128,7 +128,11 @@ impl Tiers {
             return Err(Errno::NOSPC);
         }
         self.spilled.fetch_add(1, Relaxed);
-        self.why_spilled.get_or_init(why);
+        self.why_spilled.get_or_init(|| {
+            let why = why();
+            tracing::warn!("files stay in place against their rule: {why}");
+            why
+        });
         Ok(None)
     }
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use forebay_volume::daemon_log::{Kept, LOG, is_alive, last_lines, read_about};
+use forebay_volume::daemon_log::{Kept, LOG, Told, is_alive, last_lines, read_about};
 use forebay_volume::live::{ask, daemons};
 
 use crate::daemon_logs;
@@ -87,8 +87,9 @@ fn find(wanted: Option<&Path>) -> Result<Kept, Stop> {
     if let Some(kept) = daemon_logs::of(&at) {
         return Ok(kept);
     }
-    if at.join(LOG).is_file() {
-        return Ok(known(at));
+    let kept = known(at.clone());
+    if at.join(LOG).is_file() || matches!(kept.told, Told::Newer(_)) {
+        return Ok(kept);
     }
     let why = format!("no daemon of yours with a log serves {}, nor did", at.display());
     Err(Stop::new(

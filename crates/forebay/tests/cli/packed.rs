@@ -10,7 +10,8 @@ use tempfile::TempDir;
 use crate::place::{Place, done, wait_until};
 use crate::processes;
 
-const PACK: &str = "[[rule]]\nmatch = \"small/**\"\nhome = \"far\"\nlayout = \"packed\"\n";
+pub(crate) const PACK: &str =
+    "[[rule]]\nmatch = \"small/**\"\nhome = \"far\"\nlayout = \"packed\"\n";
 
 struct Packed {
     place: Place,

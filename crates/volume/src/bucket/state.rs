@@ -21,6 +21,8 @@ const LOCK: &str = "lock";
 const LOOKS: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(50);
 const VOLUME: &str = "volume.json";
+/// The format of the directory; its `volume.json` names none as long as it is the first.
+const FORMAT: u32 = 1;
 const TREE: &str = "tree";
 const JOURNAL: &str = "known";
 const ASIDE: &str = "aside";
@@ -106,7 +108,10 @@ impl State {
         }
         let file = folder.join(VOLUME);
         let volume = match std::fs::read(&file) {
-            Ok(text) => serde_json::from_slice(&text)?,
+            Ok(text) => {
+                refuse_newer(&text)?;
+                serde_json::from_slice(&text)?
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 write_whole(&file, &serde_json::to_vec(&wanted)?)?;
                 wanted.clone()
@@ -193,6 +198,21 @@ impl State {
     }
 }
 
+/// Refuses the directory of a newer Forebay, by name.
+fn refuse_newer(volume: &[u8]) -> io::Result<()> {
+    #[derive(Deserialize)]
+    struct Formed {
+        #[serde(default)]
+        format: u32,
+    }
+    let Formed { format } = serde_json::from_slice(volume)?;
+    if format <= FORMAT {
+        return Ok(());
+    }
+    let why = format!("it is of a newer Forebay (format {format}, and this one knows {FORMAT})");
+    Err(io::Error::new(io::ErrorKind::InvalidInput, why))
+}
+
 /// Writes a file so that after any crash it is there whole or not at all.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let new = path.with_extension("new");
@@ -248,5 +268,17 @@ mod tests {
         drop(first);
         assert_eq!(take("s3://b/w", "me").err(), Some(io::ErrorKind::InvalidInput));
         assert_eq!(take("s3://b/v", "another").expect("taken").volume.me, "me");
+    }
+
+    #[test]
+    fn a_directory_of_a_newer_forebay_is_refused_by_name() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let newer = "{\"format\": 2, \"url\": \"s3://b/v\", \"me\": \"me\", \"more\": 1}";
+        std::fs::write(folder.path().join(VOLUME), newer).expect("written");
+        let refused = State::take(folder.path(), "s3://b/v", "me").expect_err("it is newer");
+        assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
+        assert!(refused.to_string().contains("newer Forebay (format 2"), "{refused}");
+        let kept = std::fs::read_to_string(folder.path().join(VOLUME)).expect("read");
+        assert_eq!(kept, newer, "it stays as it was");
     }
 }

@@ -35,6 +35,7 @@ impl Book {
         match self.writer.write(&self.facts) {
             Ok(()) => self.facts.clear(),
             Err(error) => {
+                tracing::warn!("the record waits to be written: {error}");
                 self.trouble = Some(error.to_string());
                 if self.facts.len() > MOST_KEPT {
                     self.facts.drain(..MOST_KEPT / 2);

@@ -18,8 +18,8 @@ use super::{LOG, OLDER};
 
 /// What says of whom a log is.
 pub(super) const ABOUT: &str = "daemon.json";
-/// The version of that; who finds a newer one leaves the folder alone.
-pub const VERSION: u32 = 1;
+/// The format of that; who finds a newer one leaves the folder alone.
+pub const FORMAT: u32 = 1;
 /// Logs of daemons that are gone which are kept.
 const KEPT: usize = 16;
 /// How often its lock is asked for, and how long between two.
@@ -29,8 +29,8 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// Whose log it is. Paths are text, in which what is not UTF-8 is replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
-    /// [`VERSION`]
-    pub version: u32,
+    /// [`FORMAT`]
+    pub format: u32,
     /// The daemon's process.
     pub pid: u32,
     /// Seconds since 1970 when it began.
@@ -48,7 +48,7 @@ pub struct About {
 pub enum Told {
     /// All that is to be said.
     Known(About),
-    /// A newer Forebay wrote it, in this version.
+    /// A newer Forebay wrote it, in this format.
     Newer(u32),
     /// Nothing that could be understood.
     Nothing,
@@ -67,12 +67,12 @@ pub struct Kept {
 #[must_use]
 pub fn read_about(folder: &Path) -> Told {
     #[derive(Deserialize)]
-    struct Versioned {
-        version: u32,
+    struct Formed {
+        format: u32,
     }
     let text = std::fs::read(folder.join(ABOUT)).unwrap_or_default();
-    match serde_json::from_slice::<Versioned>(&text) {
-        Ok(Versioned { version }) if version > VERSION => Told::Newer(version),
+    match serde_json::from_slice::<Formed>(&text) {
+        Ok(Formed { format }) if format > FORMAT => Told::Newer(format),
         Ok(_) => serde_json::from_slice(&text).map_or(Told::Nothing, Told::Known),
         Err(_) => Told::Nothing,
     }
@@ -167,7 +167,7 @@ mod tests {
 
     fn about(pid: u32) -> About {
         let (volume, points) = ("/data".to_owned(), vec!["/mnt".to_owned()]);
-        About { version: VERSION, pid, started_unix: 0, lasting: true, volume, points }
+        About { format: FORMAT, pid, started_unix: 0, lasting: true, volume, points }
     }
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
             drop(take(&name(number), &about(number)).expect("taken"));
             std::fs::write(name(number).join(LOG), "x\n").expect("written");
         }
-        std::fs::write(name(1).join(ABOUT), "{\"version\": 7, \"new\": {}}").expect("written");
+        std::fs::write(name(1).join(ABOUT), "{\"format\": 7, \"new\": {}}").expect("written");
         clear(&shelf);
         let left = kept(&shelf);
         let names: Vec<_> = left.iter().map(|one| one.folder.clone()).collect();

@@ -152,3 +152,30 @@ pub(crate) fn close(all_is_told: bool) -> Option<String> {
     }
     trouble
 }
+
+#[cfg(test)]
+mod tests {
+    //! If this fails, a daemon that dies of a fault of ours says nothing.
+    use super::super::Levels;
+    use super::super::voice::{Voice, listener};
+    use super::*;
+
+    #[test]
+    fn a_panic_is_told_with_its_place() {
+        let voice = Arc::new(Voice::default());
+        // Who panics meanwhile in another thread has no listener, and is told of as before.
+        tell_panics();
+        let caught = tracing::subscriber::with_default(
+            listener(&Levels::default(), Arc::clone(&voice)),
+            || std::panic::catch_unwind(|| panic!("three\nlegs")),
+        );
+        assert!(caught.is_err());
+        let held = voice.has_a_thread(sync_channel(1).0);
+        let line = held.first().map(|said| said.line()).unwrap_or_default();
+        assert!(line.contains(" ERROR daemon_log::speak: a fault of Forebay's in "), "{line}");
+        assert!(
+            line.contains("daemon_log/speak.rs:") && line.ends_with(": three\\nlegs\n"),
+            "{line}"
+        );
+    }
+}

@@ -176,8 +176,9 @@ impl Session {
         // It is no wish: who can do it says so.
         let device = device.expiring(offered & init::HAS_EXPIRE_ONLY != 0);
         tree.native.connect(device.clone(), passthrough, tree.local);
-        if let Ok(watch) = Watch::start(&tree.native, tree.local) {
-            tree.native.watch_with(watch);
+        match Watch::start(&tree.native, tree.local) {
+            Ok(watch) => tree.native.watch_with(watch),
+            Err(error) => tracing::warn!("what others change is not watched: {error}"),
         }
         tree.native.start_moving();
         crate::native::start_early(&tree.native);

@@ -106,7 +106,7 @@ pub(super) fn find(at: Option<&Path>) -> io::Result<Found> {
     }
     rows.extend(left_behind(&rows)?);
     let newer = logs.iter().filter_map(|one| match one.told {
-        Told::Newer(version) => Some(daemon_logs::newer(&one.folder, version)),
+        Told::Newer(format) => Some(daemon_logs::newer(&one.folder, format)),
         _ => None,
     });
     let mut newer: Vec<String> = newer.collect();

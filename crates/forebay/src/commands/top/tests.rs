@@ -67,7 +67,7 @@ fn live(seconds: u64) -> Live {
             queued: (3, 90 << 20),
             shipped: (41, 2 << 30),
             trouble: Some("nobody answers".into()),
-            lost: None,
+            ..BucketNow::default()
         }),
         warnings: vec!["s3://lab/v is out of reach: nobody answers".into()],
         ..Live::default()

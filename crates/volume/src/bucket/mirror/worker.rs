@@ -94,7 +94,9 @@ impl Worker {
                 self.grown = self.grown.saturating_add(bytes.max(shipped.bytes));
             }
             let learnt = self.ship.scan().learnt();
-            let _ = self.journal.note(self.ship.next(), false, learnt);
+            if let Err(error) = self.journal.note(self.ship.next(), false, learnt) {
+                tracing::warn!("what was learnt of {} is not kept: {error}", self.wanted.url);
+            }
             let again = self.ship.again();
             let is_done = again.is_empty();
             let mut noted = self.mirror.marks.noted();

@@ -81,6 +81,7 @@ pub(crate) fn patiently<T>(
             return Err(failed);
         }
         attempts += 1;
+        tracing::warn!("a bucket is asked again, attempt {attempts} failed: {failed}");
         std::thread::sleep(patience.pause(attempts).min(left));
     }
 }
