@@ -40,17 +40,15 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         )
     })?;
     let health = found.health();
-    let text = match args.json {
-        true => told::as_json(&found),
-        false => told::as_text(&found),
+    let text = match (args.json, &at) {
+        (true, _) => told::as_json(&found),
+        (false, Some(at)) if health == Health::Nothing => {
+            let why = format!("nothing of yours is at {}", at.display());
+            return Err(Stop::new(health.code(), why, "`forebay status` shows all of yours"));
+        }
+        (false, _) => told::as_text(&found),
     };
     // Whoever reads may have seen enough (`| head`).
     let _ = std::io::stdout().write_all(text.as_bytes());
-    if health == Health::Nothing
-        && let (Some(at), false) = (&at, args.json)
-    {
-        let why = format!("nothing of yours is at {}", at.display());
-        return Err(Stop::new(health.code(), why, "`forebay status` shows all of yours"));
-    }
     Ok(health.code())
 }

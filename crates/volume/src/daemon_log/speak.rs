@@ -44,12 +44,7 @@ pub(crate) fn speak(wanted: Wanted, about: &About, stderr: Option<OwnedFd>) {
     let (queue, words) = sync_channel(QUEUE);
     let stderr = stderr.map(|fd| (File::from(fd), wanted.to_journal));
     let mut writer = Writer { voice: Arc::clone(voice), file: Arc::clone(&file), stderr };
-    voice.has_a_thread(queue).iter().for_each(|said| writer.put(said));
-    let _ = Builder::new().name("forebay-log".into()).spawn(move || writer.write(&words));
-    let shelf = wanted.folder.parent().map(PathBuf::from);
-    let _ = SPOKEN.set(Spoken { wanted, file, no_place });
-    let _ = Builder::new().name("forebay-hup".into()).spawn(reopen_at_hangup);
-    tell_panics();
+    // Written at once, with what was said before: whoever is killed has said who it was.
     tracing::info!(
         "Forebay {} (process {}) serves {} at {}",
         env!("CARGO_PKG_VERSION"),
@@ -57,6 +52,12 @@ pub(crate) fn speak(wanted: Wanted, about: &About, stderr: Option<OwnedFd>) {
         about.volume,
         about.points.join(", ")
     );
+    voice.has_a_thread(queue).iter().for_each(|said| writer.put(said));
+    let _ = Builder::new().name("forebay-log".into()).spawn(move || writer.write(&words));
+    let shelf = wanted.folder.parent().map(PathBuf::from);
+    let _ = SPOKEN.set(Spoken { wanted, file, no_place });
+    let _ = Builder::new().name("forebay-hup".into()).spawn(reopen_at_hangup);
+    tell_panics();
     if let Some(shelf) = shelf {
         shelf::clear(&shelf);
     }
