@@ -25,11 +25,13 @@ machines() {
 daemons() {
     seeded 100 -p forebay --test cli -- --nocapture a_daemon_killed_at_any_change
 }
+# 500 power failures below a volume in a bucket, on ext4 and XFS, as root.
+power() { seeded 500 -p forebay --test cli -- --nocapture a_power_failure_takes_nothing; }
 fuzz() { scripts/fuzz.sh "${FUZZ_SECONDS:-600}"; }
 simgrid() { /usr/bin/python3 tests/simgrid/compare.py "$FOREBAY"; }
 real() { tests/real/run --long; }
 
-steps=(kills machines daemons fuzz simgrid real)
+steps=(kills machines daemons power fuzz simgrid real)
 [ $# -eq 0 ] || steps=("$@")
 build_landing || exit 1
 table=$(mktemp)

@@ -45,6 +45,8 @@ mod bucket_follow;
 mod bucket_full;
 #[path = "cli/bucket_kills.rs"]
 mod bucket_kills;
+#[path = "cli/bucket_power.rs"]
+mod bucket_power;
 #[path = "cli/bucket_refused.rs"]
 mod bucket_refused;
 #[path = "cli/bucket_rules.rs"]

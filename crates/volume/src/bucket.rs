@@ -8,6 +8,7 @@ mod check;
 mod fetch;
 mod follow;
 mod health;
+mod life;
 mod local;
 mod log;
 mod marks;

@@ -4,6 +4,7 @@
 
 mod mark;
 mod marked;
+mod synced;
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
@@ -21,6 +22,7 @@ use super::tree::{File, ROOT, Tree};
 pub(crate) use marked::marked;
 
 pub(crate) use mark::{AWAY, is_away, is_here, set_mtime, unmark, while_writable};
+pub(crate) use synced::{Synced, mark_synced};
 
 type Result<T> = std::result::Result<T, Errno>;
 

@@ -32,6 +32,8 @@ pub(crate) struct Log {
     me: String,
     /// Who began to write last, and with which segment.
     begun: Option<(u64, String)>,
+    /// The tree that was read has all that is in segments below this one, and nothing of others.
+    cut: u64,
 }
 
 /// How far a log is.
@@ -63,12 +65,12 @@ impl Log {
         let (at, _) = reader.catch_up(&*bucket)?;
         // By now they may be somebody else's.
         reader.tree.unused.clear();
-        Ok((Log { bucket, at, me, begun: reader.begun }, reader.tree))
+        Ok((Log { bucket, at, me, begun: reader.begun, cut: reader.cut }, reader.tree))
     }
 
     /// The same log, which was read to its end, through another client.
     pub(crate) fn resume(bucket: Arc<dyn Bucket>, at: Position, me: String) -> Log {
-        Log { bucket, at, me, begun: None }
+        Log { bucket, at, me, begun: None, cut: at.next }
     }
 
     /// How far it is.
@@ -79,6 +81,11 @@ impl Log {
     /// Who began to write last, in their words, and with which segment: as far as it was read.
     pub(crate) fn begun(&self) -> Option<(u64, &str)> {
         self.begun.as_ref().map(|(number, who)| (*number, who.as_str()))
+    }
+
+    /// The last cut that was read is in the segment before this one, or in none.
+    pub(crate) fn cut(&self) -> u64 {
+        self.cut
     }
 
     /// The number that the next segment has: what is drafted may speak of it.

@@ -8,8 +8,9 @@ mod now;
 mod room;
 mod worker;
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use forebay_model::{Kept, SyncTo};
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bodies::Bodies;
 use super::health::Health;
+use super::local::mark_synced;
 use super::log::Log;
 use super::marks::{Inside, Marks};
 use super::opening::Opened;
@@ -64,6 +66,8 @@ pub(crate) struct Mirror {
     fill: Fill,
     /// Held to read while a file is opened.
     pub(crate) opening: RwLock<()>,
+    /// The first segment that can have what is changed now.
+    next_segment: AtomicU64,
     /// Nobody else uses the directory as long as this is mounted.
     state: State,
 }
@@ -77,7 +81,7 @@ impl Mirror {
         opened: Opened,
         native: impl FnOnce(Arc<Mirror>) -> Native,
     ) -> std::io::Result<Arc<Native>> {
-        let Opened { wanted, state, journal, at, tree, mut scan, away } = opened;
+        let Opened { wanted, state, journal, at, tree, mut scan, away, .. } = opened;
         scan.obey(Arc::clone(&wanted.rules));
         let lost = |failed: Failed| std::io::Error::new(failed.kind, failed.why);
         let bucket = Objects::open(&wanted.url, wanted.settings.clone()).map_err(lost)?;
@@ -100,6 +104,7 @@ impl Mirror {
             progress: Mutex::default(),
             fill: Fill::new(wanted.space),
             opening: RwLock::new(()),
+            next_segment: AtomicU64::new(at.next),
             state,
         });
         let native = Arc::new(native(Arc::clone(&mirror)));
@@ -135,6 +140,9 @@ impl Mirror {
     pub(crate) fn finish(&self, tell: &dyn Fn(&Underway)) -> Told {
         self.marks.noted().over = true;
         self.marks.call.notify_all();
+        // What is here goes to the disk while the rest goes to the bucket.
+        let flush = std::fs::File::open(&self.state.folder)
+            .map(|folder| std::thread::spawn(move || rustix::fs::syncfs(folder)));
         if let Some(thread) = self.thread.lock().take() {
             while !thread.is_finished() {
                 std::thread::sleep(Duration::from_millis(20));
@@ -144,7 +152,21 @@ impl Mirror {
                 self.told.lock().left = Some("what brings files to the bucket is gone".to_owned());
             }
         }
+        drop(flush.map(std::thread::JoinHandle::join));
+        self.bodies.end();
+        // Else nothing that is here is believed after a power failure, and nothing more is lost.
+        if let Err(error) = self.state.end_session() {
+            log::error!("{}: {error}", self.state.folder.display());
+        }
         self.told.lock().clone()
+    }
+
+    /// A file is about to be made durable on this machine's disk: says so in the file, so that it
+    /// counts after a power failure.
+    pub(crate) fn is_synced(&self, file: BorrowedFd<'_>) {
+        if let Err(error) = mark_synced(file, self.next_segment.load(Relaxed)) {
+            log::warn!("a file that is synced says nothing of it: {error}");
+        }
     }
 
     /// Opens a file of the local tree to read.

@@ -1,6 +1,8 @@
 //! Opening a volume in a bucket: who writes it, what the bucket has of it, and what is here. Nothing
 //! of the client is left when it is done: this process is about to fork.
 
+mod rebuild;
+mod salvage;
 mod trouble;
 
 use std::io;
@@ -63,6 +65,8 @@ pub(crate) struct Opened {
     pub(super) tree: Tree,
     pub(super) scan: Scan,
     pub(super) away: Vec<(Identity, u64, Away)>,
+    /// What people should know.
+    pub(super) warning: Option<String>,
 }
 
 impl Opened {
@@ -105,12 +109,16 @@ pub(crate) fn open(wanted: Wanted) -> Result<Opened, Trouble> {
     }
     let last = log.begun().map_or(String::new(), |(_, who)| who.to_owned());
     let newer = if was_left { adopt::newer(&objects, &mut tree, &last)? } else { None };
-    if !is_there || is_outdated {
-        make(&state, &tree).map_err(at)?;
+    let mut warning = None;
+    if !is_there || is_outdated || !state.has_survived(known.clean) {
+        let left = (is_there && !is_outdated).then_some((&known.learnt, log.cut()));
+        warning = rebuild::rebuild(&state, &tree, log.next(), left).map_err(at)?;
     }
+    // Before anything is changed here.
+    state.begin_session().map_err(at)?;
+    let known = state.recall().map_err(at)?;
     let root = root_of(&state.tree()).map_err(at)?;
     let mut scan = Scan::new(root).map_err(|error| at(error.into()))?;
-    let known = if is_there && !is_outdated { known } else { state.recall().map_err(at)? };
     scan.recall(&known.learnt);
     let away = away(&state.tree(), &tree, &scan).map_err(at)?;
     Writer::now(&wanted, &me).put(&objects)?;
@@ -119,28 +127,12 @@ pub(crate) fn open(wanted: Wanted) -> Result<Opened, Trouble> {
         log.write(draft.finish(log.next()).into())?;
     }
     let journal = state.begin(log.next(), known.learnt, &tree).map_err(at)?;
-    Ok(Opened { wanted, state, journal, at: log.at(), tree, scan, away })
+    Ok(Opened { wanted, state, journal, at: log.at(), tree, scan, away, warning })
 }
 
 fn root_of(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(openat(CWD, path, flags, Mode::empty())?)
-}
-
-/// Makes the local tree anew: under another name until it is whole.
-fn make(state: &State, tree: &Tree) -> io::Result<()> {
-    state.forget()?;
-    let making = state.folder.join("making");
-    match std::fs::remove_dir_all(&making) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => std::fs::create_dir(&making)?,
-    }
-    let root = root_of(&making)?;
-    let mut scan = Scan::new(root_of(&making)?)?;
-    local::make(&root, tree, &mut scan)?;
-    // Before its name, or its files would be taken for new ones after a crash.
-    state.begin(0, scan.learnt(), tree)?;
-    std::fs::rename(making, state.tree())
 }
 
 /// The files whose bytes are in the bucket alone; bytes of which some have come since get their

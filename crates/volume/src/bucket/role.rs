@@ -47,6 +47,14 @@ impl Ready {
         }
     }
 
+    /// What people should know.
+    pub(crate) fn warning(&self) -> Option<String> {
+        match self {
+            Ready::Writer(opened) => opened.warning.clone(),
+            Ready::Reader(_) => None,
+        }
+    }
+
     pub(crate) fn is_read_only(&self) -> bool {
         matches!(self, Ready::Reader(_))
     }

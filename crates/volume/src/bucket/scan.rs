@@ -91,6 +91,22 @@ impl Scan {
         !is_written && self.stamps.get(&ino) == Some(stamp)
     }
 
+    /// Whether the bucket has this state of a file, as far as its times tell.
+    pub(crate) fn is_stored_as(&self, ino: u64, stamp: &Stamp) -> bool {
+        self.stamps.get(&ino) == Some(stamp)
+    }
+
+    /// Whether a file changed after the bucket got its bytes; `None`: nobody knows when that was.
+    pub(crate) fn is_later(&self, ino: u64, stamp: &Stamp) -> Option<bool> {
+        self.stamps.get(&ino).map(|stored| stamp.is_later_than(stored))
+    }
+
+    /// This file has taken the place of that one: its bytes are to be looked at.
+    pub(crate) fn replaces(&mut self, identity: Identity, ino: u64) {
+        self.is_number(identity, ino);
+        self.is_as(ino, Stamp::NEVER);
+    }
+
     /// Which of the bucket's files this is.
     pub(crate) fn number(&self, identity: &Identity) -> Option<u64> {
         self.numbers.get(identity).copied()

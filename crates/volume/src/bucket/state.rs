@@ -2,6 +2,7 @@
 //! its files is which in the bucket, and who we are. FORMATS.md draws it.
 
 mod journal;
+mod session;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -182,20 +183,6 @@ impl State {
         let file = OpenOptions::new().append(true).open(path)?;
         Ok(Journal::of(file, frame.len() as u64))
     }
-
-    /// Forgets the local tree.
-    ///
-    /// # Errors
-    /// Those of the file system.
-    pub(crate) fn forget(&self) -> io::Result<()> {
-        match std::fs::remove_dir_all(self.tree()) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => match std::fs::remove_file(self.folder.join(JOURNAL)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            },
-        }
-    }
 }
 
 /// Refuses the directory of a newer Forebay, by name.
@@ -219,7 +206,12 @@ pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::create(&new)?;
     file.write_all(bytes)?;
     file.sync_all()?;
-    std::fs::rename(new, path)
+    std::fs::rename(new, path)?;
+    // Or a power failure may take the new name away, and leave what it replaced.
+    match path.parent() {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -255,8 +247,6 @@ mod tests {
         // Of files that are gone nothing is kept.
         state.begin(6, known.learnt, &tree(&[3])).expect("begun");
         assert_eq!(state.recall().expect("read").learnt.numbers, [(3, (3, 5))]);
-        state.forget().expect("forgotten");
-        assert_eq!(state.recall().expect("read").next, 0);
     }
 
     #[test]

@@ -119,7 +119,9 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
             return Err(Failure::Tier(Trouble { path, step, error }));
         }
     }
-    let warnings = tiers.iter().flatten().flat_map(|tiers| tiers.missing()).collect();
+    let missing = tiers.iter().flatten().flat_map(|tiers| tiers.missing());
+    let warnings = opened.as_ref().and_then(bucket::Ready::warning).into_iter().chain(missing);
+    let warnings = warnings.collect();
     plan.move_to(&volume, &point);
     let (mounts_out, mounts_in) = pair()?;
     let (front_side, daemon_side) = pair()?;

@@ -4,6 +4,7 @@
 mod bytes;
 
 use std::ffi::CStr;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use parking_lot::RwLockReadGuard;
@@ -107,6 +108,8 @@ impl Native {
         let Some(mirror) = &self.mirror else { return sync() };
         self.mark_written(handle);
         let asked = mirror.ask(&self.path_of(&handle.node), handle.node.identity());
+        // Whoever may write a file need not own it.
+        self.wardrobe.undressed(|| mirror.is_synced(handle.file.as_fd()));
         sync()?;
         asked.map_or(Ok(()), |asked| mirror.wait(asked))
     }

@@ -23,6 +23,8 @@ pub(super) struct Known {
     pub(super) bodies: FxHashMap<Identity, Arc<Body>>,
     /// Files that have come: what the bucket has of them is what is here.
     pub(super) came: Vec<(u64, Stamp)>,
+    /// Nothing that comes counts any more.
+    pub(super) is_over: bool,
     /// Files that others have taken the places of, and what they were called.
     pub(super) retired: Vec<(Identity, u64, String)>,
 }
@@ -49,6 +51,12 @@ impl Bodies {
     /// Files that have come since this was asked last.
     pub(crate) fn came(&self) -> Vec<(u64, Stamp)> {
         std::mem::take(&mut self.known.lock().came)
+    }
+
+    /// Nobody uses the volume any more: bytes that come are not told to be here, since nobody makes
+    /// them durable.
+    pub(crate) fn end(&self) {
+        self.known.lock().is_over = true;
     }
 
     /// A file's bytes are in the bucket alone from now on.

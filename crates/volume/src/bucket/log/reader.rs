@@ -60,6 +60,8 @@ pub(in crate::bucket) struct Reader {
     held: Vec<(Head, Bytes)>,
     taken: u32,
     pub(super) begun: Option<(u64, String)>,
+    /// The last cut is in the segment before this one.
+    pub(super) cut: u64,
 }
 
 impl Reader {
@@ -74,7 +76,7 @@ impl Reader {
         let (mut next, mut checkpoint) = (0, 0);
         if let Some((number, size)) = numbers(bucket, CHECKPOINTS)?.pop() {
             self.take(read(bucket, &name_of_checkpoint(number), size)?)?;
-            (next, checkpoint) = (number, number);
+            (next, checkpoint, self.cut) = (number, number, number);
         }
         let mut is_whole = true;
         for (number, size) in numbers(bucket, LOG)? {
@@ -131,6 +133,7 @@ impl Reader {
         }
         self.held.push((head, records));
         let Some(cut) = cut else { return Ok(()) };
+        self.cut = head.number + 1;
         let held = std::mem::take(&mut self.held);
         let last = held.len() - 1;
         for (place, (head, records)) in held.iter().enumerate() {

@@ -5,6 +5,7 @@ mod cutting;
 mod trouble;
 mod waiting;
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 
 use rustc_hash::FxHashSet;
@@ -87,6 +88,7 @@ impl Worker {
             self.ship.is_awaited(is_awaited);
             let shipped = self.ship.ship(&|path| mirror.open(path));
             self.mirror.bodies.moved(self.ship.moved());
+            self.mirror.next_segment.store(self.next_segment(), Relaxed);
             if let Some(shipped) = shipped? {
                 let mut told = self.mirror.told.lock();
                 told.shipped.0 += shipped.objects + 1;

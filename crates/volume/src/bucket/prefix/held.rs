@@ -11,6 +11,7 @@ use rustix::fs::{CWD, FlockOperation, Mode, OFlags, SeekFrom, flock, openat, see
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
+use super::super::life::life_of;
 use super::super::state::write_whole;
 
 const LOCK: &str = "lock";
@@ -35,7 +36,7 @@ pub(crate) struct Held {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct About {
     url: String,
-    /// What is here may be in memory alone, of this boot of the machine.
+    /// What is here may be in memory alone, in this life of its file system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     boot: Option<String>,
 }
@@ -83,9 +84,10 @@ impl Held {
             if about.as_ref().is_some_and(|about| about.url != url) {
                 continue;
             }
-            let now = boot();
-            let is_safe = about.is_some_and(|about| about.boot.is_none_or(|boot| boot == now));
-            let about = About { url: url.to_owned(), boot: Some(now) };
+            let now = life_of(&folder);
+            let is_of_now = |boot: &Option<String>| now.is_some() && *boot == now;
+            let is_safe = about.is_some_and(|about| about.boot.is_none() || is_of_now(&about.boot));
+            let about = About { url: url.to_owned(), boot: Some(now.unwrap_or_default()) };
             let held = Held { folder, about, _lock: lock };
             held.begin(is_safe)?;
             return Ok(held);
@@ -144,12 +146,6 @@ impl Held {
         syncfs(self.open()?)?;
         self.note(&About { boot: None, ..self.about.clone() })
     }
-}
-
-/// Tells this boot of the machine from others.
-fn boot() -> String {
-    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    text.trim().to_owned()
 }
 
 #[cfg(test)]

@@ -46,9 +46,19 @@ impl Stamp {
         (self.size, self.mtime) == (other.size, other.mtime)
     }
 
+    /// Whether anything of the file changed after it was in another state.
+    pub(crate) fn is_later_than(&self, other: &Stamp) -> bool {
+        self.ctime > other.ctime
+    }
+
     /// Bytes.
     pub(crate) fn size(&self) -> u64 {
         self.size
+    }
+
+    /// The time at which they changed.
+    pub(crate) fn mtime(&self) -> Time {
+        self.mtime
     }
 }
 

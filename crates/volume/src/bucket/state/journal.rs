@@ -51,7 +51,7 @@ impl Journal {
             return Err(error);
         }
         self.length += bytes.len() as u64;
-        if clean { self.file.sync_data() } else { Ok(()) }
+        Ok(())
     }
 
     /// All that was noted is on the disk from now on.

@@ -1,6 +1,7 @@
 //! Making a cut of the local tree, while nobody changes a name.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::super::super::ship::Dirty;
 use super::Worker;
@@ -39,6 +40,7 @@ impl Worker {
         let mut names = dirty.unwrap_or_default();
         names.extend(more);
         let done = self.ship.cut((!all).then_some(&names), &is_busy);
+        mirror.next_segment.store(self.next_segment(), Relaxed);
         mirror.marks.noted().unread = self.ship.unread_files().collect();
         if let Err(error) = done {
             // Whatever it was: the names are looked at again.
@@ -48,5 +50,11 @@ impl Worker {
             return Err(std::io::Error::from(error).into());
         }
         Ok(asked)
+    }
+
+    /// The first segment that can have what is changed from now on: none of a cut that is on its
+    /// way, of which it is known that it takes one.
+    pub(super) fn next_segment(&self) -> u64 {
+        self.ship.next() + u64::from(self.ship.is_pending())
     }
 }
