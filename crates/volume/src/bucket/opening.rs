@@ -1,6 +1,7 @@
 //! Opening a volume in a bucket: who writes it, what the bucket has of it, and what is here. Nothing
 //! of the client is left when it is done: this process is about to fork.
 
+mod conditions;
 mod rebuild;
 mod salvage;
 mod trouble;
@@ -102,6 +103,9 @@ pub(crate) fn open(wanted: Wanted) -> Result<Opened, Trouble> {
         return Err(Trouble::Foreign(foreign.name));
     }
     let known = state.recall().map_err(at)?;
+    if known.next == 0 {
+        conditions::try_conditions(&*objects, &me)?;
+    }
     let is_outdated = log.begun().is_some_and(|(number, who)| number >= known.next && who != me);
     let is_there = state.tree().is_dir();
     if is_there && is_outdated && !known.clean {

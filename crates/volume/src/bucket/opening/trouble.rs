@@ -18,6 +18,8 @@ pub enum Trouble {
     Taken(Writer),
     /// Another machine has written it since this one did, and not all that is here is there.
     Outdated(PathBuf),
+    /// The store does not look at conditions, which keep two writers apart.
+    NoConditions,
     /// There are objects that are no volume's.
     Foreign(String),
     /// There is none to read: nothing is there, or objects that are no volume's, such as this.
@@ -35,6 +37,10 @@ impl fmt::Display for Trouble {
                 "another machine has written it since it was mounted here, and files in {} are \
                  not in it",
                 path.display()
+            ),
+            Trouble::NoConditions => f.write_str(
+                "its store writes over an object though it was asked to write only where none is \
+                 (If-None-Match), so two machines could write one volume, and each would lose files",
             ),
             Trouble::NoVolume(None) => write!(f, "it has no volume"),
             Trouble::Foreign(name) | Trouble::NoVolume(Some(name)) => {

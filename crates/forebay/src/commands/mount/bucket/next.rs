@@ -30,6 +30,11 @@ pub(in crate::commands) fn next_of(trouble: &Trouble) -> String {
             let path = path.display();
             format!("copy what you need out of {path}, then remove it, or name another --state")
         }
+        Trouble::NoConditions => {
+            "take a store that knows conditional writes, or a newer version of \
+                                  this one; reading alone (--read-only) needs none"
+                .to_owned()
+        }
         Trouble::Foreign(_) => "name a prefix that has nothing yet".to_owned(),
         Trouble::NoVolume(Some(_)) => "name the prefix of a volume".to_owned(),
         Trouble::NoVolume(None) => {
