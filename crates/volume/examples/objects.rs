@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::time::Instant;
 
-use forebay_volume::store::Objects;
+use forebay_volume::store::{Objects, When};
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -28,7 +28,7 @@ fn main() {
             let size = file.metadata().expect("its length").len();
             let began = Instant::now();
             let mut next = |buffer: &mut [u8]| file.read(buffer);
-            objects.upload(name, "a tag", size, &mut next).expect("written");
+            objects.upload(name, "a tag", size, When::Always, &mut next).expect("written");
             began
         }
         ["get", url, name, file @ ..] => {

@@ -63,7 +63,8 @@ fn contract(objects: &Objects) {
     for length in [long.len() - 1, long.len() + 1] {
         let mut rest = &long[..];
         let mut next = |buffer: &mut [u8]| std::io::Read::read(&mut rest, buffer);
-        let failed = objects.upload("torn", "t", length as u64, &mut next).unwrap_err();
+        let failed =
+            objects.upload("torn", "t", length as u64, When::Always, &mut next).unwrap_err();
         assert_eq!(failed.kind, ErrorKind::InvalidData, "{failed}");
     }
     assert_eq!(objects.size("torn").unwrap(), None, "a part was seen");
@@ -77,7 +78,7 @@ fn contract(objects: &Objects) {
 fn upload(objects: &Objects, name: &str, tag: &str, bytes: &[u8]) -> Result<(), Failed> {
     let mut rest = bytes;
     let mut next = |buffer: &mut [u8]| std::io::Read::read(&mut rest, buffer);
-    objects.upload(name, tag, bytes.len() as u64, &mut next).map(drop)
+    objects.upload(name, tag, bytes.len() as u64, When::Always, &mut next).map(drop)
 }
 
 #[test]

@@ -93,6 +93,14 @@ impl Log {
         self.at.next
     }
 
+    /// Whether nobody else has gone on with it.
+    ///
+    /// # Errors
+    /// Those of the bucket.
+    pub(crate) fn is_at_end(&self) -> Result<bool, Failed> {
+        Ok(self.bucket.head(&segment(self.at.next))?.is_none())
+    }
+
     /// Writes a segment.
     ///
     /// # Errors

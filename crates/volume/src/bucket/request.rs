@@ -35,7 +35,7 @@ pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
         range: Range<u64>,
         take: &mut dyn FnMut(Bytes) -> Result<(), Failed>,
     ) -> Result<(), Failed>;
-    /// Writes a long object over what is there; tells its state. The bytes come from `next`.
+    /// Writes a long object that is not there; tells its state. The bytes come from `next`.
     fn upload(
         &self,
         name: &str,
@@ -53,6 +53,30 @@ pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
     fn names(&self, folder: &str) -> Result<Vec<Found>, Failed>;
     /// What is in a folder, without what is below.
     fn folder(&self, folder: &str) -> Result<Folder, Failed>;
+}
+
+/// Asks for bytes of one state of an object, or, where it is said to be in another, of any: `ask` is
+/// told of which. An object that was copied to another bucket has another ETag and the same bytes,
+/// so who has their checksums (`has_sums`) goes by these.
+pub(super) fn of_state_or_any<T>(
+    version: Option<&str>,
+    has_sums: bool,
+    mut ask: impl FnMut(Option<&str>) -> Result<T, Failed>,
+) -> Result<T, Failed> {
+    match ask(version) {
+        Err(failed)
+            if failed.kind == io::ErrorKind::StaleNetworkFileHandle
+                && has_sums
+                && version.is_some() =>
+        {
+            // Bytes that are others are no news then: it is in another state.
+            ask(None).map_err(|other| match other.kind {
+                io::ErrorKind::InvalidData => failed,
+                _ => other,
+            })
+        }
+        asked => asked,
+    }
 }
 
 impl Bucket for Objects {
@@ -98,7 +122,8 @@ impl Bucket for Objects {
         size: u64,
         next: &mut dyn FnMut(&mut [u8]) -> io::Result<usize>,
     ) -> Result<Option<String>, Failed> {
-        Ok(Objects::upload(self, name, tag, size, next)?.map(|version| version.0))
+        let put = Objects::upload(self, name, tag, size, When::Absent, next)?;
+        Ok(put.map(|version| version.0))
     }
 
     fn copy(&self, from: &str, to: &str) -> Result<(), Failed> {

@@ -3,6 +3,7 @@
 //! object is written over or removed that the log still needs for another file.
 
 mod asked;
+mod fresh;
 mod lay;
 mod moved;
 mod moves;
@@ -15,6 +16,7 @@ use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
 use rustix::io::Errno;
@@ -55,6 +57,9 @@ pub(crate) struct Ship {
     again: Dirty,
     unread: AllUnread,
     short: Short,
+    /// Where the log was when this began: nobody else has begun there. And names that were made.
+    session: u64,
+    fresh: AtomicU64,
 }
 
 /// A cut on its way.
@@ -89,11 +94,26 @@ impl Ship {
         scan: Scan,
         volume: String,
     ) -> Ship {
-        let (moves, again) = (Moves::of(&tree), Dirty::new());
+        let (session, fresh) = (log.next(), AtomicU64::default());
+        let (moves, again) = (Moves::of(&tree, session), Dirty::new());
         let (pending, short) = (None, Short::default());
         let fetch = Fetch::new(Arc::clone(&bucket));
         let unread = AllUnread::default();
-        Ship { unread, fetch, bucket, log, tree, scan, volume, pending, moves, again, short }
+        Ship {
+            unread,
+            fetch,
+            bucket,
+            log,
+            tree,
+            scan,
+            volume,
+            pending,
+            moves,
+            again,
+            short,
+            session,
+            fresh,
+        }
     }
 
     /// Makes a cut of what changed among these names; `None`: of everything. Nobody may change a
@@ -158,10 +178,27 @@ impl Ship {
         Ok(Some(Shipped { bytes: segment.bytes.len() as u64, objects: segment.objects }))
     }
 
+    /// Gives objects that were written beside those of their files' names these names, once the log
+    /// needs none of what has them now; nobody waits for that.
+    ///
+    /// # Errors
+    /// As `ship`; it goes on where it was when it is called again.
+    pub(crate) fn settle(&mut self) -> Result<(), Failed> {
+        debug_assert!(self.pending.is_none(), "a cut of which a part is written is ended first");
+        self.moves.settle(&*self.bucket, &mut self.log, &mut self.tree)?;
+        self.clean_up();
+        Ok(())
+    }
+
     /// Removes objects that no file has any more; one that stays is found by a check.
     fn clean_up(&mut self) {
         let unused = std::mem::take(&mut self.tree.unused);
-        for key in moved::unused(&self.tree, unused) {
+        let unused = moved::unused(&self.tree, unused);
+        // Names may be those of objects of who has taken over meanwhile.
+        if unused.is_empty() || !self.log.is_at_end().unwrap_or(false) {
+            return;
+        }
+        for key in unused {
             let _ = self.bucket.delete(&key);
         }
     }

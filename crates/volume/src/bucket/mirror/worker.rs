@@ -119,6 +119,8 @@ impl Worker {
             dirty = Some(std::mem::take(&mut noted.dirty));
         }
         if !self.ship.is_pending() {
+            self.ship.settle()?;
+            self.mirror.bodies.moved(self.ship.moved());
             self.ship.keep_short();
         }
         Ok(())

@@ -6,11 +6,11 @@ use std::io::ErrorKind;
 use bytes::Bytes;
 
 use super::super::record::Place;
+use super::super::request::of_state_or_any;
 use super::super::scan::{Large, Stamp};
 use super::super::sums::{Summing, are_right};
 use super::super::tree::File;
 use super::Ship;
-use super::moves::name_of;
 use super::store::Stored;
 use crate::store::Failed;
 
@@ -41,13 +41,14 @@ impl Ship {
         if !large.is_own {
             return Ok(Stored::Small(bytes.into()));
         }
-        let (key, size) =
-            (name_of(large.ino, large.by.as_ref().unwrap_or(&large.path)), bytes.len() as u64);
+        let size = bytes.len() as u64;
         // Here it has the time at which it was made, or at which some of its bytes came.
         let tag = self.tag(large.ino, &large.stamp.with_mtime(file.attr.mtime));
-        let mut left = &bytes[..];
-        let mut next = |buffer: &mut [u8]| std::io::Read::read(&mut left, buffer);
-        let version = self.bucket.upload(&key, &tag, size, &mut next)?;
+        let (key, version) = self.to_new_key(large, |key| {
+            let mut left = &bytes[..];
+            let mut next = |buffer: &mut [u8]| std::io::Read::read(&mut left, buffer);
+            self.bucket.upload(key, &tag, size, &mut next)
+        })?;
         let mut sums = Summing::default();
         sums.take(&bytes);
         Ok(Stored::Object(Place::Own { key, version, size }, sums.end()))
@@ -69,7 +70,9 @@ impl Ship {
                 let is_right = |bytes: &[u8]| {
                     sums.as_ref().is_none_or(|sums| are_right(sums, &(0..*size), bytes))
                 };
-                self.bucket.read_of(key, version.as_deref(), 0..*size, &is_right)
+                of_state_or_any(version.as_deref(), sums.is_some(), |version| {
+                    self.bucket.read_of(key, version, 0..*size, &is_right)
+                })
             }
         }
     }

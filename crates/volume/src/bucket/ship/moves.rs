@@ -15,7 +15,10 @@ use super::moved::Moved;
 use crate::store::{Failed, key_of};
 
 /// Where an object is whose file's path can't be its name, or is another's for a moment more.
-const MOVING: &str = ".forebay/moving";
+pub(super) const MOVING: &str = ".forebay/moving";
+/// The longest object that S3 copies (Amazon S3 API reference, CopyObject). A longer one keeps its
+/// name.
+const LONGEST_COPY: u64 = 5 << 30;
 /// The longest name of an object after the volume's prefix, in bytes: 1024 with that.
 const LONGEST: usize = 768;
 
@@ -28,6 +31,8 @@ pub(super) struct Moves {
     told: Vec<Moved>,
     /// What lies elsewhere now, for those who read these files.
     pub(super) copied: Vec<Moved>,
+    /// Tells names that are ours alone from those of other writers.
+    session: u64,
 }
 
 /// The name for the object of a file.
@@ -40,8 +45,8 @@ pub(super) fn name_of(ino: u64, path: &[u8]) -> String {
 
 impl Moves {
     /// All objects of a tree that was left while some were moving.
-    pub(super) fn of(tree: &Tree) -> Moves {
-        let mut moves = Moves::default();
+    pub(super) fn of(tree: &Tree, session: u64) -> Moves {
+        let mut moves = Moves { session, ..Moves::default() };
         moves.note_below(tree, ROOT);
         moves
     }
@@ -50,6 +55,14 @@ impl Moves {
     /// others.
     pub(super) fn note(&mut self, tree: &Tree) {
         tree.loose().for_each(|ino| self.note_below(tree, ino));
+    }
+
+    /// A file has got an object: if it could not have the name of its file, it is to get it later.
+    pub(super) fn note_stored(&mut self, tree: &Tree, ino: u64) {
+        let place = tree.file(ino).map(|file| &file.place);
+        if matches!(place, Some(Place::Own { key, .. }) if key.starts_with(MOVING)) {
+            self.wanted.insert(ino);
+        }
     }
 
     fn note_below(&mut self, tree: &Tree, ino: u64) {
@@ -85,7 +98,7 @@ impl Moves {
             if turn.is_empty() {
                 // Each waits for another: one makes way.
                 let one = left.values().find_map(|to| holders.get(to)).copied();
-                turn.extend(one.map(|ino| (ino, format!("{MOVING}/{ino:x}"))));
+                turn.extend(one.map(|ino| (ino, format!("{MOVING}/{ino:x}.{:x}", self.session))));
             }
             for (ino, to) in turn {
                 if let Some(Place::Own { key, .. }) = tree.file(ino).map(|file| &file.place) {
@@ -120,7 +133,12 @@ impl Moves {
                 left.entry(ino).or_insert(name);
             }
         });
-        left.retain(|ino, _| !settled.contains(ino));
+        let stays =
+            |ino: &u64| tree.file(*ino).is_some_and(|file| file.place.size() > LONGEST_COPY);
+        left.retain(|ino, to| {
+            let is_taken = holders.get(to).is_some_and(stays);
+            !settled.contains(ino) && !stays(ino) && !is_taken
+        });
         (left, holders)
     }
 

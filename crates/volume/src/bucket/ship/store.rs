@@ -8,7 +8,6 @@ use rustc_hash::FxHashMap;
 use super::super::record::{Place, Record};
 use super::super::scan::{Found, Large, Stamp};
 use super::super::sums::Summing;
-use super::moves::name_of;
 use super::{Open, Ship};
 use crate::store::Failed;
 
@@ -105,6 +104,7 @@ impl Ship {
             if large.is_away {
                 found.laid.push(large.ino);
             }
+            self.moves.note_stored(&self.tree, large.ino);
             found.stored.insert(large.ino);
         }
         trouble.map_or(Ok(objects), Err)
@@ -131,8 +131,7 @@ impl Ship {
         if now().is_none() {
             return Ok(Stored::Changed);
         }
-        let (key, size) =
-            (name_of(large.ino, large.by.as_ref().unwrap_or(&large.path)), large.stamp.size());
+        let size = large.stamp.size();
         let mut from = std::fs::File::from(file.try_clone()?);
         // It may have been read before.
         io::Seek::rewind(&mut from)?;
@@ -142,19 +141,26 @@ impl Ship {
             return Ok(if now().is_some() { Stored::Small(bytes) } else { Stored::Changed });
         }
         let tag = self.tag(large.ino, &large.stamp);
-        let (mut left, mut sums) = (size, Summing::default());
-        let mut next = |buffer: &mut [u8]| {
-            let count = io::Read::read(&mut from, buffer)?;
-            left = left.saturating_sub(count as u64);
-            sums.take(&buffer[..count]);
-            // Now, or the object would be seen that is neither the old nor the new.
-            match left > 0 || now().is_some() {
-                true => Ok(count),
-                false => Err(io::ErrorKind::InvalidData.into()),
+        let sent = self.to_new_key(large, |key| {
+            io::Seek::rewind(&mut from)?;
+            let (mut left, mut sums) = (size, Summing::default());
+            let mut next = |buffer: &mut [u8]| {
+                let count = io::Read::read(&mut from, buffer)?;
+                left = left.saturating_sub(count as u64);
+                sums.take(&buffer[..count]);
+                // Now, or the object would be seen that is neither the old nor the new.
+                match left > 0 || now().is_some() {
+                    true => Ok(count),
+                    false => Err(io::ErrorKind::InvalidData.into()),
+                }
+            };
+            let version = self.bucket.upload(key, &tag, size, &mut next)?;
+            Ok((version, sums))
+        });
+        match sent {
+            Ok((key, (version, sums))) => {
+                Ok(Stored::Object(Place::Own { key, version, size }, sums.end()))
             }
-        };
-        match self.bucket.upload(&key, &tag, size, &mut next) {
-            Ok(version) => Ok(Stored::Object(Place::Own { key, version, size }, sums.end())),
             // It was cut or has grown meanwhile.
             Err(failed) if failed.kind == io::ErrorKind::InvalidData => Ok(Stored::Changed),
             Err(failed) => Err(failed),

@@ -230,6 +230,9 @@ impl Story {
                 Ok(_) => self.acknowledged = self.states.len() - 1,
                 Err(_) => return,
             }
+            if ship.settle().is_err() {
+                return;
+            }
             ship.keep_short();
         }
     }

@@ -1,6 +1,7 @@
 //! Keys that no path can have (`a//b`, `a/../b`), of which the client would refuse the whole listing
 //! that has one. They are taken out of it before the client reads it, and kept for whoever wants to
-//! tell of them.
+//! tell of them. And the condition with which an upload of parts ends, which the client has no word
+//! for.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,6 +12,17 @@ use object_store::client::{
 };
 use object_store::path::Path;
 use parking_lot::Mutex;
+
+tokio::task_local! {
+    /// What this task asks for is done only if there is no such object.
+    static ABSENT: ();
+}
+
+/// Does what ends an upload, on the condition that there is no such object. The client signs what
+/// it sends before it comes here, and no signature needs this header.
+pub(super) async fn only_if_absent<T>(what: impl Future<Output = T>) -> T {
+    ABSENT.scope((), what).await
+}
 
 /// Whole keys that were taken out.
 pub(super) type Odd = Arc<Mutex<Vec<String>>>;
@@ -39,13 +51,20 @@ impl HttpConnector for Sieves {
 type Answered<'a> = Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'a>>;
 
 impl HttpService for Sieve {
-    fn call<'a, 'b>(&'a self, request: HttpRequest) -> Answered<'b>
+    fn call<'a, 'b>(&'a self, mut request: HttpRequest) -> Answered<'b>
     where
         'a: 'b,
         Self: 'b,
     {
         let asks = request.uri().query().unwrap_or_default();
         let is_listing = asks.split('&').any(|pair| pair == "list-type=2");
+        let ends_upload = request.method() == "POST" && asks.contains("uploadId=");
+        if ends_upload
+            && ABSENT.try_with(|()| ()).is_ok()
+            && let Ok(any) = "*".parse()
+        {
+            request.headers_mut().insert("if-none-match", any);
+        }
         Box::pin(async move {
             let answer = self.inner.execute(request).await?;
             if !is_listing || !answer.status().is_success() {

@@ -8,6 +8,7 @@ use object_store::{MultipartUpload, ObjectStore, PutMultipartOptions, PutResult}
 use tokio::task::JoinSet;
 
 use super::put::{tagged, version_of};
+use super::sieve::only_if_absent;
 use super::{Failed, Objects, Version, When};
 
 /// Bytes of a part, unless there would be too many. Up to here an object is one request.
@@ -20,16 +21,18 @@ pub(super) const ROOM_MIB: usize = 96;
 impl Objects {
     /// Writes an object of `size` bytes, which `next` gives in their order: it fills a buffer and
     /// tells how far; 0 at the end. Nobody sees a part of it. `tag` says which state this is, and
-    /// nobody else may have it.
+    /// nobody else may have it. Of an object that is there, `when` says whether it is written over:
+    /// `Is` looks at single requests alone.
     ///
     /// # Errors
-    /// Those of the network, what the bucket refuses, and what `next` says. `InvalidData`: there
-    /// were fewer or more bytes. Nothing is written then, or all of it.
+    /// Those of the network, what the bucket refuses, and what `next` and [`When`] say.
+    /// `InvalidData`: there were fewer or more bytes. Nothing is written then, or all of it.
     pub fn upload(
         &self,
         name: &str,
         tag: &str,
         size: u64,
+        when: When<'_>,
         next: &mut dyn FnMut(&mut [u8]) -> io::Result<usize>,
     ) -> Result<Option<Version>, Failed> {
         let part = PART.max(size.div_ceil(MOST_PARTS).next_multiple_of(1 << 20));
@@ -44,17 +47,30 @@ impl Objects {
             Ok(bytes.freeze())
         };
         if size <= part {
-            return self.put_when(name, piece()?, When::Always, tag);
+            return self.put_when(name, piece()?, when, tag);
         }
         let path = self.at(name)?;
+        let is_new = matches!(when, When::Absent);
+        // Rather than after all parts were sent.
+        if is_new && self.head(name)?.is_some_and(|found| found.tag.as_deref() != Some(tag)) {
+            return Err(taken(name));
+        }
         let options = PutMultipartOptions { attributes: tagged(tag), ..Default::default() };
         let mut upload = self.runtime.block_on(self.store.put_multipart_opts(&path, options))?;
         if let Err(failed) = self.parts(&mut *upload, size.div_ceil(part), part, &mut piece) {
             let _ = self.runtime.block_on(upload.abort());
             return Err(failed);
         }
-        match self.runtime.block_on(finish(&mut *upload)) {
+        let finish = finish(&mut *upload);
+        let done = match is_new {
+            true => self.runtime.block_on(only_if_absent(finish)),
+            false => self.runtime.block_on(finish),
+        };
+        match done {
             Ok(put) => Ok(version_of(put)),
+            Err(object_store::Error::Precondition { .. }) => {
+                self.is_there_after_all(name, tag, taken(name))
+            }
             // The client takes away what it takes for a failure, so the word may be that of the
             // removal: of parts that are an object already.
             Err(error) => {
@@ -124,6 +140,10 @@ fn fill(
         }
     }
     Ok(())
+}
+
+fn taken(name: &str) -> Failed {
+    Failed { kind: io::ErrorKind::AlreadyExists, why: format!("{name} is there already") }
 }
 
 fn differs(what: &str) -> Failed {

@@ -16,7 +16,7 @@ use super::patience::{Patience, patiently};
 use super::source::Source;
 use crate::native::stat_of;
 use crate::pack::Time;
-use crate::store::{Failed, Objects, Settings, key_of};
+use crate::store::{Failed, Objects, Settings, When, key_of};
 use crate::tiers::home::copy;
 
 /// Made and removed again before the command starts, since S3 has no other way to ask whether one
@@ -123,7 +123,7 @@ impl Shelf {
         from: &mut dyn io::Read,
     ) -> Result<u64, Failed> {
         let mut next = |buffer: &mut [u8]| from.read(buffer);
-        self.objects.upload(key, &tag_of(mtime), size, &mut next).map(|_| size)
+        self.objects.upload(key, &tag_of(mtime), size, When::Always, &mut next).map(|_| size)
     }
 }
 

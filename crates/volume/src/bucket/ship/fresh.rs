@@ -1,0 +1,44 @@
+//! Where new objects go: to names that no object has. A writer that was replaced, and does not know,
+//! writes over nothing then that the log of its successor needs: what it can do to objects that are
+//! there comes after a segment of its own, which is the fence between both.
+
+use std::io::ErrorKind;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::super::record::Place;
+use super::super::scan::Large;
+use super::Ship;
+use super::moves::{MOVING, name_of};
+use crate::store::Failed;
+
+impl Ship {
+    /// Writes the object of a file by `send`, which is told its name and writes over nothing: its
+    /// own name where that is free, else one that no writer has ever used, from which it gets its
+    /// own when the log says so.
+    pub(super) fn to_new_key<T>(
+        &self,
+        large: &Large,
+        mut send: impl FnMut(&str) -> Result<T, Failed>,
+    ) -> Result<(String, T), Failed> {
+        let own = name_of(large.ino, large.by.as_ref().unwrap_or(&large.path));
+        let is_in_use = self
+            .tree
+            .file(large.ino)
+            .is_some_and(|file| matches!(&file.place, Place::Own { key, .. } if *key == own));
+        if !is_in_use {
+            match send(&own) {
+                Err(failed) if failed.kind == ErrorKind::AlreadyExists => {}
+                sent => return Ok((own, sent?)),
+            }
+        }
+        let count = self.fresh.fetch_add(1, Relaxed);
+        let key = format!("{MOVING}/{:x}.{:x}.{count:x}", large.ino, self.session);
+        match send(&key) {
+            // It says nothing of who writes the log.
+            Err(Failed { kind: ErrorKind::AlreadyExists, why }) => {
+                Err(Failed { kind: ErrorKind::Other, why })
+            }
+            sent => Ok((key, sent?)),
+        }
+    }
+}
