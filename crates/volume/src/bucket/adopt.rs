@@ -33,6 +33,10 @@ pub(super) fn newer(
         let tag = objects.head(&found.name)?.and_then(|found| found.tag);
         let Some(mtime) = tag.and_then(|tag| of(&tag, last)) else { continue };
         let Some(file) = tree.file(ino) else { continue };
+        // A copy of the bucket, of which all objects have other versions.
+        if found.size == size && mtime == file.attr.mtime {
+            continue;
+        }
         let (kind, mut attr) = (file.kind.clone(), file.attr);
         attr.mtime = mtime;
         let version = found.version.map(|version| version.0);
@@ -95,6 +99,13 @@ mod tests {
         let file = known.file(5).expect("there");
         assert_eq!((file.place.size(), file.attr.mtime), (6, Time { sec: 17, nsec: 4 }));
         assert!(newer(&objects, &mut known, "me").expect("asked").is_none(), "it is known now");
+        let mut copied = tree("x", "an old one");
+        let attr = Attr { mtime: Time { sec: 17, nsec: 4 }, ..Attr::default() };
+        copied.apply(&Record::File { ino: 5, kind: Kind::Plain, attr });
+        let place =
+            Place::Own { key: "x".to_owned(), version: Some("its own".to_owned()), size: 6 };
+        copied.apply(&Record::Bytes { ino: 5, place });
+        assert!(newer(&objects, &mut copied, "me").expect("asked").is_none(), "the same, copied");
         put("another 5 17.000000004 18.000000000").expect("put");
         assert!(newer(&objects, &mut tree("x", "an old one"), "me").expect("asked").is_none());
     }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use super::super::body::Body;
 use super::super::record::Place;
+use super::super::request::of_state_or_any;
 use super::super::sums::are_right;
 use super::{Away, Bodies};
 use crate::store::Failed;
@@ -117,7 +118,9 @@ impl Bodies {
     fn of_object(&self, body: &Body, away: &Away, range: &Range<u64>) -> Asked {
         let Place::Own { key, version, .. } = &away.place else { return Ok(Bytes::new()) };
         let read = |is_right: &dyn Fn(&[u8]) -> bool| {
-            self.bucket.read_of(key, version.as_deref(), range.clone(), is_right)
+            of_state_or_any(version.as_deref(), away.sums.is_some(), |version| {
+                self.bucket.read_of(key, version, range.clone(), is_right)
+            })
         };
         if away.sums.is_none() {
             return read(&|_| true);

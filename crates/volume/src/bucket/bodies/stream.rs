@@ -9,6 +9,7 @@ use rustix::io::Errno;
 
 use super::super::body::{BLOCK, Body};
 use super::super::record::Place;
+use super::super::request::of_state_or_any;
 use super::super::sums::sum_of;
 use super::Bodies;
 use crate::store::Failed;
@@ -67,8 +68,11 @@ impl Bodies {
             };
             let asked = match &away.place {
                 Place::Own { key, version, .. } => {
+                    let has_sums = arriving.sums.is_some();
                     let mut take = |bytes: Bytes| arriving.take(&bytes);
-                    self.bucket.stream_of(key, version.as_deref(), left.clone(), &mut take)
+                    of_state_or_any(version.as_deref(), has_sums, |version| {
+                        self.bucket.stream_of(key, version, left.clone(), &mut take)
+                    })
                 }
                 // It had an object when its first parts were asked for.
                 _ => self.of_segment(away, left).and_then(|bytes| arriving.take(&bytes)),

@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind::{InvalidData, NotFound};
 
+use bytes::Bytes;
+
 use super::super::log::{History, segment};
 use super::super::record::Place;
 use super::super::request::Bucket;
@@ -36,6 +38,22 @@ struct Part {
     at: u64,
     end: u64,
     crc: u32,
+}
+
+/// Bytes in a segment.
+///
+/// # Errors
+/// Those of the bucket. `InvalidData`: they are not what was written.
+pub(super) fn read(bucket: &dyn Bucket, place: &Place) -> Result<Bytes, Failed> {
+    let &Place::Packed { segment: number, at, length, crc } = place else {
+        return Ok(Bytes::new());
+    };
+    let name = segment(number);
+    let head = bucket.read(&name, 0..HEADER as u64, &|bytes| Head::parse(bytes).is_ok())?;
+    let damaged = |_| Failed { kind: InvalidData, why: format!("{name}: it is damaged") };
+    let at = Head::parse(&head).map_err(damaged)?.data_at().saturating_add(at);
+    let is_right = |bytes: &[u8]| crc32fast::hash(bytes) == crc;
+    bucket.read(&name, at..at.saturating_add(u64::from(length)), &is_right)
 }
 
 /// Files whose bytes are not what was written; and all segments that have bytes of files.
