@@ -156,7 +156,7 @@ impl Mirror {
         self.bodies.end();
         // Else nothing that is here is believed after a power failure, and nothing more is lost.
         if let Err(error) = self.state.end_session() {
-            log::error!("{}: {error}", self.state.folder.display());
+            tracing::error!("{}: {error}", self.state.folder.display());
         }
         self.told.lock().clone()
     }
@@ -165,7 +165,7 @@ impl Mirror {
     /// counts after a power failure.
     pub(crate) fn is_synced(&self, file: BorrowedFd<'_>) {
         if let Err(error) = mark_synced(file, self.next_segment.load(Relaxed)) {
-            log::warn!("a file that is synced says nothing of it: {error}");
+            tracing::warn!("a file that is synced says nothing of it: {error}");
         }
     }
 
