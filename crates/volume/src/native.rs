@@ -41,6 +41,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod trusted;
+mod unreported;
 mod xattr;
 
 use std::ffi::{CStr, CString};

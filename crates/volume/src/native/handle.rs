@@ -40,6 +40,8 @@ pub(crate) struct Handle {
     pub(crate) closing: AtomicBool,
     /// Owners who took byte-range locks through this handle.
     pub(crate) lockers: Mutex<Vec<u64>>,
+    /// The newest error of a write that this open file has reported.
+    pub(crate) heard: AtomicU64,
     /// Where the last read and the last write ended, to tell streams from jumps.
     pub(crate) read_end: AtomicU64,
     pub(crate) write_end: AtomicU64,

@@ -251,6 +251,19 @@ impl Handle {
     }
 }
 
+impl Handle {
+    /// The last copy of the descriptor is closed, so its BSD lock ends. Closing the backing file does
+    /// not see to that: the kernel holds it as well, for passthrough, as long as anybody has the file
+    /// open, and so may another request.
+    pub(super) fn end_flock(&self) {
+        if self.flocked.load(Relaxed)
+            && let Err(error) = set_flock(&self.file, libc::F_UNLCK, true)
+        {
+            log::error!("a lock of a closed file could not be given up: {error}");
+        }
+    }
+}
+
 impl Native {
     /// A process has closed a descriptor of the file, so its byte-range locks end (POSIX). What it
     /// locks from now on is not ended by the last close of this handle, which the kernel tells in

@@ -15,6 +15,7 @@ use super::guise::Guise;
 use super::iostate::OpenFile;
 use super::packed::Packed;
 use super::slot::Slot;
+use super::unreported::UnreportedError;
 use crate::recorder::Known;
 
 /// The kernel's number for the root of a mount (`FUSE_ROOT_ID`).
@@ -82,6 +83,8 @@ pub(crate) struct Node {
     pub(super) told: AtomicU64,
     /// The names in this directory have been made safe once, by the first fsync of a packed file.
     pub(crate) named: AtomicBool,
+    /// A write to it has failed that nobody waited for.
+    pub(super) unreported: UnreportedError,
 }
 
 /// How the record knows a file; the number beside it is the epoch (`Native::renames`) of its path.
@@ -131,6 +134,7 @@ impl Node {
             folder: OnceLock::new(),
             told: AtomicU64::new(0),
             named: AtomicBool::new(false),
+            unreported: UnreportedError::default(),
         }
     }
 

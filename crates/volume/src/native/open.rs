@@ -170,6 +170,7 @@ impl Native {
             flocked: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             lockers: Mutex::default(),
+            heard: node.unreported.heard(),
             read_end: AtomicU64::new(0),
             write_end: AtomicU64::new(0),
             flow: Default::default(),
@@ -275,13 +276,20 @@ impl Native {
     /// Writes `data` at `offset` (at the end, if the file was opened to append).
     ///
     /// # Errors
-    /// ENOSPC, EDQUOT, EFBIG, EIO from the backing file system.
+    /// ENOSPC, EDQUOT, EFBIG, EIO from the backing file system, also of an earlier write that nobody
+    /// waited for.
     pub(crate) fn write(&self, handle: &Handle, data: &[u8], offset: u64) -> Result<usize> {
         self.settle_pages(handle);
-        self.write_through(&handle.file, handle, data, offset)
+        handle.report_error()?;
+        match self.write_through(&handle.file, handle, data, offset)? {
+            (0, rest) => rest.map(|()| 0),
+            // What kept the rest comes back on the next write.
+            (done, _) => Ok(done),
+        }
     }
 
-    /// Writes pages of a mapping back: at their place, also through a handle that appends.
+    /// Writes pages of a mapping back: at their place, also through a handle that appends. All or
+    /// nothing: the kernel does not look at how much of a page was written.
     ///
     /// # Errors
     /// As [`Native::write`].
@@ -293,16 +301,16 @@ impl Native {
     ) -> Result<usize> {
         if handle.appends.load(Relaxed) {
             let file = reopen(handle.file.as_fd(), OFlags::WRONLY | OFlags::NONBLOCK)?;
-            return self.write_through(&file, handle, data, offset);
+            return self.write_through(&file, handle, data, offset)?.1.map(|()| data.len());
         }
         if !handle.node.locked.load(Relaxed) {
-            return self.write(handle, data, offset);
+            return self.write_through(&handle.file, handle, data, offset)?.1.map(|()| data.len());
         }
         for (at, bytes) in self.pages.changed(handle, offset, data) {
             let wrote = self.write_through(&handle.file, handle, &bytes, at);
-            if wrote.is_ok_and(|wrote| wrote < bytes.len()) || wrote.is_err() {
+            if let Err(error) = wrote.and_then(|(_, rest)| rest) {
                 self.pages.failed(handle.node.id, at);
-                return wrote.and(Err(Errno::NOSPC));
+                return Err(error);
             }
         }
         Ok(data.len())
@@ -314,18 +322,10 @@ impl Native {
         handle: &Handle,
         data: &[u8],
         offset: u64,
-    ) -> Result<usize> {
+    ) -> Result<(usize, Result<()>)> {
         self.bring_all(handle)?;
-        let mut done = 0;
-        while done < data.len() {
-            match rustix::io::pwrite(file, &data[done..], offset + done as u64) {
-                Ok(0) => break,
-                Ok(count) => done += count,
-                Err(Errno::INTR) => {}
-                Err(error) if done == 0 => return Err(error),
-                Err(_) => break,
-            }
-        }
+        let write = |data: &[u8], at| rustix::io::pwrite(file, data, at);
+        let (done, rest) = write_whole(data, offset, write);
         if let Some(packed) = handle.node.packed.get() {
             packed.wrote();
             self.sync_if_asked(handle, packed)?;
@@ -333,7 +333,7 @@ impl Native {
         if handle.state == IoState::Cached {
             self.check_append(handle, offset + done as u64);
         }
-        Ok(done)
+        Ok((done, rest))
     }
 
     /// In the cached state the kernel chose the offset of an append; if somebody outside had
@@ -353,24 +353,28 @@ impl Native {
     /// A copy of the descriptor was closed: `owner`'s byte-range locks on the file end.
     ///
     /// # Errors
-    /// What closing a copy of the backing file reports (EIO, EDQUOT, ENOSPC on network storage).
+    /// What closing a copy of the backing file reports (EIO, EDQUOT, ENOSPC on network storage), and
+    /// that of a write that nobody waited for.
     pub(crate) fn flush(&self, handle: &Handle, owner: u64) -> Result<()> {
         if handle.flocked.load(Relaxed) {
             handle.closing.store(true, Relaxed);
         }
         self.end_locks_of(handle, owner);
+        self.settle_pages(handle);
+        let written = handle.report_error();
         if !handle.writes {
-            return Ok(());
+            return written;
         }
         // Network file systems send what is left, and tell of failures, on close.
         let copy = rustix::io::fcntl_dupfd_cloexec(&handle.file, 0)?;
-        close_reporting(copy)
+        close_reporting(copy).and(written)
     }
 
     /// The last copy of a descriptor is closed. Returns the handle, for the record.
     pub(crate) fn release(&self, fh: u64) -> Option<Arc<Handle>> {
         let handle = self.handles.lock().remove(&fh)?;
         let node = Arc::clone(&handle.node);
+        handle.end_flock();
         self.charge(&handle);
         let mut open = node.open.lock();
         open.handles.retain(|other| !Arc::ptr_eq(other, &handle));
@@ -467,6 +471,24 @@ impl Fresh {
             modified_ns: ns(&stat.stx_mtime),
         })
     }
+}
+
+/// Writes all of `data` by `write`; tells how much was written, and what kept the rest.
+pub(super) fn write_whole(
+    data: &[u8],
+    offset: u64,
+    mut write: impl FnMut(&[u8], u64) -> Result<usize>,
+) -> (usize, Result<()>) {
+    let mut done = 0;
+    while done < data.len() {
+        match write(&data[done..], offset + done as u64) {
+            Ok(0) => return (done, Err(Errno::NOSPC)),
+            Ok(count) => done += count,
+            Err(Errno::INTR) => {}
+            Err(error) => return (done, Err(error)),
+        }
+    }
+    (done, Ok(()))
 }
 
 /// close(2) with its error, which `OwnedFd` would swallow.

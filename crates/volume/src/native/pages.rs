@@ -12,7 +12,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use super::Handle;
+use super::open::write_whole;
+use super::{Handle, Result};
 
 /// The unit in which the kernel reads and writes mappings.
 const PAGE: usize = 4096;
@@ -100,13 +101,22 @@ impl Pages {
 
     /// Writes what was held: before the file is read, and when all else has come down.
     pub(crate) fn settle(&self, node: u64) {
+        self.settle_by(node, |handle, bytes, at| rustix::io::pwrite(&handle.file, bytes, at));
+    }
+
+    pub(super) fn settle_by(
+        &self,
+        node: u64,
+        mut write: impl FnMut(&Handle, &[u8], u64) -> Result<usize>,
+    ) {
         let mut all = self.0.lock();
         let Some(twins) = all.get_mut(&node) else { return };
         for (handle, (at, bytes)) in twins.held.drain(..) {
-            // Nobody waits for these any more; the kernel was told that they are written. So it is
-            // with pages of any file that the disk refuses later.
-            if let Err(error) = rustix::io::pwrite(&handle.file, &bytes, at) {
+            // The kernel was told that these are written, so the next who can be told is.
+            let (_, done) = write_whole(&bytes, at, |bytes, at| write(&handle, bytes, at));
+            if let Err(error) = done {
                 tracing::error!("a page of a mapping could not be written: {error}");
+                handle.node.unreported.keep(error);
                 twins.was.remove(&0);
             }
             if let Some(packed) = handle.node.packed.get() {

@@ -34,7 +34,8 @@ impl Node {
         let idle = self.packed.get_mut().is_some_and(|packed| packed.is_idle())
             && self.open.get_mut().is_idle()
             && !*self.foreign.get_mut()
-            && !*self.locked.get_mut();
+            && !*self.locked.get_mut()
+            && self.unreported.is_none();
         let place = self.place.get_mut();
         if !idle || place.names.len() != 1 || place.pin.is_some() {
             return None;

@@ -17,6 +17,12 @@ impl Native {
     /// # Errors
     /// EIO and the like, once, as fsync(2) says.
     pub(crate) fn fsync(&self, handle: &Handle, data_only: bool) -> Result<()> {
+        self.settle_pages(handle);
+        let written = handle.report_error();
+        self.sync_by_rule(handle, data_only).and(written)
+    }
+
+    fn sync_by_rule(&self, handle: &Handle, data_only: bool) -> Result<()> {
         if let Some(packed) = handle.node.packed.get() {
             return self.fsync_packed(handle, packed);
         }

@@ -303,3 +303,76 @@ fn a_name_that_is_absent_is_an_error_until_it_is_watched() {
     let absent: &CStr = c"nobody";
     assert_eq!(native.lookup(ROOT, absent).err(), Some(Errno::NOENT));
 }
+
+#[test]
+fn a_flock_ends_with_the_last_close_although_the_backing_file_is_held() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let native = cover(dir.path());
+    write_file(&native, "lock", b"").expect("made");
+    let id = walk(&native, "lock").expect("there");
+    let mut open = || native.open(id, libc::O_RDWR as u32).expect("opens").0.fh;
+    let (first, second) = (open(), open());
+    let whole = Lock { start: 0, end: 0, kind: libc::F_WRLCK, pid: 0, owner: 0, flock: true };
+    let lock = |fh| match native.setlk(fh, whole, false).expect("asked") {
+        LockWait::Done => Ok(()),
+        LockWait::Later(waiting) => waiting.wait(None),
+    };
+    assert_eq!(lock(first), Ok(()));
+    assert_eq!(lock(second), Err(Errno::AGAIN));
+    // As the kernel does for passthrough.
+    let held = native.handle(first).expect("open").file.try_clone().expect("copied");
+    native.release(first);
+    assert_eq!(lock(second), Ok(()), "its holder has closed it");
+    drop(held);
+}
+
+/// A page of a locked file's mapping that comes down in the middle of an unlock is written later.
+/// What it meets then is reported by the next write, fsync or close of each open file, once.
+#[test]
+fn a_page_that_could_not_be_written_is_reported_by_each_open_file() {
+    type Fault = fn(&Handle, &[u8], u64) -> Result<usize>;
+    let faults: [(Fault, Errno); 2] = [
+        (|_, _, _| Err(Errno::IO), Errno::IO),
+        // Half of it goes down, and the rest does not.
+        (
+            |_, bytes, _| if bytes.len() > 1 { Ok(bytes.len() - 1) } else { Err(Errno::NOSPC) },
+            Errno::NOSPC,
+        ),
+    ];
+    type Report = fn(&Native, &Handle) -> Result<()>;
+    let reports: [Report; 3] = [
+        |native, handle| native.write(handle, b"x", 0).map(drop),
+        |native, handle| native.fsync(handle, false),
+        |native, handle| native.flush(handle, 7),
+    ];
+    for (fault, error) in faults {
+        for report in reports {
+            let dir = tempfile::tempdir().expect("a directory");
+            let native = cover(dir.path());
+            write_file(&native, "data", &[b'a'; 4096]).expect("made");
+            let id = walk(&native, "data").expect("there");
+            let open = || {
+                let fh = native.open(id, libc::O_RDWR as u32).expect("opens").0.fh;
+                native.handle(fh).expect("open")
+            };
+            let (one, two) = (open(), open());
+            one.node.locked.store(true, Relaxed);
+            let mut page = [0; 4096];
+            assert_eq!(native.read(&one, &mut page, 0, true), Ok(4096));
+            page[..10].copy_from_slice(b"bbbbbbbbbb");
+            native.pages.begin(id);
+            assert_eq!(native.write_mapped(&one, &page, 0), Ok(4096));
+            native.pages.settle_by(id, fault);
+            native.pages.end(id);
+            for handle in [&one, &two] {
+                assert_eq!(report(&native, handle), Err(error));
+                assert_eq!(report(&native, handle), Ok(()), "it was reported");
+            }
+            assert_eq!(report(&native, &open()), Ok(()), "it was opened later");
+            // The page goes down whole when it is dirty again.
+            assert_eq!(native.write_mapped(&one, &page, 0), Ok(4096));
+            let bytes = fs::read(dir.path().join("data")).expect("readable");
+            assert!(bytes == page, "{error}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The error of a write that nobody waited for. It stays with the file until each open file that was
+//! there has reported it once, by its next write, fsync or close. The kernel does so with pages that
+//! it writes back (Linux `lib/errseq.c`).
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use rustix::io::Errno;
+
+use super::{Handle, Result};
+
+/// Somebody has reported it, so whoever opens the file from now on need not.
+const REPORTED: u64 = 1 << 32;
+/// Errors are counted above that bit; below it is the newest one's number.
+const ONE: u64 = REPORTED << 1;
+
+/// The newest such error of a file; 0: there was none.
+#[derive(Debug, Default)]
+pub(crate) struct UnreportedError(AtomicU64);
+
+impl UnreportedError {
+    /// A write has failed.
+    pub(super) fn keep(&self, error: Errno) {
+        let next = |old: u64| {
+            let count = (old / ONE).wrapping_add(1);
+            Some(count.wrapping_mul(ONE) | u64::from(error.raw_os_error() as u32))
+        };
+        // `next` never refuses, so there is no failure to look at.
+        self.0.fetch_update(Relaxed, Relaxed, next).unwrap_or_default();
+    }
+
+    /// Nobody has to hear of anything.
+    pub(super) fn is_none(&mut self) -> bool {
+        matches!(*self.0.get_mut(), 0) || *self.0.get_mut() & REPORTED != 0
+    }
+
+    /// What a fresh open has heard of.
+    pub(super) fn heard(&self) -> AtomicU64 {
+        let now = self.0.load(Relaxed);
+        AtomicU64::new(if now & REPORTED == 0 { 0 } else { now })
+    }
+
+    fn report(&self, heard: &AtomicU64) -> Result<()> {
+        if self.0.load(Relaxed) == 0 {
+            return Ok(());
+        }
+        let now = self.0.fetch_or(REPORTED, Relaxed) | REPORTED;
+        match heard.swap(now, Relaxed) == now {
+            true => Ok(()),
+            false => Err(Errno::from_raw_os_error(now as u32 as i32)),
+        }
+    }
+}
+
+impl Handle {
+    /// Fails, once, when a write to the file has failed that nobody waited for.
+    ///
+    /// # Errors
+    /// The error of that write.
+    pub(super) fn report_error(&self) -> Result<()> {
+        self.node.unreported.report(&self.heard)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_open_file_reports_an_error_once_and_a_later_one_again() {
+        let error = UnreportedError::default();
+        let (one, two) = (error.heard(), error.heard());
+        assert_eq!(error.report(&one), Ok(()));
+        error.keep(Errno::IO);
+        let unheard = error.heard();
+        assert_eq!(error.report(&one), Err(Errno::IO));
+        assert_eq!(error.report(&one), Ok(()));
+        let late = error.heard();
+        assert_eq!(error.report(&late), Ok(()), "opened when somebody had reported it");
+        assert_eq!(error.report(&unheard), Err(Errno::IO), "opened when nobody had");
+        error.keep(Errno::NOSPC);
+        assert_eq!([&one, &two, &late].map(|open| error.report(open)), [Err(Errno::NOSPC); 3]);
+        assert_eq!([&one, &two, &late].map(|open| error.report(open)), [Ok(()); 3]);
+    }
+}
