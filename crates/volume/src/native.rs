@@ -325,12 +325,32 @@ impl Native {
         if let Some(handle) = node.open.lock().handles.last() {
             return Ok(Held::Open(Arc::clone(handle)));
         }
-        if let Some(placed) = node.placed.get() {
-            return self.hold_placed(&placed);
+        let held = match node.placed.get() {
+            Some(placed) => self.hold_placed(&placed),
+            None => self.hold_by_name(node),
+        };
+        match held {
+            Err(Errno::STALE | Errno::NOENT) => self.held_without_name(node),
+            other => other,
         }
+    }
+
+    fn hold_by_name(&self, node: &Arc<Node>) -> Result<Held> {
         let (parent, name) = node.name().ok_or(Errno::STALE)?;
         let dir = self.dir_fd(parent)?;
         self.open_path(dir.as_fd(), &name, node).map(Held::Fresh)
+    }
+
+    /// What holds a file whose name has gone to another since it was looked for: the request that
+    /// took the name has left a pin, if nobody had the file open.
+    ///
+    /// # Errors
+    /// ESTALE: the kernel looks for the name again.
+    fn held_without_name(&self, node: &Node) -> Result<Held> {
+        if let Some(pin) = node.place.lock().pin.clone() {
+            return Ok(Held::Pin(pin));
+        }
+        node.open.lock().handles.last().cloned().map(Held::Open).ok_or(Errno::STALE)
     }
 
     /// Attributes of a node, from the backing file system, now.
@@ -349,16 +369,26 @@ impl Native {
         if let Some(handle) = handle {
             return Ok(self.shown(node, stat_of(handle.file.as_fd(), c"")?));
         }
-        if let Some(placed) = node.placed.get() {
-            return self.stat_placed(node, &placed);
+        let found = match node.placed.get() {
+            Some(placed) => self.stat_placed(node, &placed),
+            None => self.stat_by_name(node),
+        };
+        match found {
+            // Moved or replaced from outside: the kernel asks again by name.
+            Err(Errno::STALE | Errno::NOENT) => {
+                let held = self.held_without_name(node)?;
+                Ok(self.shown(node, stat_of(held.as_fd(), c"")?))
+            }
+            other => other,
         }
+    }
+
+    fn stat_by_name(&self, node: &Arc<Node>) -> Result<Statx> {
         let (parent, name) = node.name().ok_or(Errno::STALE)?;
         let dir = self.dir_fd(parent)?;
-        match stat_of(dir.as_fd(), &name) {
-            Ok(stat) if Identity::of(&stat) == node.identity() => Ok(self.shown(node, stat)),
-            // Moved or replaced from outside: the kernel asks again by name.
-            Ok(_) | Err(Errno::NOENT) => Err(Errno::STALE),
-            Err(other) => Err(other),
+        match stat_of(dir.as_fd(), &name)? {
+            stat if Identity::of(&stat) == node.identity() => Ok(self.shown(node, stat)),
+            _ => Err(Errno::STALE),
         }
     }
 

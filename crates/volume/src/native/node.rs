@@ -105,7 +105,8 @@ pub(crate) struct Place {
     pub(crate) names: Vec<(u64, CString)>,
     /// A descriptor that holds the node itself, whatever happens to its names.
     pub(crate) pin: Option<Arc<OwnedFd>>,
-    /// Keeps the inode whose number is still shown, so that no other file gets it.
+    /// Keeps the inode whose number is still shown, and which has no name any more, so that no other
+    /// file gets it.
     pub(crate) was: Option<OwnedFd>,
 }
 

@@ -77,26 +77,29 @@ impl Native {
         if let Some(pin) = node.place.lock().pin.clone() {
             return self.with_room(|| reopen(pin.as_fd(), flags));
         }
-        if let Some(placed) = node.placed.get() {
-            return self.open_placed(node, &placed, flags);
-        }
-        if let Some((parent, name)) = node.name() {
-            let dir = self.dir_fd(parent)?;
-            let how = flags | OFlags::NOFOLLOW;
-            match self.with_room(|| openat(&dir, &name, how, Mode::empty())) {
-                Ok(file) => {
-                    if Identity::of(&stat_of(file.as_fd(), c"")?) == node.identity() {
-                        return Ok(file);
-                    }
-                }
-                // ELOOP: replaced by a symbolic link. Both: the name leads elsewhere now.
-                Err(Errno::NOENT | Errno::LOOP) => {}
-                Err(other) => return Err(other),
+        let opened = match node.placed.get() {
+            Some(placed) => self.open_placed(node, &placed, flags),
+            None => self.open_by_name(node, flags),
+        };
+        match opened {
+            // Its name leads elsewhere (ELOOP: to a symbolic link), but somebody may still hold it.
+            Err(Errno::STALE | Errno::NOENT | Errno::LOOP) => {
+                let held = self.held_without_name(node)?;
+                self.with_room(|| reopen(held.as_fd(), flags))
             }
+            other => other,
         }
-        // Its name is gone, but somebody may still hold it.
-        let handle = node.open.lock().handles.last().cloned().ok_or(Errno::STALE)?;
-        self.with_room(|| reopen(handle.file.as_fd(), flags))
+    }
+
+    fn open_by_name(&self, node: &Arc<Node>, flags: OFlags) -> Result<OwnedFd> {
+        let (parent, name) = node.name().ok_or(Errno::STALE)?;
+        let dir = self.dir_fd(parent)?;
+        let how = flags | OFlags::NOFOLLOW;
+        let file = self.with_room(|| openat(&dir, &name, how, Mode::empty()))?;
+        match Identity::of(&stat_of(file.as_fd(), c"")?) == node.identity() {
+            true => Ok(file),
+            false => Err(Errno::STALE),
+        }
     }
 
     /// Decides how the data of a freshly opened file flow, and keeps the handle.

@@ -52,11 +52,26 @@ struct InUse {
     set_id: u32,
     /// The pack knows that it may be written to.
     begun: bool,
+    /// The working file's time of change when we changed its attributes last, which is no change of
+    /// the file that it stands for.
+    since: Time,
 }
 
 impl InUse {
+    /// A working file that has the caller's times.
+    fn new(work: Work, begun: bool) -> Result<InUse> {
+        let since = Time::of(&stat_of(work.file.as_fd(), c"")?.stx_ctime);
+        Ok(InUse { work, set_id: 0, begun, since })
+    }
+
     fn stat(&self) -> Result<Statx> {
         stat_of(self.work.file.as_fd(), c"")
+    }
+
+    /// We have changed attributes of the working file.
+    fn attributes_set(&mut self) -> Result<()> {
+        self.since = Time::of(&self.stat()?.stx_ctime);
+        Ok(())
     }
 
     /// Set-id bits that a write has taken away.
@@ -100,10 +115,14 @@ impl Packed {
         let (mut attr, links) = pack.attr(self.ino)?;
         if let Some(used) = &*in_use {
             let now = used.stat()?;
-            if self.dirty.load(Relaxed) || self.has_body() {
-                attr.size = now.stx_size;
-                attr.mtime = Time::of(&now.stx_mtime);
-                attr.ctime = attr.ctime.max(Time::of(&now.stx_ctime));
+            let dirty = self.dirty.load(Relaxed);
+            if dirty || self.has_body() {
+                let (size, mtime) = (now.stx_size, Time::of(&now.stx_mtime));
+                let ctime = Time::of(&now.stx_ctime);
+                if dirty || (attr.size, attr.mtime) != (size, mtime) || ctime != used.since {
+                    attr.ctime = attr.ctime.max(ctime);
+                }
+                (attr.size, attr.mtime) = (size, mtime);
             }
             // Only those that a write took away.
             attr.mode &= !used.lost(&now);

@@ -13,6 +13,9 @@ use super::packed::Packed;
 use super::{Handle, Held, Identity, Native, Node, Result, device_of, stat_of};
 use crate::tiers::{Placed, Tiers, merged, ours};
 
+/// How often a name may be replaced while it is looked at, before the kernel is to ask again.
+const REPLACEMENTS: u32 = 1000;
+
 /// What a name leads to.
 #[derive(Debug)]
 pub(crate) struct Seen {
@@ -54,20 +57,28 @@ impl Native {
 
     /// What `name` leads to, a placed file as the plain file that it stands for.
     pub(crate) fn look(&self, dir: BorrowedFd<'_>, name: &CStr) -> Result<Seen> {
-        let stat = stat_of(dir, name)?;
-        let Some(tiers) = self.tiers.as_ref().filter(|_| is_link(&stat)) else {
-            return Ok(Seen::plain(stat));
-        };
-        let Some(placed) = tiers.recognise(dir, name) else { return Ok(Seen::plain(stat)) };
-        // A body that is gone leaves a link that leads nowhere, and that is what is shown.
-        let Ok(body) = tiers.stat(&placed) else { return Ok(Seen::plain(stat)) };
-        if !ours(&stat, &body) {
-            return Ok(Seen::plain(stat));
+        let mut stat = stat_of(dir, name)?;
+        let Some(tiers) = self.tiers.as_ref() else { return Ok(Seen::plain(stat)) };
+        for _ in 0..REPLACEMENTS {
+            let found = Some(&stat).filter(|stat| is_link(stat));
+            let Some(placed) = found.and_then(|_| tiers.recognise(dir, name)) else {
+                return Ok(Seen::plain(stat));
+            };
+            if let Some(body) = tiers.stat(&placed).ok().filter(|body| ours(&stat, body)) {
+                placed.charged.store(body.stx_blocks * 512, Relaxed);
+                placed.links.store(u64::from(stat.stx_nlink), Relaxed);
+                let (body, stat) = (place_of(&body), merged(&stat, &body));
+                return Ok(Seen { stat, placed: Some(Arc::new(placed)), packed: None, body });
+            }
+            // With a file that is replaced its body goes. If the name still has the same link, its
+            // body is gone or somebody else's, and a link that leads there is what is shown.
+            let now = stat_of(dir, name)?;
+            if Identity::of(&now) == Identity::of(&stat) {
+                return Ok(Seen::plain(stat));
+            }
+            stat = now;
         }
-        placed.charged.store(body.stx_blocks * 512, Relaxed);
-        placed.links.store(u64::from(stat.stx_nlink), Relaxed);
-        let (body, stat) = (place_of(&body), merged(&stat, &body));
-        Ok(Seen { stat, placed: Some(Arc::new(placed)), packed: None, body })
+        Err(Errno::STALE)
     }
 
     /// The file type to show for a name in a directory listing.
@@ -137,14 +148,8 @@ impl Native {
         flags: OFlags,
     ) -> Result<OwnedFd> {
         let tiers = self.tiers.as_ref().ok_or(Errno::STALE)?;
-        match self.check_link(node, placed) {
-            Ok(_) => self.with_room(|| tiers.reach(placed, flags)),
-            Err(Errno::STALE) => {
-                let handle = node.open.lock().handles.last().cloned().ok_or(Errno::STALE)?;
-                self.with_room(|| super::reopen(handle.file.as_fd(), flags))
-            }
-            Err(other) => Err(other),
-        }
+        self.check_link(node, placed)?;
+        self.with_room(|| tiers.reach(placed, flags))
     }
 
     /// A descriptor of a body, without rights.
@@ -179,6 +184,8 @@ impl Native {
     /// Takes the body of a file away whose last name has just gone; `replaced` by another file.
     pub(super) fn drop_body(&self, placed: &Placed, replaced: bool) {
         if let Some(tiers) = &self.tiers {
+            // Whoever has it open sees a file without a name, also while its body is kept.
+            placed.links.store(0, Relaxed);
             // The body is its owner's, who need not be the caller.
             self.wardrobe.undress();
             match replaced {

@@ -63,8 +63,17 @@ impl Native {
         if let Some(tiers) = self.tiers.as_ref().filter(|_| last) {
             tiers.forget_copy(node.identity());
         }
+        let placed = node.placed.get();
+        if last
+            && is_open
+            && placed.is_some()
+            && let Ok(link) = self.open_path(dir, name, &node)
+        {
+            // Its number is the link's, which would be the next file's.
+            self.table.keep_number(&node, link);
+        }
         if last && !is_open && node.place.lock().pin.is_none() {
-            let fd = match node.placed.get() {
+            let fd = match placed {
                 Some(placed) => self.tiers.as_ref()?.reach(&placed, OFlags::PATH).ok()?,
                 None => self.open_path(dir, name, &node).ok()?,
             };

@@ -310,7 +310,7 @@ fn a_flock_ends_with_the_last_close_although_the_backing_file_is_held() {
     let native = cover(dir.path());
     write_file(&native, "lock", b"").expect("made");
     let id = walk(&native, "lock").expect("there");
-    let mut open = || native.open(id, libc::O_RDWR as u32).expect("opens").0.fh;
+    let open = || native.open(id, libc::O_RDWR as u32).expect("opens").0.fh;
     let (first, second) = (open(), open());
     let whole = Lock { start: 0, end: 0, kind: libc::F_WRLCK, pid: 0, owner: 0, flock: true };
     let lock = |fh| match native.setlk(fh, whole, false).expect("asked") {

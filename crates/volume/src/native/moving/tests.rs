@@ -3,6 +3,7 @@
 
 mod believed;
 mod random;
+mod replaced;
 mod used;
 
 use std::ffi::CString;

@@ -101,12 +101,13 @@ impl Native {
             || change.atime.is_some()
             || change.mtime.is_some();
         if changes {
-            let in_use = packed.in_use.lock();
+            let mut in_use = packed.in_use.lock();
             let now = pack.now();
             let attr = changed(&pack.attr(packed.ino)?.0, &change, now);
-            if let (Some(used), true) = (&*in_use, change.mtime.is_some()) {
+            if let (Some(used), true) = (&mut *in_use, change.mtime.is_some()) {
                 // It goes on from there.
                 stamp(&used.work, attr.atime, attr.mtime)?;
+                used.attributes_set()?;
             }
             pack.set_attr(packed.ino, attr)?;
         }

@@ -15,7 +15,7 @@ use crate::native::create::Created;
 use crate::native::folder::Right;
 use crate::native::open::backing_flags;
 use crate::native::{Native, Node, Permissions, Result, Seen, reopen, stat_of};
-use crate::pack::Attr;
+use crate::pack::{Attr, Time};
 
 impl Native {
     /// Makes a packed file; `None` when it has to be in place.
@@ -74,7 +74,8 @@ impl Native {
                 return Err(error);
             }
         };
-        let in_use = InUse { work, set_id: 0, begun: true };
+        let since = Time::of(&stat.stx_ctime);
+        let in_use = InUse { work, set_id: 0, begun: true, since };
         let packed = Packed { in_use: Mutex::new(Some(in_use)), ..Packed::new(ino) };
         packed.body.store(apart, Relaxed);
         let packed = Arc::new(packed);

@@ -54,8 +54,9 @@ impl Native {
                     packed.wrote();
                 }
                 stamp(&work, attr.atime, attr.mtime)?;
-                packed.body.store(pack.is_body(packed.ino, &work), Relaxed);
-                none.insert(InUse { work, set_id: 0, begun: false })
+                let used = InUse::new(work, false)?;
+                packed.body.store(pack.is_body(packed.ino, &used.work), Relaxed);
+                none.insert(used)
             }
         };
         if writes(how) {
@@ -83,6 +84,7 @@ impl Native {
             let kept = if attr.mode & 0o010 != 0 { SET_ID } else { 0o4000 };
             fchmod(&used.work.file, Mode::from_raw_mode(0o666 | attr.mode & (kept | 0o010)))?;
             used.set_id = u32::from(used.stat()?.stx_mode) & SET_ID;
+            used.attributes_set()?;
         }
         Ok(())
     }

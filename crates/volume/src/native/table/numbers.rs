@@ -1,5 +1,6 @@
-//! The inode numbers of files that have moved: programs go on seeing the one that a file had, as long
-//! as the kernel knows it, and no other file has that number meanwhile.
+//! The inode numbers of files that have moved, and of those on tiers that have lost their name:
+//! programs go on seeing the one that a file had, as long as the kernel knows it, and no other file
+//! has that number meanwhile.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -33,8 +34,8 @@ impl Table {
         true
     }
 
-    /// Keeps the inode that a moved file was, so that no other file gets its number; the oldest go
-    /// when there are too many, and lose their number if the file system gives it away.
+    /// Keeps the inode whose number a file shows and that has no name, so that no other gets it. The
+    /// oldest go when there are too many, and lose their number if the file system gives it away.
     pub(in crate::native) fn keep_number(&self, node: &Arc<Node>, was: OwnedFd) {
         let mut place = node.place.lock();
         if place.was.is_some() {
@@ -44,9 +45,14 @@ impl Table {
         drop(place);
         let mut numbered = self.numbered.lock();
         numbered.push_back(node.id);
-        while numbered.len() > self.most_pinned / 2 {
-            let oldest = numbered.pop_front().and_then(|id| self.get(id));
-            oldest.iter().for_each(|node| node.place.lock().was = None);
+        let most = self.most_pinned / 2;
+        if numbered.len() > most {
+            // Those that the kernel has forgotten first.
+            numbered.retain(|id| self.get(*id).is_some());
+            let too_many = numbered.len().saturating_sub(most * 3 / 4);
+            for oldest in numbered.drain(..too_many).filter_map(|id| self.get(id)) {
+                oldest.place.lock().was = None;
+            }
         }
     }
 
