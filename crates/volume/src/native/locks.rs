@@ -259,7 +259,7 @@ impl Handle {
         if self.flocked.load(Relaxed)
             && let Err(error) = set_flock(&self.file, libc::F_UNLCK, true)
         {
-            log::error!("a lock of a closed file could not be given up: {error}");
+            tracing::error!("a lock of a closed file could not be given up: {error}");
         }
     }
 }
