@@ -151,13 +151,15 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
     drop((mounts_in, daemon_side, tiers, opened));
     let control = Channel::new(front_side);
     let shown = show::show(&plan, &volume, wanted.access, &mounts_out, &control);
-    signals.restore();
     match shown {
+        // Signals stay held back: who waits takes them from the first moment on, and who does not
+        // has ended before one matters.
         Ok(points) => Ok(Lasting { points, warnings, daemon, control }),
         Err(failure) => {
             control.say(&ToDaemon::NotRun);
             drop((mounts_out, control));
             reap(daemon);
+            signals.restore();
             Err(failure)
         }
     }

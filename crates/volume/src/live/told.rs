@@ -175,7 +175,8 @@ pub struct BucketNow {
     /// For how long the oldest change has waited that is not in the bucket; `None`: nothing waits.
     #[serde(default)]
     pub lag_us: Option<u64>,
-    /// Bytes that its files take on this machine; `None`: not known yet.
+    /// Bytes that its files took on this machine when they were looked at last; `None`: there was no
+    /// need yet.
     #[serde(default)]
     pub here: Option<u64>,
 }

@@ -26,6 +26,8 @@ pub(super) struct Fill {
     space: Option<u64>,
     /// Bytes that the files had at some moment, and bytes that were free then; 0: not known yet.
     whole: AtomicU64,
+    /// The first of these alone.
+    taken: AtomicU64,
 }
 
 impl Fill {
@@ -35,19 +37,14 @@ impl Fill {
 
     /// All files have so many bytes, and so many more are free.
     pub(super) fn is(&self, taken: u64, free: u64) {
+        self.taken.store(taken, Relaxed);
         self.whole.store(taken.saturating_add(free), Relaxed);
-    }
-
-    /// What the files have, when so many bytes are free; `None`: nobody has looked yet.
-    fn has(&self, free: u64) -> Option<u64> {
-        let whole = self.whole.load(Relaxed);
-        (whole > 0).then(|| whole.saturating_sub(free))
     }
 
     /// Whether the files have more than they may, when so many bytes are free. What others put on
     /// the disk meanwhile counts as theirs until they are looked at again.
     fn is_over(&self, free: u64) -> bool {
-        self.space.is_some_and(|space| self.has(free).unwrap_or_default() > space)
+        self.space.is_some_and(|space| self.whole.load(Relaxed).saturating_sub(free) > space)
     }
 }
 
@@ -112,10 +109,10 @@ impl Mirror {
         noted.over || noted.lost.is_some() || noted.is_vain || self.health.is_ailing()
     }
 
-    /// Bytes that the files have on this machine.
+    /// Bytes that the files had on this machine when they were looked at last; `None`: there was no
+    /// need yet.
     pub(super) fn takes_here(&self) -> Option<u64> {
-        let disk = fstatvfs(&self.root).ok()?;
-        self.fill.has(disk.f_bavail * disk.f_frsize)
+        Some(self.fill.taken.load(Relaxed)).filter(|taken| *taken > 0)
     }
 
     fn has_little_room(&self) -> bool {

@@ -90,6 +90,9 @@ impl Worker {
             self.mirror.bodies.moved(self.ship.moved());
             self.mirror.next_segment.store(self.next_segment(), Relaxed);
             if let Some(shipped) = shipped? {
+                let mut progress = self.mirror.progress.lock();
+                (progress.files.0, progress.bytes.0) = (progress.files.1, progress.bytes.1);
+                drop(progress);
                 let mut told = self.mirror.told.lock();
                 told.shipped.0 += shipped.objects + 1;
                 told.shipped.1 += bytes.max(shipped.bytes);
