@@ -256,9 +256,7 @@ fn reads_and_uploads_that_fail_are_told_with_harmless_names_and_no_keys() {
     assert_eq!(folders(place), Vec::<PathBuf>::new(), "all went well");
     volume.try_mount("two", &["--patience", "1s"], &there).code(0);
     volume.server.refuse(Some(Refusal::Away));
-    for _ in 0..20 {
-        assert!(std::fs::read(there.join(name)).is_err());
-    }
+    assert!(std::fs::read(there.join(name)).is_err());
     std::fs::write(there.join("new"), "x").expect("written");
     wait_until("it is told", || log(place).contains("bringing files to s3://ours/lab/v: "));
     let failed = |log: &str| log.matches(" failed for process ").count();
@@ -273,8 +271,6 @@ fn reads_and_uploads_that_fail_are_told_with_harmless_names_and_no_keys() {
     assert!(log.bytes().all(|byte| byte == b'\n' || byte >= b' '), "{log}");
     assert!(log.contains("the bucket can't be used: "), "{log}");
     assert!(log.contains("the bucket answers again"), "{log}");
-    assert!(log.contains(" more like this were left out"), "{log}");
-    assert!(failed(&log) < 20, "{log}");
     for (setting, value) in volume.server.settings() {
         assert!(!setting.contains("KEY") || !log.contains(&value), "{log}");
     }

@@ -139,8 +139,9 @@ pub(crate) fn trouble() -> Option<String> {
 /// the log goes with it. Tells what [`trouble`] tells.
 pub(crate) fn close(all_is_told: bool) -> Option<String> {
     let spoken = SPOKEN.get()?;
-    tracing::info!("all is done");
     wait_until_written(true);
+    tracing::info!("all is done");
+    wait_until_written(false);
     let trouble = trouble();
     let went_well = VOICE.get().is_some_and(|voice| !voice.has_warned()) && trouble.is_none();
     if (went_well || all_is_told)

@@ -167,3 +167,61 @@ pub(crate) fn hand_down(wanted: &super::Wanted) {
         let _ = super::file::append(&wanted.folder, text.as_bytes());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    //! If these fail, a storm of errors fills the disk, or goes by untold.
+    use std::sync::mpsc::sync_channel;
+
+    use super::*;
+
+    /// What is said meanwhile, as lines without their time.
+    fn said(levels: &str, speak: impl FnOnce()) -> (Arc<Voice>, Vec<String>) {
+        let voice = Arc::new(Voice::default());
+        let levels = levels.parse().expect("levels");
+        tracing::subscriber::with_default(listener(&levels, Arc::clone(&voice)), speak);
+        let held = voice.has_a_thread(sync_channel(1).0);
+        let line = |said: &Said| said.line()[25..].to_owned();
+        (voice, held.iter().map(line).collect())
+    }
+
+    #[test]
+    fn a_storm_is_ten_lines_and_a_number() {
+        let (voice, lines) = said("info", || {
+            for number in 0..30 {
+                tracing::warn!("nothing works, {number}");
+            }
+            tracing::warn!(files = 3, "something else");
+        });
+        assert_eq!(lines.len(), 11);
+        assert_eq!(lines[9], "WARN  daemon_log::voice::tests: nothing works, 9\n");
+        assert_eq!(lines[10], "WARN  daemon_log::voice::tests: something else files=3\n");
+        assert!(voice.leaves_out() && voice.has_warned());
+        let left = voice.left_out(true);
+        assert_eq!(left.len(), 1);
+        let text = &left[0].line()[25..];
+        assert_eq!(text, "WARN  daemon_log::voice::tests: 20 more like this were left out\n");
+    }
+
+    #[test]
+    fn who_asks_for_more_is_told_all_of_it() {
+        let (voice, lines) = said("info,daemon_log=debug", || {
+            (0..30).for_each(|number| tracing::debug!("step {number}"));
+            tracing::trace!("not this");
+        });
+        assert_eq!(lines.len(), 30);
+        assert!(!voice.leaves_out() && !voice.has_warned());
+    }
+
+    #[test]
+    fn a_queue_that_is_full_costs_lines_and_no_time() {
+        let (voice, words) = (Arc::new(Voice::default()), sync_channel(2));
+        voice.has_a_thread(words.0);
+        let levels = "debug".parse().expect("a level");
+        tracing::subscriber::with_default(listener(&levels, Arc::clone(&voice)), || {
+            (0..5).for_each(|number| tracing::debug!("{number}"));
+        });
+        assert_eq!((words.1.try_iter().count(), voice.take_lost()), (2, 3));
+        assert_eq!(voice.take_lost(), 0);
+    }
+}

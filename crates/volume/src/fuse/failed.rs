@@ -7,8 +7,9 @@ use rustix::io::Errno;
 use super::abi::{InHeader, op};
 use super::session::Session;
 
-/// Such errors. Others are answers: no such file, no permission, a lock that somebody has.
-const FAILURES: [(Errno, &str); 12] = [
+/// Such errors. Others are answers: no such file, no permission, a lock that somebody has, no data
+/// behind this place.
+const FAILURES: [(Errno, &str); 10] = [
     (Errno::IO, "EIO"),
     (Errno::NOSPC, "ENOSPC"),
     (Errno::DQUOT, "EDQUOT"),
@@ -19,8 +20,6 @@ const FAILURES: [(Errno, &str); 12] = [
     (Errno::TIMEDOUT, "ETIMEDOUT"),
     (Errno::REMOTEIO, "EREMOTEIO"),
     (Errno::NOBUFS, "ENOBUFS"),
-    (Errno::NODEV, "ENODEV"),
-    (Errno::NXIO, "ENXIO"),
 ];
 
 /// Requests by their names among people; of those on the left, the node is the folder.
@@ -64,7 +63,10 @@ impl Session {
     /// A request was refused with such an error. No lock of its node is held any more.
     pub(super) fn tell_failed(&self, header: &InHeader, error: Errno) {
         let Some(name) = failure(error) else { return };
-        self.recorder.live().failed(name, self.recorder.clock().now());
+        // What is stale was taken away by others, which happens where all is well.
+        let is_stale = error == Errno::STALE;
+        let at = (!is_stale).then(|| self.recorder.clock().now());
+        self.recorder.live().failed(name, at);
         let of = |table: &[(u32, &'static str)]| {
             table.iter().find(|(code, _)| *code == header.opcode).map(|(_, word)| *word)
         };
@@ -76,7 +78,10 @@ impl Session {
         let path = self.tree.native.node(header.nodeid);
         let path = path.map(|node| self.tree.native.path_of(&node)).unwrap_or_default();
         let path = if path.is_empty() { ".".to_owned() } else { named(&path) };
-        tracing::warn!("{what} {path} failed for process {}: {error}", header.pid);
+        match is_stale {
+            true => tracing::info!("{what} {path} failed for process {}: {error}", header.pid),
+            false => tracing::warn!("{what} {path} failed for process {}: {error}", header.pid),
+        }
     }
 }
 
@@ -89,7 +94,7 @@ mod tests {
     fn failures_are_told_from_answers() {
         assert_eq!(failure(Errno::IO), Some("EIO"));
         assert_eq!(failure(Errno::NOSPC), Some("ENOSPC"));
-        for answer in [Errno::NOENT, Errno::ACCESS, Errno::EXIST, Errno::NOTEMPTY, Errno::INTR] {
+        for answer in [Errno::NOENT, Errno::ACCESS, Errno::EXIST, Errno::NOTEMPTY, Errno::NXIO] {
             assert_eq!(failure(answer), None);
         }
     }

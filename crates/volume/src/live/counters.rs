@@ -60,11 +60,11 @@ impl Counters {
         }
     }
 
-    /// A request failed by no fault of who asked.
-    pub(crate) fn failed(&self, error: &str, now: Micros) {
+    /// A request failed by no fault of who asked; `None`: at a time that nobody needs to know.
+    pub(crate) fn failed(&self, error: &str, at: Option<Micros>) {
         let mut errors = self.errors.lock();
         *errors.0.entry(error.to_owned()).or_default() += 1;
-        errors.1 = Some(now.get());
+        errors.1 = at.map(Micros::get).or(errors.1);
     }
 
     /// A file is closed.

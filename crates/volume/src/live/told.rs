@@ -88,7 +88,8 @@ pub struct Live {
     /// Requests that failed by no fault of who asked (EIO, ENOSPC, ...), by error.
     #[serde(default)]
     pub errors: BTreeMap<String, u64>,
-    /// When the last of them was, since the daemon began.
+    /// When the last of them was, since the daemon began; those of files that others took away
+    /// (ESTALE) are left out.
     #[serde(default)]
     pub last_error_us: Option<u64>,
     /// Of the warnings, those that say that it does not do all that it should just now.
