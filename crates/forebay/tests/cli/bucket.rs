@@ -234,6 +234,28 @@ fn one_machine_writes_and_who_is_shut_out_is_told() {
 }
 
 #[test]
+fn a_writer_that_was_replaced_writes_over_no_object() {
+    let Some(volume) = Volume::with_fuse() else { return };
+    volume.try_mount("one", &["--durable", "bucket"], &volume.at()).code(0);
+    let make = "for n in 1 2; do head -c 300000 /dev/urandom > x$n; sync x$n; done; md5sum x1 x2";
+    let sums = volume.sh(&volume.at(), make);
+    volume.try_mount("two", &["--take-over"], &volume.there()).code(0);
+    // It does not know: it writes over one, and makes another.
+    volume.sh(&volume.at(), "head -c 400000 /dev/urandom > x1; head -c 400000 /dev/zero > new");
+    volume.unmount(&volume.at()).code(121).says("not all of it is in s3://ours/lab/v");
+    assert_eq!(volume.sh(&volume.there(), "md5sum x1 x2; test ! -e new"), sums);
+    // A name that it has taken in the bucket is no less the new writer's.
+    volume.sh(&volume.there(), "head -c 200000 /dev/urandom > new");
+    let sums = volume.sh(&volume.there(), "md5sum x1 x2 new");
+    volume.unmount(&volume.there()).code(0);
+    assert_eq!(volume.plain(), ["new", "x1", "x2"]);
+    volume.mount("three", &volume.at());
+    assert_eq!(volume.sh(&volume.at(), "md5sum x1 x2 new"), sums);
+    volume.unmount(&volume.at()).code(0);
+    volume.place.nobody_left();
+}
+
+#[test]
 fn large_files_come_as_they_are_read() {
     let Some(volume) = Volume::with_fuse() else { return };
     volume.mount("one", &volume.at());

@@ -116,3 +116,17 @@ fn what_is_refused_while_it_is_mounted_is_told_and_the_files_are_here() {
     volume.unmount(&volume.there()).code(0);
     volume.place.nobody_left();
 }
+
+#[test]
+fn a_store_without_conditional_writes_is_refused_and_nothing_is_left_there() {
+    let Some(volume) = Volume::with_fuse() else { return };
+    volume.server.refuse(Some(Refusal::Conditions));
+    let end = volume.try_mount("one", &[], &volume.at());
+    end.code(125).says("If-None-Match").says("conditional writes").says("nothing was mounted");
+    let left = done(Command::new("find").arg(volume.object("")).args(["-type", "f"]));
+    assert_eq!(left.text(), "", "what was tried is removed");
+    volume.server.refuse(None);
+    volume.mount("one", &volume.at());
+    volume.unmount(&volume.at()).code(0);
+    volume.place.nobody_left();
+}

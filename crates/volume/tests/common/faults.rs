@@ -60,6 +60,8 @@ pub(crate) enum Refusal {
     All(u16, &'static str),
     /// The same for those that write.
     Writes(u16, &'static str),
+    /// That an object is written only where none is, which is done without a word.
+    Conditions,
 }
 
 impl Refusal {
@@ -72,6 +74,7 @@ impl Refusal {
         let writes = !matches!(*request.method(), Method::GET | Method::HEAD);
         let (status, code) = match self {
             Refusal::Away => return Some(Err(std::io::ErrorKind::ConnectionReset.into())),
+            Refusal::Conditions => return None,
             Refusal::Writes(..) if !writes => return None,
             Refusal::All(status, code) | Refusal::Writes(status, code) => (status, code),
         };

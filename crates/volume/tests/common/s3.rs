@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hyper::header::{CONTENT_LENGTH, HeaderMap};
+use hyper::header::{CONTENT_LENGTH, HeaderMap, IF_NONE_MATCH};
 use hyper::service::service_fn;
 use hyper::{Method, Request, body::Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -85,7 +85,8 @@ impl Server {
         let address = listener.local_addr().expect("an address");
         let tally = Arc::new(Tally::default());
         let refusal = Arc::<Mutex<_>>::default();
-        let manner = Manner { late, faults: faults.map(Arc::new), refusal: Arc::clone(&refusal) };
+        let (folder, faults) = (folder.to_owned(), faults.map(Arc::new));
+        let manner = Manner { folder, late, faults, refusal: Arc::clone(&refusal) };
         runtime.spawn(serve(listener, service, Arc::clone(&tally), manner));
         Server { address, tally, refusal, _runtime: runtime }
     }
@@ -123,6 +124,7 @@ impl Server {
 /// How it treats requests.
 #[derive(Debug, Clone)]
 struct Manner {
+    folder: PathBuf,
     late: Duration,
     faults: Option<Arc<Faults>>,
     refusal: Arc<Mutex<Option<Refusal>>>,
@@ -150,6 +152,13 @@ async fn serve(listener: TcpListener, service: S3Service, tally: Arc<Tally>, man
                     let refusal = *manner.refusal.lock().expect("no panic");
                     if let Some(refused) = refusal.and_then(|refusal| refusal.answer(&request)) {
                         return refused;
+                    }
+                    if refusal == Some(Refusal::Conditions)
+                        && request.headers().contains_key(IF_NONE_MATCH)
+                    {
+                        // The condition is signed, so what it asks for is made true.
+                        let object = manner.folder.join(request.uri().path().trim_matches('/'));
+                        let _ = std::fs::remove_file(object);
                     }
                     tokio::time::sleep(manner.late).await;
                     let faults = manner.faults.as_deref();

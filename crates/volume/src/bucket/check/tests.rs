@@ -208,6 +208,16 @@ fn damage_of_files_is_told_by_all_their_names() {
 }
 
 #[test]
+fn a_copy_of_which_all_objects_have_other_etags_is_whole() {
+    let volume = Volume::new();
+    volume.bucket.is_a_copy();
+    says(&volume.see(), &[]);
+    // By their checksums, and not because they are as long.
+    volume.damage("a/large", |bytes| bytes[100_000] ^= 1);
+    says(&volume.see(), &[("a/large", "newer than the log")]);
+}
+
+#[test]
 fn of_a_damaged_log_it_is_said_how_far_it_is_read() {
     let mut volume = Volume::new();
     volume.write("late", &[5; LARGEST as usize + 5]);

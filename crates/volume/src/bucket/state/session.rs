@@ -65,7 +65,12 @@ impl State {
     }
 
     fn note_session(&self, session: &Session) -> io::Result<()> {
-        write_whole(&self.folder.join(SESSION), &serde_json::to_vec(session)?)
+        let (file, text) = (self.folder.join(SESSION), serde_json::to_vec(session)?);
+        match std::fs::read(&file) {
+            // After a kill, perhaps on a full disk.
+            Ok(before) if before == text => Ok(()),
+            _ => write_whole(&file, &text),
+        }
     }
 }
 

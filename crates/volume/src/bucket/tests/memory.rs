@@ -20,6 +20,8 @@ pub(super) struct Memory {
     pub(super) writes_left: Mutex<Option<u32>>,
     /// It writes over what is there, whatever it is asked.
     ignores: std::sync::atomic::AtomicBool,
+    /// Its objects were copied from another one, and have other versions.
+    is_copied: std::sync::atomic::AtomicBool,
     /// Parts of objects that were asked for, and folders.
     pub(super) asked: Mutex<Vec<String>>,
 }
@@ -32,6 +34,19 @@ impl Memory {
     /// From now on the machine that writes is gone after so many writes; `None`: never.
     pub(super) fn lives(&self, writes: Option<u32>) {
         *self.writes_left.lock() = writes;
+    }
+
+    pub(super) fn is_a_copy(&self) {
+        self.is_copied.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    fn found(&self, name: &str, bytes: &[u8]) -> Found {
+        let of_copy = |version: &str| Version(format!("{version}-2"));
+        let mut found = found(name, bytes);
+        if self.is_copied.load(std::sync::atomic::Ordering::Relaxed) {
+            found.version = found.version.map(|version| of_copy(&version.0));
+        }
+        found
     }
 
     pub(super) fn ignores_conditions(&self) {
@@ -172,7 +187,7 @@ impl Bucket for Memory {
         let objects = self.objects.lock();
         let found = |(bytes, tag): &(Bytes, String)| Found {
             tag: Some(tag.clone()).filter(|tag| !tag.is_empty()),
-            ..found(name, bytes)
+            ..self.found(name, bytes)
         };
         Ok(objects.get(name).map(found))
     }
@@ -180,7 +195,7 @@ impl Bucket for Memory {
     fn names(&self, folder: &str) -> Result<Vec<Found>, Failed> {
         let objects = self.objects.lock();
         let below = objects.iter().filter(|(name, _)| name.starts_with(folder));
-        Ok(below.map(|(name, (bytes, _))| found(name, bytes)).collect())
+        Ok(below.map(|(name, (bytes, _))| self.found(name, bytes)).collect())
     }
 
     fn folder(&self, folder: &str) -> Result<Folder, Failed> {

@@ -73,3 +73,30 @@ fn what_comes_before_wrong_bytes_is_here_and_is_not_asked_for_again() {
     assert!(asked.len() > 1 && asked[1..].iter().all(|asked| *asked == again), "{asked:?}");
     assert!(!body.is_whole());
 }
+
+#[test]
+fn of_an_object_in_another_state_the_checksums_decide() {
+    let other = |bodies: &Bodies| {
+        let mut known = bodies.known.lock();
+        let away = known.away.get_mut(&7).expect("known");
+        let version = Some("that of the bucket it was copied from".to_owned());
+        away.place = Place::Own { key: KEY.to_owned(), size: SIZE, version };
+    };
+    let (_, bodies, body) = scene(&bytes(), bytes());
+    other(&bodies);
+    let first = bodies.ask(&body, &(0..BLOCK)).expect("a part comes");
+    assert_eq!(first, bytes()[..BLOCK as usize]);
+    assert!(matches!(body.claim(&(0..SIZE), u64::MAX), Task::Bring(_)));
+    bodies.stream(&body, &mut (0..SIZE)).expect("all of it comes");
+    assert!(body.is_whole() && content(&body) == bytes());
+
+    // Somebody has changed it.
+    let mut changed = bytes();
+    changed[5] ^= 1;
+    let (_, bodies, body) = scene(&bytes(), changed);
+    other(&bodies);
+    let failed = bodies.ask(&body, &(0..BLOCK)).expect_err("another byte");
+    assert_eq!(failed.kind, io::ErrorKind::StaleNetworkFileHandle, "{failed}");
+    let failed = bodies.stream(&body, &mut (0..SIZE)).expect_err("another byte");
+    assert_eq!(failed.kind, io::ErrorKind::StaleNetworkFileHandle, "{failed}");
+}

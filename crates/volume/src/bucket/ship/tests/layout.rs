@@ -38,6 +38,7 @@ impl Machine {
         self.ship.cut(None, &|_| is_busy).expect("looked at");
         let open = open_in(self.folder.path());
         self.ship.ship(&open).expect("shipped");
+        self.ship.settle().expect("objects have their names");
         assert!(self.ship.again().is_empty(), "nothing changed meanwhile");
     }
 }
