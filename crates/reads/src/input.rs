@@ -1,6 +1,7 @@
 //! What is packed: a file, or some that follow each other, as packed as they may be. A thread of
 //! its own unpacks and adds up.
 
+pub(crate) mod members;
 mod source;
 mod unpack;
 

@@ -1,5 +1,6 @@
 //! Bytes of one object, as the readers of other formats want them: at any place, or in a row.
 
+use std::error::Error as StdError;
 use std::io::{Error as IoError, ErrorKind, Read, Result as IoResult, Seek, SeekFrom};
 use std::sync::Arc;
 
@@ -8,6 +9,9 @@ use crate::objects::Objects;
 
 /// Bytes that tell what a file is.
 const HEAD: u64 = 8;
+
+/// Bytes that are looked at at a time.
+const LOOK: u64 = 1 << 20;
 
 /// An object, or the first part of it.
 #[derive(Clone, Debug)]
@@ -38,6 +42,19 @@ impl Bytes {
 
     pub(super) fn range(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
         self.objects.read(&self.name, offset, len)
+    }
+
+    /// The first part of it, up to where nothing but zeros follows; None if something else does.
+    pub(super) fn unpadded(&self, end: u64) -> Result<Option<Bytes>> {
+        let mut at = end;
+        while at < self.size {
+            let len = (self.size - at).min(LOOK) as usize;
+            if self.range(at, len)?.iter().any(|byte| *byte != 0) {
+                return Ok(None);
+            }
+            at += len as u64;
+        }
+        Ok(Some(Bytes { size: end, ..self.clone() }))
     }
 
     fn copy(&self, offset: u64, out: &mut [u8]) -> IoResult<usize> {
@@ -82,10 +99,48 @@ impl Seek for Bytes {
 
 /// What another's reader says of a file: an error of the objects as they gave it, else `kind`.
 pub(super) fn told(kind: Kind, error: IoError) -> Error {
-    let cut = error.kind() == ErrorKind::UnexpectedEof;
-    match error.downcast::<Error>() {
-        Ok(ours) => ours,
-        Err(_) if cut => Error::new(kind, "it is cut off (was it copied whole?)"),
-        Err(error) => Error::new(kind, format!("it is damaged: {error} (was it copied whole?)")),
+    if let Some(ours) = ours(&error) {
+        return ours;
+    }
+    match error.kind() {
+        ErrorKind::UnexpectedEof => Error::new(kind, "it is cut off (was it copied whole?)"),
+        _ => Error::new(kind, format!("it is damaged: {error} (was it copied whole?)")),
+    }
+}
+
+/// The error of the objects that another's has in it: they were not read, so nobody knows whether
+/// they are damaged.
+pub(super) fn ours(error: &(dyn StdError + 'static)) -> Option<Error> {
+    within(error).map(|ours: &Error| Error::new(ours.kind, ours.message.clone()))
+}
+
+/// An error of some type in another, however deep.
+pub(super) fn within<'a, T: StdError + 'static>(
+    error: &'a (dyn StdError + 'static),
+) -> Option<&'a T> {
+    if let Some(found) = error.downcast_ref::<T>() {
+        return Some(found);
+    }
+    // What an error of io is made of is no source of it.
+    match error.downcast_ref::<IoError>().and_then(IoError::get_ref) {
+        Some(inner) => within(inner),
+        None => error.source().and_then(within),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! A disk that refuses is no damage of the files on it.
+    use super::*;
+
+    #[test]
+    fn what_objects_say_is_told_as_they_said_it() {
+        let refused = || Error::io("x", ErrorKind::PermissionDenied.into());
+        let deep = IoError::other(IoError::other(refused()));
+        let found = told(Kind::Damaged, deep);
+        assert_eq!((found.kind, &found.message[..2]), (Kind::Io, "x:"));
+        let theirs = told(Kind::Damaged, IoError::other("bits"));
+        assert_eq!(theirs.kind, Kind::Damaged);
+        assert!(told(Kind::Input, ErrorKind::UnexpectedEof.into()).message.contains("cut off"));
     }
 }

@@ -6,13 +6,13 @@ use std::io::{Read, Seek, SeekFrom};
 use std::num::NonZeroU64;
 
 use rapidgzip_core::{
-    Checkpoint, CheckpointKind, DecodeError, Decoder, DeflateIndex, IndexKind, IndexOptions,
-    IndexedReader, IndexingError, StoredWindow, WindowStorage,
+    Checkpoint, CheckpointKind, DecodeError, Decoder, DeflateIndex, GzipErrorKind, IndexKind,
+    IndexOptions, IndexedReader, IndexingError, StoredWindow, WindowStorage,
 };
 
 use super::GROUP;
 use super::blobs::Blobs;
-use super::bytes::{Bytes, told};
+use super::bytes::{Bytes, ours, told, within};
 use super::kinds::{KindOf, kind};
 use super::pieces::{PIECE, Pieces, compare};
 use super::table::Group;
@@ -39,13 +39,23 @@ fn index(
 ) -> Result<(Vec<String>, Vec<Group>)> {
     let decoder = Decoder::builder().decoder_threads(threads).build();
     let decoder = decoder.map_err(|error| Error::new(Kind::Request, error.to_string()))?;
-    let mut pieces = Pieces::new(progress);
-    let options = IndexOptions {
-        checkpoint_spacing: NonZeroU64::new(GROUP).expect("more than none"),
-        window_storage: WindowStorage::Zlib,
+    let mut whole = |bytes: &Bytes| {
+        let mut pieces = Pieces::new(progress);
+        let options = IndexOptions {
+            checkpoint_spacing: NonZeroU64::new(GROUP).expect("more than none"),
+            window_storage: WindowStorage::Zlib,
+        };
+        let read = decoder.decode_with_index(bytes, &mut pieces, options);
+        read.map(|read| (read, pieces.end()))
     };
-    let read = decoder.decode_with_index(bytes, &mut pieces, options).map_err(refusal)?;
-    let (len, hashes) = pieces.end();
+    let mut read = whole(bytes);
+    // Tapes, dd and tar fill up with zeros: what is before them is read once more, to its end.
+    if let Some(end) = read.as_ref().err().and_then(|error| other_behind(error))
+        && let Some(first) = bytes.unpadded(end)?
+    {
+        read = whole(&first);
+    }
+    let (read, (len, hashes)) = read.map_err(refusal)?;
     let mut groups = Vec::new();
     let mut start = 0;
     while start < len {
@@ -116,29 +126,43 @@ fn decode(bytes: &Bytes, group: &Group, start: u64, blob: &[u8]) -> Result<Vec<V
     let mut index = DeflateIndex::new();
     index.set_kind(IndexKind::Gzip);
     index.push(point, window).map_err(|error| Error::damaged(error.to_string()))?;
-    let reader = IndexedReader::new(bytes.clone(), index);
-    let mut reader = reader.map_err(|error| Error::damaged(error.to_string()))?;
-    let mut text = vec![0; group.lens[0] as usize];
-    reader
-        .seek(SeekFrom::Start(start))
-        .and_then(|_| reader.read_exact(&mut text))
-        .map_err(|error| told(Kind::Damaged, error))?;
+    let part = |bytes: &Bytes| {
+        let reader = IndexedReader::new(bytes.clone(), index.clone());
+        let mut reader = reader.map_err(std::io::Error::other)?;
+        let mut text = vec![0; group.lens[0] as usize];
+        reader.seek(SeekFrom::Start(start))?;
+        reader.read_exact(&mut text).map(|()| text)
+    };
+    let mut text = part(bytes);
+    // As when it was read whole.
+    if let Some(end) = text.as_ref().err().and_then(|error| other_behind(error))
+        && let Some(first) = bytes.unpadded(end)?
+    {
+        text = part(&first);
+    }
+    let text = text.map_err(|error| told(Kind::Damaged, error))?;
     compare(&text, start, wire.rest())?;
     Ok(vec![text])
 }
 
+/// Where something begins that is no member.
+fn other_behind(error: &(dyn std::error::Error + 'static)) -> Option<u64> {
+    match within(error)? {
+        DecodeError::InvalidGzip { offset, reason: GzipErrorKind::TrailingGarbage } => {
+            Some(*offset)
+        }
+        _ => None,
+    }
+}
+
 /// What is wrong with a file that was to be read whole.
 fn refusal(error: IndexingError) -> Error {
-    let io = match &error {
-        IndexingError::Decode(DecodeError::Io { source, .. }) => Some(source),
-        _ => None,
-    };
-    let ours = io.and_then(|io| io.get_ref()).and_then(|inner| inner.downcast_ref::<Error>());
-    match ours {
-        Some(ours) => Error::new(ours.kind, ours.message.clone()),
-        None => {
-            let words = format!("it is damaged or cut off: {error} (was it copied whole?)");
-            Error::new(Kind::Input, words)
-        }
+    if let Some(ours) = ours(&error) {
+        return ours;
     }
+    let words = match other_behind(&error) {
+        Some(at) => format!("behind all that is gzip, from byte {at} on, something else follows"),
+        None => format!("it is damaged or cut off: {error} (was it copied whole?)"),
+    };
+    Error::new(Kind::Input, words)
 }

@@ -1,31 +1,65 @@
 //! One file to its text: plain, gzip (also many members, as bgzip writes), bzip2 or zstd, told by
 //! its first bytes and not by its name.
 
-use std::io::{Cursor, ErrorKind, Read, Result as IoResult};
+use std::io::{BufReader, Cursor, ErrorKind, Read, Result as IoResult};
 
+use bzip2::bufread::BzDecoder;
+use flate2::bufread::GzDecoder;
+use zstd::stream::read::Decoder;
+
+use super::members::{Member, Members};
 use crate::error::{Error, Kind, Result};
 
 /// Bytes that are handed over at a time.
 const PIECE: usize = 256 << 10;
 
+/// Bytes of a packed file that are read at a time.
+const BUFFER: usize = 64 << 10;
+
 type Whole = Box<dyn Read>;
-type Unpack = fn(Whole) -> IoResult<Whole>;
+type Packed = BufReader<Whole>;
 
 /// What packed files begin with, and what unpacks them.
-const PACKED: &[(&[u8], Unpack)] = &[
-    (b"\x1f\x8b", |whole| Ok(Box::new(flate2::read::MultiGzDecoder::new(whole)))),
-    (b"BZh", |whole| Ok(Box::new(bzip2::read::MultiBzDecoder::new(whole)))),
-    (b"\x28\xb5\x2f\xfd", |whole| Ok(Box::new(zstd::stream::read::Decoder::new(whole)?))),
+const PACKED: &[(&[u8], fn(Packed) -> Whole)] = &[
+    (b"\x1f\x8b", members::<GzDecoder<Packed>>),
+    (b"BZh", members::<BzDecoder<Packed>>),
+    (b"\x28\xb5\x2f\xfd", members::<Decoder<'static, Packed>>),
 ];
+/// Frames of zstd that hold none of the text, as pzstd puts one in front, begin with one of 16
+/// numbers (RFC 8878, section 3.1.2): this, and the byte before it.
+const SKIPPED: (std::ops::RangeInclusive<u8>, &[u8]) = (0x50..=0x5f, b"\x2a\x4d\x18");
 
 /// What other files begin with, and what to do about it.
 const STRANGERS: &[(&[u8], &str)] = &[
     (b"\xfd7zXZ", "it is xz; `xz -dc FILE | forebay reads pack -` packs it"),
     (b"PK\x03\x04", "it is a zip archive; `unzip -p FILE | forebay reads pack -` packs it"),
+    (b"\x04\x22\x4d\x18", "it is lz4; `lz4 -dc FILE | forebay reads pack -` packs it"),
+    (b"LZIP\x01", "it is lzip; `lzip -dc FILE | forebay reads pack -` packs it"),
+    (b"\x1f\x9d", "it is compress; `gzip -dc FILE | forebay reads pack -` packs it"),
+    (b"7z\xbc\xaf\x27\x1c", "it is 7z; `7z x -so FILE | forebay reads pack -` packs it"),
     (b"CRAM", "it is CRAM; `samtools view -u FILE | forebay reads pack -` packs its reads"),
     (b"BAM\x01", "it is BAM, which has the reads of all mates: pack it alone"),
     (b"NCBI.sra", "it is an archive of SRA; `forebay reads import FILE` packs it"),
 ];
+
+const TWICE: &str = "it is packed twice; `zcat FILE | forebay reads pack -`, or what else unpacks \
+    it once, packs it";
+
+fn members<M: Member<Packed> + 'static>(whole: Packed) -> Whole {
+    Box::new(Members::<_, M>::new(whole))
+}
+
+/// What unpacks a file that begins so.
+fn packed(head: &[u8]) -> Option<fn(Packed) -> Whole> {
+    let (numbers, behind) = SKIPPED;
+    let skipped = head
+        .split_first()
+        .is_some_and(|(first, rest)| numbers.contains(first) && rest.starts_with(behind));
+    if skipped {
+        return Some(members::<Decoder<'static, Packed>>);
+    }
+    PACKED.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, open)| *open)
+}
 
 /// Gives all of the text to `to`, until that wants no more: whether it wanted all.
 pub(super) fn unpack(
@@ -35,17 +69,20 @@ pub(super) fn unpack(
     let head = filled(&mut source, 8).map_err(|error| Error::io("reading", error))?;
     known(&head)?;
     let whole: Whole = Box::new(Cursor::new(head.clone()).chain(source));
-    let packed = PACKED.iter().find(|(magic, _)| head.starts_with(magic));
-    let mut text = match packed {
-        Some((_, open)) => open(whole).map_err(|error| Error::io("reading", error))?,
+    let open = packed(&head);
+    let mut text = match open {
+        Some(open) => open(BufReader::with_capacity(BUFFER, whole)),
         None => whole,
     };
     let mut bytes = 0_u64;
     loop {
-        let broken = |error| broken(bytes, packed.is_some(), error);
+        let broken = |error| broken(bytes, open.is_some(), error);
         let piece = filled(&mut text, PIECE).map_err(broken)?;
         if bytes == 0 {
             known(&piece)?;
+            if open.is_some() && packed(&piece).is_some() {
+                return Err(Error::new(Kind::Input, TWICE));
+            }
         }
         bytes += piece.len() as u64;
         let last = piece.len() < PIECE;

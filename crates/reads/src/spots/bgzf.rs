@@ -1,44 +1,64 @@
 //! The gzip of BAM, read in a row. Whether its last block is there is looked at: without it, a file
 //! that was cut between two blocks would look whole.
 
-use std::io::{Error, ErrorKind, Read, Result};
+use std::io::{BufReader, Error, ErrorKind, Read, Result};
 
+use flate2::bufread::GzDecoder;
+
+use crate::input::members::Members;
 use crate::shown::BGZF_END;
 
+/// Bytes that are read at a time.
+const BUFFER: usize = 64 << 10;
+/// The last block ends in so many zeros; those behind them are none of it.
+const ZEROS: usize = 9;
+
+type Source = BufReader<Tail>;
+
 /// What is unpacked.
-pub(super) struct Bgzf {
-    gzip: flate2::read::MultiGzDecoder<Tail>,
-}
+pub(super) struct Bgzf(Members<Source, GzDecoder<Source>>);
 
 impl Bgzf {
     pub(super) fn new(source: Box<dyn Read + Send>) -> Bgzf {
-        Bgzf { gzip: flate2::read::MultiGzDecoder::new(Tail { source, last: Vec::new() }) }
+        let tail = Tail { source, last: Vec::new() };
+        Bgzf(Members::new(BufReader::with_capacity(BUFFER, tail)))
     }
 }
 
 impl Read for Bgzf {
     fn read(&mut self, out: &mut [u8]) -> Result<usize> {
-        let got = self.gzip.read(out)?;
-        if got == 0 && !out.is_empty() && self.gzip.get_ref().last != BGZF_END {
+        let got = self.0.read(out)?;
+        let ends = || self.0.source().is_some_and(|source| source.get_ref().last == BGZF_END);
+        if got == 0 && !out.is_empty() && !ends() {
             return Err(Error::new(ErrorKind::UnexpectedEof, "its last block is not there"));
         }
         Ok(got)
     }
 }
 
-/// A source of which the last bytes are known.
+/// A source of which the last bytes are known, but for zeros behind them.
 struct Tail {
     source: Box<dyn Read + Send>,
     last: Vec<u8>,
 }
 
+impl Tail {
+    fn note(&mut self, bytes: &[u8]) {
+        let zeros = |bytes: &[u8]| bytes.iter().rev().take_while(|byte| **byte == 0).count();
+        let more = zeros(bytes);
+        let (other, _) = bytes.split_at(bytes.len() - more);
+        self.last.extend_from_slice(&other[other.len().saturating_sub(BGZF_END.len())..]);
+        let room = ZEROS.saturating_sub(zeros(&self.last));
+        self.last.resize(self.last.len() + more.min(room), 0);
+        let old = self.last.len().saturating_sub(BGZF_END.len());
+        self.last.drain(..old);
+    }
+}
+
 impl Read for Tail {
     fn read(&mut self, out: &mut [u8]) -> Result<usize> {
         let got = self.source.read(out)?;
-        let new = &out[got.saturating_sub(BGZF_END.len())..got];
-        let old = (self.last.len() + new.len()).saturating_sub(BGZF_END.len());
-        self.last.drain(..old);
-        self.last.extend_from_slice(new);
+        self.note(&out[..got]);
         Ok(got)
     }
 }
