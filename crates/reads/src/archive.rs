@@ -3,6 +3,7 @@
 
 mod asked;
 mod fetch;
+mod lite;
 mod turns;
 
 use std::collections::BTreeSet;
@@ -15,6 +16,7 @@ use crate::manifest::{INDEX, INDEX_MAGIC, MANIFEST, MANIFEST_MAX, Manifest, Stri
 use crate::objects::{Objects, Part, taken};
 pub(crate) use asked::Asked;
 use fetch::{fetch, parts};
+pub(crate) use lite::refusal as no_lite;
 use turns::Turns;
 
 /// An archive that is open.
@@ -67,11 +69,16 @@ impl Archive {
         Archive { decoding: Turns::of(groups), ..self }
     }
 
-    /// Without qualities: each is `?` (30) from now on, of reads that have columns, and none is
-    /// fetched. What lies in objects of its own need not be there any more.
+    /// Without qualities: each is `?` (30) from now on, and those of reads that have columns are not
+    /// fetched. What lies in objects of its own need not be there any more. Text that has no records
+    /// of four lines is an error of whoever wants it.
     #[must_use]
     pub fn lite(self) -> Archive {
         Archive { lite: true, ..self }
+    }
+
+    pub(crate) fn is_lite(&self) -> bool {
+        self.lite
     }
 
     /// What it is.
@@ -129,13 +136,33 @@ impl Archive {
         self.objects.soon(&parts);
     }
 
+    /// Whether a group has no reads and nothing that is missed without them ([`group::is_blank`]).
+    pub(crate) fn is_blank(&self, at: &GroupAt) -> Result<bool> {
+        if at.spots > 0 {
+            return Ok(false);
+        }
+        let as_is = Asked::all([true, at.mates.len() == 2]);
+        let texts = self.decoded(at, as_is)?;
+        Ok(texts.iter().flatten().all(|text| group::is_blank(text)))
+    }
+
     fn asked(&self, asked: Asked) -> Asked {
         Asked { qualities: asked.qualities && !self.lite, ..asked }
     }
 
     /// Decodes what is wanted of a group.
     pub(crate) fn texts(&self, group: &GroupAt, asked: Asked) -> Result<Texts> {
-        let asked = self.asked(asked);
+        let mut texts = self.decoded(group, self.asked(asked))?;
+        if self.lite {
+            let mates = texts.iter_mut().zip(&group.mates).filter(|(_, at)| at.is_text());
+            for text in mates.filter_map(|(text, _)| text.as_mut()) {
+                lite::hide(text, group.spots).ok_or_else(|| lite::refusal(group.number))?;
+            }
+        }
+        Ok(texts)
+    }
+
+    fn decoded(&self, group: &GroupAt, asked: Asked) -> Result<Texts> {
         let (leans, needed) = asked.of(group);
         let mut fetched = fetch(self, group, &needed)?.into_iter();
         let _turn = self.decoding.take();

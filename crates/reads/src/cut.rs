@@ -32,7 +32,11 @@ fn single(window: &mut Window, full: usize) -> Result<Option<Cut>> {
         match window.next(at)? {
             Found::Record(end) => at = end,
             Found::Odd(..) if at == 0 => {
-                return Ok(Some(Cut { mates: vec![window.take_odd()?], spots: 0 }));
+                let text = match window.blank(0)? {
+                    0 => window.take_odd()?,
+                    blank => window.take_blank(blank),
+                };
+                return Ok(Some(Cut { mates: vec![text], spots: 0 }));
             }
             Found::Odd(..) | Found::End => break,
         }
@@ -48,8 +52,21 @@ fn paired(windows: &mut [Window], full: usize) -> Result<Option<Cut>> {
         let mut found = [Found::End; 2];
         for (nth, window) in windows.iter_mut().enumerate() {
             found[nth] = window.next(at[nth])?;
-            if let Found::Odd(line, words) = found[nth] {
-                return Err(window.refuse(at[nth], line, words));
+        }
+        let odd = found.iter().position(|found| matches!(found, Found::Odd(..)));
+        if let Some(odd) = odd {
+            let blank = [windows[0].blank(at[0])?, windows[1].blank(at[1])?];
+            match (found[odd], blank == [0, 0]) {
+                (Found::Odd(line, words), true) => {
+                    return Err(windows[odd].refuse(at[odd], line, words));
+                }
+                // Behind the reads that are there, they are a group of their own.
+                _ if at[0] > 0 => break,
+                _ => {
+                    let texts = windows.iter_mut().zip(blank);
+                    let mates = texts.map(|(window, len)| window.take_blank(len)).collect();
+                    return Ok(Some(Cut { mates, spots: 0 }));
+                }
             }
         }
         match found {

@@ -16,6 +16,9 @@ pub(crate) use lent::{Lent, leans, lend};
 /// Bytes of one mate's text in a group at most, whatever an archive says.
 pub const TEXT_MAX: usize = 20 << 20;
 
+/// What some editors put in front of a file.
+pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
+
 /// One column of one mate, encoded.
 #[derive(Debug)]
 pub(crate) struct Chunk {
@@ -41,6 +44,13 @@ pub(crate) struct Mate {
 pub(crate) struct Records {
     pub(crate) text: Vec<u8>,
     pub(crate) ends: Vec<u32>,
+}
+
+/// Whether a text has nothing in it that anybody would miss: blank lines, or the byte order mark in
+/// front of a file. In the midst of reads it is passed over.
+pub(crate) fn is_blank(text: &[u8]) -> bool {
+    let lines = text.strip_prefix(BOM).unwrap_or(text);
+    lines.iter().all(|byte| matches!(byte, b'\r' | b'\n'))
 }
 
 /// Encodes a mate; `first` has nothing in it if this is the first one.

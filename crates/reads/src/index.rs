@@ -32,6 +32,13 @@ pub(crate) struct MateAt {
     pub(crate) chunks: Vec<ChunkAt>,
 }
 
+impl MateAt {
+    /// Whether it is kept as text, without columns.
+    pub(crate) fn is_text(&self) -> bool {
+        self.chunks.iter().any(|chunk| chunk.column == Column::Text)
+    }
+}
+
 /// A row group, where it lies.
 #[derive(Clone, Debug)]
 pub(crate) struct GroupAt {

@@ -13,7 +13,7 @@ mod streams;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use crate::archive::Archive;
+use crate::archive::{Archive, no_lite};
 use crate::error::{Error, Kind, Result};
 pub(crate) use bgzf::{END as BGZF_END, TEXT as BGZF_TEXT};
 pub use cache::Cache;
@@ -53,14 +53,18 @@ impl Archive {
     /// about 4 MiB of text, of both mates of a pair the same reads; where there are fewer groups
     /// than shards, some are empty. Each read is in one of them.
     ///
-    /// Without shards it fetches nothing, with shards each page of the index once.
+    /// Without shards it fetches nothing, with shards each page of the index once; also without
+    /// qualities, where some text is kept as it was.
     ///
     /// # Errors
     /// [`Kind::Request`] if two of them would have one name, if more than [`SHARDS_MAX`] shards are
-    /// wanted, or shards of text that has no records of four lines; for shards also what reading the index gives.
+    /// wanted, or shards of text that has no records of four lines, or such text without qualities; for shards also what reading the index gives.
     pub fn faces(&self, shards: Option<NonZeroU32>) -> Result<Vec<Face>> {
         if shards.is_some_and(|shards| shards.get() > SHARDS_MAX) {
             return Err(Error::new(Kind::Request, format!("{SHARDS_MAX} shards are the most")));
+        }
+        if self.is_lite() {
+            self.check_lite()?;
         }
         let mut faces = Vec::new();
         let texts: Vec<Arc<[u64]>> = match shards {
@@ -98,13 +102,29 @@ impl Archive {
         Lane { file, first: 0, step: 1, ends: Ends::OfStripes(ends.collect()) }
     }
 
+    /// Text of which nobody knows what are qualities can't be shown without them.
+    fn check_lite(&self) -> Result<()> {
+        let stripes = match self.manifest().as_text_bytes {
+            0 => 0,
+            _ => self.manifest().stripes.len(),
+        };
+        for stripe in 0..stripes {
+            for group in pages::checked(self, stripe)? {
+                if group.spots == 0 && !self.is_blank(&group)? {
+                    return Err(no_lite(group.number));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// For each file the bytes of each group.
     fn group_texts(&self) -> Result<Vec<Arc<[u64]>>> {
         let shape = self.manifest().shape;
         let mut texts = vec![Vec::new(); shape.files()];
         for stripe in 0..self.manifest().stripes.len() {
             for group in pages::checked(self, stripe)? {
-                if group.spots == 0 {
+                if group.spots == 0 && !self.is_blank(&group)? {
                     let words = "its text has no records of four lines, so it has no shards";
                     let words = format!("group {}: {words}", group.number);
                     return Err(Error::new(Kind::Request, words));

@@ -11,11 +11,13 @@ use std::ops::Range;
 
 use crate::archive::{Archive, Asked, Texts};
 use crate::error::{Error, Kind, Result};
+use crate::group::is_blank;
 use crate::in_order::in_order;
 use crate::index::GroupAt;
 use crate::manifest::Shape;
 pub use bam::BamHeader;
 use groups::{Groups, Wanted};
+pub(crate) use records::record;
 use records::{bases, fasta, in_turns, some, tab};
 
 /// Which reads.
@@ -97,6 +99,9 @@ impl Archive {
         let work = |job: Result<Wanted>| {
             let (group, spots) = job?;
             let mut text = self.view(&group, view, asked)?;
+            if form != Form::Fastq && group.spots == 0 && is_blank(&text) {
+                return Ok(Vec::new());
+            }
             if let Some(spots) = spots {
                 let records = spots.start * mates..spots.end * mates;
                 text = some(text, records).ok_or_else(|| no_records(&group))?;
@@ -166,6 +171,10 @@ impl Archive {
     /// Both mates of a group in turns.
     pub(crate) fn in_one(&self, group: &GroupAt, texts: Texts) -> Result<Vec<u8>> {
         let mend = self.manifest().shape == Shape::Paired;
+        // What stands around the reads of two files has no place in one.
+        if mend && group.spots == 0 && texts.iter().flatten().all(|text| is_blank(text)) {
+            return Ok(Vec::new());
+        }
         in_turns(&texts, mend).ok_or_else(|| no_records(group))
     }
 }

@@ -1,5 +1,7 @@
 //! The part of an input that is being cut into records.
 
+mod blank;
+
 use memchr::{memchr, memchr_iter};
 
 use crate::error::{Error, Kind, Result};
@@ -48,8 +50,15 @@ impl Window {
         match self.text.get(at) {
             None => return Ok(Found::End),
             Some(b'@') => {}
-            Some(_) => {
-                return Ok(Found::Odd(0, "a record begins with @, this line does not"));
+            Some(first) => {
+                return Ok(Found::Odd(
+                    0,
+                    match first {
+                        b'\r' | b'\n' => "a record begins with @, this line is blank",
+                        0xef => "a record begins with @, this line with a byte order mark (BOM)",
+                        _ => "a record begins with @, this line does not",
+                    },
+                ));
             }
         }
         let (mut ends, mut found, mut from) = ([0; 4], 0, at);

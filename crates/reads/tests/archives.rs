@@ -1,5 +1,9 @@
 //! Archives from outside, as a program that uses this crate makes and reads them.
 
+#[path = "archives/before.rs"]
+mod before;
+#[path = "archives/blank.rs"]
+mod blank;
 #[path = "archives/common.rs"]
 mod common;
 #[path = "archives/damage.rs"]

@@ -8,7 +8,7 @@ use crate::index::{ChunkAt, GroupAt};
 use crate::mates::Rule;
 
 /// What stands in for qualities: 30, as in SRA Lite for reads that passed.
-const QUALITY: u8 = b'?';
+pub(super) const QUALITY: u8 = b'?';
 
 /// Mates and columns.
 #[derive(Clone, Copy, Debug)]

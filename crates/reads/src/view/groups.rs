@@ -81,7 +81,11 @@ pub(super) fn with(archive: &Archive, spots: Range<u64>) -> impl FnMut() -> Opti
     move || {
         while at < spots.end {
             let group = match groups.next()? {
-                Ok(group) if group.spots == 0 => return Some(Err(no_records(&group))),
+                Ok(group) if group.spots == 0 => match archive.is_blank(&group) {
+                    Ok(true) => continue,
+                    Ok(false) => return Some(Err(no_records(&group))),
+                    Err(error) => return Some(Err(error)),
+                },
                 Ok(group) => group,
                 Err(error) => return Some(Err(error)),
             };

@@ -9,6 +9,7 @@ use super::bam::{self, BamHeader};
 use super::{View, no_records};
 use crate::archive::{Archive, Asked};
 use crate::error::{Error, Result};
+use crate::group::is_blank;
 use crate::index::GroupAt;
 use crate::shown::{BGZF_END, BGZF_TEXT};
 
@@ -54,6 +55,9 @@ impl Archive {
         let asked = Asked::all(self.wanted(View::Both));
         let work = |group: GroupAt| {
             let text = self.view(&group, View::Both, asked)?;
+            if group.spots == 0 && is_blank(&text) {
+                return Ok((Vec::new(), 0));
+            }
             let (lines, changed) =
                 bam::lines(&text, mates, header)?.ok_or_else(|| no_records(&group))?;
             Ok((bgzf(&lines, level), changed))

@@ -7,7 +7,7 @@ use memchr::memchr;
 use crate::archive::Texts;
 
 /// A record of four lines, and the rest.
-pub(super) fn record(text: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(crate) fn record(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut end = 0;
     for line in 0..4 {
         end += match memchr(b'\n', &text[end..]) {

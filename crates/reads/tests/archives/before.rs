@@ -1,0 +1,36 @@
+//! Archives that were written before, as they lie in `fixtures`. If these failed, somebody who threw
+//! the FASTQ away would have lost it.
+
+use std::path::{Path, PathBuf};
+
+use forebay_reads::{Archive, Form, View};
+
+use crate::common::{cat, open};
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-1").join(name)
+}
+
+fn archive(name: &str) -> Archive {
+    let archive = open(&fixture(name)).expect("an archive");
+    assert_eq!(archive.verify(2, |_| ()).expect("looked at").problems, Vec::<String>::new());
+    archive
+}
+
+fn text(name: &str) -> Vec<u8> {
+    std::fs::read(fixture(name)).expect("a text")
+}
+
+#[test]
+fn archives_of_version_1_are_read_back_byte_for_byte() {
+    let pair = archive("pair-apart.reads");
+    for (mate, name) in ["R1.fq", "R2.fq"].into_iter().enumerate() {
+        assert!(cat(&pair, View::File(mate), Form::Fastq).expect(name) == text(name), "{name}");
+    }
+    let both = cat(&pair, View::Both, Form::Fastq).expect("both");
+    let turns = cat(&archive("turns.reads"), View::File(0), Form::Fastq).expect("turns");
+    assert!(turns == both);
+    // Text and records, and blank lines that were kept as text.
+    let odd = archive("odd.reads");
+    assert!(cat(&odd, View::File(0), Form::Fastq).expect("odd") == text("odd.fq"));
+}
