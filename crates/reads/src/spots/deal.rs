@@ -1,8 +1,11 @@
 //! Reads one by one become texts of mates: a pair is both or neither, so the texts go read by read.
 
+mod lost;
+
 use super::Part;
 use crate::error::{Error, Kind, Result};
 use crate::input::Feed;
+use lost::Lost;
 
 /// Text that is handed over at a time.
 const PIECE: usize = 256 << 10;
@@ -16,6 +19,7 @@ pub(super) struct Deal {
     before: Vec<u8>,
     skip: bool,
     pub(super) left_out: u64,
+    lost: Lost,
 }
 
 impl Deal {
@@ -26,6 +30,7 @@ impl Deal {
             before: Vec::new(),
             skip,
             left_out: 0,
+            lost: Lost::default(),
         }
     }
 
@@ -78,7 +83,12 @@ impl Deal {
         }
         self.texts[mate].truncate(start);
         self.left_out += 1;
-        Ok(())
+        match self.lost.has_other(&name, mate) {
+            false => Ok(()),
+            true => {
+                Err(refusal(&name, "has a mate, but not beside it: the file is in another order"))
+            }
+        }
     }
 
     /// Whether it is time to hand over.
