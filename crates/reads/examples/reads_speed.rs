@@ -41,7 +41,7 @@ fn main() {
     let threads = words.next().and_then(|n| n.parse().ok()).expect("threads, then files");
     let dir = tempfile::tempdir().expect("a directory");
     // Unpacked before: it is packing that is measured, not gzip.
-    let inputs: Vec<PathBuf> = words
+    let inputs: Vec<Vec<PathBuf>> = words
         .enumerate()
         .map(|(nth, path)| {
             let mut text = Vec::new();
@@ -50,7 +50,7 @@ fn main() {
             std::io::Read::read_to_end(&mut gz, &mut text).expect("gzip");
             let plain = dir.path().join(format!("R{}.fq", nth + 1));
             std::fs::write(&plain, text).expect("written");
-            plain
+            vec![plain]
         })
         .collect();
     let out = std::env::var_os("KEEP").map_or_else(|| dir.path().join("a"), PathBuf::from);

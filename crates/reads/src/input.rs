@@ -50,17 +50,24 @@ pub(crate) enum More {
     End(Digests),
 }
 
-/// The files of one mate: `a.fq` or, where no file is called so, `a.fq,b.fq`.
-pub(crate) fn files(path: &Path) -> Vec<PathBuf> {
+/// The files of one mate, as people write them: `a.fq` or, where no file is called so, `a.fq,b.fq`.
+#[must_use]
+pub fn lanes(path: &Path) -> Vec<PathBuf> {
     let parts = path.as_os_str().as_bytes().split(|byte| *byte == b',');
     let parts = parts.map(|part| PathBuf::from(OsStr::from_bytes(part)));
-    if path.exists() { vec![path.to_owned()] } else { parts.collect() }
+    if path.symlink_metadata().is_ok() { vec![path.to_owned()] } else { parts.collect() }
+}
+
+/// How they are written again, as archives keep where a file was packed from.
+#[must_use]
+pub fn source_of(lanes: &[PathBuf]) -> String {
+    lanes.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(",")
 }
 
 impl Input {
-    /// Opens a file, or some with commas between; `-` is standard input.
-    pub(crate) fn open(path: &Path) -> Result<Input> {
-        let sources = files(path).into_iter().map(|path| Source::open(&path));
+    /// Opens files that follow each other; `-` is standard input.
+    pub(crate) fn open(lanes: &[PathBuf]) -> Result<Input> {
+        let sources = lanes.iter().map(|path| Source::open(path));
         Ok(Input::new(sources.collect::<Result<Vec<Source>>>()?))
     }
 

@@ -1,5 +1,7 @@
 //! FASTQ to archive: one thread cuts, `threads` encode, one writes in order.
 
+mod names;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -8,21 +10,22 @@ use crate::error::{Error, Kind, Result};
 use crate::group::{self, Lent, Mate};
 use crate::hash::Digests;
 use crate::in_order::in_order;
-use crate::input::{self, Input, Source};
+use crate::input::{Input, Source, source_of};
 use crate::layout::Layout;
 use crate::manifest::{Manifest, Shape, Shown};
 use crate::profile::Profile;
-use crate::shown::bare;
 use crate::spots::Spots;
+use crate::unlike::Unlike;
 use crate::window::Window;
 use crate::write::Writer;
+use names::shown_names;
 
 /// What to pack, and how.
 #[derive(Clone, Debug)]
 pub struct Packing {
-    /// One file, or two that go read by read; `-` is standard input. Files that follow each other,
-    /// as lanes do, are one with commas between: `L1_R1.fq,L2_R1.fq`.
-    pub inputs: Vec<PathBuf>,
+    /// One file, or two that go read by read; `-` is standard input. Of each those that follow each
+    /// other, as lanes do.
+    pub inputs: Vec<Vec<PathBuf>>,
     /// Mates take turns in the one file.
     pub interleaved: bool,
     /// Names of the files that the archive shows, where those of the inputs will not do.
@@ -35,6 +38,17 @@ pub struct Packing {
     pub layout: Layout,
     /// What writes this, with its version.
     pub writer: String,
+}
+
+/// What packing came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packed {
+    /// The archive.
+    pub manifest: Manifest,
+    /// Reads without a mate that were left out, as was asked for.
+    pub left_out: u64,
+    /// Pairs of which the two reads have different names.
+    pub unlike: Unlike,
 }
 
 impl Packing {
@@ -60,9 +74,9 @@ impl Packing {
 /// # Errors
 /// [`Kind::Input`] with file and line where the input can't be packed as was asked;
 /// [`Kind::Request`] where the directory has something in it; [`Kind::Io`].
-pub fn pack(packing: &Packing, dir: &Path, progress: impl FnMut(u64)) -> Result<Manifest> {
+pub fn pack(packing: &Packing, dir: &Path, progress: impl FnMut(u64)) -> Result<Packed> {
     let shape = packing.shape()?;
-    let inputs = packing.inputs.iter().map(|path| Input::open(path));
+    let inputs = packing.inputs.iter().map(|lanes| Input::open(lanes));
     pack_inputs(packing, shape, inputs.collect::<Result<_>>()?, dir, progress)
 }
 
@@ -75,12 +89,12 @@ pub fn pack_source(
     source: Source,
     dir: &Path,
     progress: impl FnMut(u64),
-) -> Result<Manifest> {
+) -> Result<Packed> {
     pack_inputs(packing, packing.shape()?, vec![Input::new(vec![source])], dir, progress)
 }
 
 /// Packs reads of which mates come one behind the other. `inputs` of the packing says where they
-/// come from, `names` has to be as many as there are mates. Also how many reads were left out.
+/// come from, `names` has to be as many as there are mates.
 ///
 /// # Errors
 /// As [`pack`]; [`Kind::Input`], too, where a read has no mate beside it, if none is to be left out.
@@ -89,11 +103,11 @@ pub fn pack_spots(
     spots: Spots,
     dir: &Path,
     progress: impl FnMut(u64),
-) -> Result<(Manifest, u64)> {
+) -> Result<Packed> {
     let shape = spots.shape();
     let (inputs, left_out) = spots.start();
-    let manifest = pack_inputs(packing, shape, inputs, dir, progress)?;
-    Ok((manifest, left_out.load(Relaxed)))
+    let packed = pack_inputs(packing, shape, inputs, dir, progress)?;
+    Ok(Packed { left_out: left_out.load(Relaxed), ..packed })
 }
 
 fn pack_inputs(
@@ -102,12 +116,12 @@ fn pack_inputs(
     inputs: Vec<Input>,
     dir: &Path,
     mut progress: impl FnMut(u64),
-) -> Result<Manifest> {
+) -> Result<Packed> {
     let mut windows: Vec<Window> = inputs.into_iter().map(Window::new).collect();
     let names = shown_names(packing, shape)?;
     let full = packing.profile.group_text;
     let mut writer = Writer::create(dir, shape, packing.layout, full)?;
-    let (mut done, mut as_text_bytes) = (0, 0);
+    let (mut done, mut as_text_bytes, mut unlike) = (0, 0, Unlike::default());
     let mut ended = false;
     let cuts = || {
         let cut = if ended { Ok(None) } else { cut::next(shape, &mut windows, full) };
@@ -117,9 +131,10 @@ fn pack_inputs(
     in_order(
         packing.threads,
         cuts,
-        |cut| cut.map(|cut| encode(cut, packing.profile)),
+        |cut| cut.map(|cut| (Unlike::of(&cut.mates), encode(cut, packing.profile))),
         |encoded| {
-            let (spots, mates) = encoded?;
+            let (others, (spots, mates)) = encoded?;
+            unlike.add(others, spots);
             for mate in &mates {
                 done += mate.text_len as u64;
                 let as_text = mate.chunks.iter().any(|chunk| chunk.column == group::Column::Text);
@@ -133,17 +148,18 @@ fn pack_inputs(
     let digests = windows.iter().map(|window| window.digests.ok_or_else(unread));
     let digests = digests.collect::<Result<Vec<Digests>>>()?;
     // Both mates may come from one file.
-    let sources = packing.inputs.iter().cycle().map(|path| path.display().to_string());
+    let sources = packing.inputs.iter().cycle().map(|lanes| source_of(lanes));
     let files = names.into_iter().zip(sources).zip(digests);
     let files = files.map(|((name, source), digests)| Shown { name, source, digests }).collect();
-    writer.end(Manifest {
+    let manifest = writer.end(Manifest {
         shape,
         writer: packing.writer.clone(),
         files,
         as_text_bytes,
         objects: Vec::new(),
         stripes: Vec::new(),
-    })
+    })?;
+    Ok(Packed { manifest, left_out: 0, unlike })
 }
 
 fn unread() -> Error {
@@ -160,30 +176,4 @@ pub(crate) fn encode(cut: Cut, profile: Profile) -> (usize, Vec<Mate>) {
         mates.push(mate);
     }
     (cut.spots, mates)
-}
-
-/// `dir/x_R1.fastq.gz` shows as `x_R1.fastq`.
-fn shown_names(packing: &Packing, shape: Shape) -> Result<Vec<String>> {
-    let shown = |path: &PathBuf| {
-        let first = input::files(path).swap_remove(0);
-        let name = first.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-        let bare = bare(&name);
-        if bare == "-" { "reads.fastq".to_owned() } else { bare.to_owned() }
-    };
-    let mut names = packing.names.clone();
-    if names.is_empty() {
-        names = packing.inputs.iter().map(shown).collect();
-    }
-    let plain = |name: &String| {
-        !(name.is_empty() || name.starts_with('.') || name.contains(['/', '\0', '\n']))
-    };
-    if names.len() != shape.files() || !names.iter().all(plain) {
-        let words = format!("{} plain names of files are needed, not {names:?}", shape.files());
-        return Err(Error::new(Kind::Request, words));
-    }
-    if names.len() == 2 && bare(&names[0]) == bare(&names[1]) {
-        let words = format!("both files are called {}; give them names", bare(&names[0]));
-        return Err(Error::new(Kind::Request, words));
-    }
-    Ok(names)
 }

@@ -68,7 +68,7 @@ fn packed(texts: &[&[u8]], interleaved: bool) -> Packed {
     let write = |(nth, text): (usize, &&[u8])| {
         let path = dir.path().join(format!("x_R{}.fastq", nth + 1));
         std::fs::write(&path, text).expect("an input");
-        path
+        vec![path]
     };
     let inputs = texts.iter().enumerate().map(write).collect();
     let writer = "test".to_owned();
@@ -299,7 +299,7 @@ fn names_that_would_be_one_are_refused() {
         std::fs::write(input, "@a\nA\n+\nF\n").expect("an input");
     }
     let mut packing = Packing {
-        inputs: inputs.to_vec(),
+        inputs: inputs.map(|input| vec![input]).to_vec(),
         interleaved: false,
         names: Vec::new(),
         threads: 1,

@@ -29,13 +29,13 @@ pub(crate) fn try_pack_as(
     let write = |(nth, text): (usize, &&[u8])| {
         let path = dir.path().join(format!("R{}.fq", nth + 1));
         std::fs::write(&path, text).expect("an input");
-        path
+        vec![path]
     };
-    let inputs: Vec<PathBuf> = texts.iter().enumerate().map(write).collect();
+    let inputs: Vec<Vec<PathBuf>> = texts.iter().enumerate().map(write).collect();
     let writer = "test".to_owned();
     let packing =
         Packing { inputs, interleaved, names: Vec::new(), threads: 2, profile, layout, writer };
-    let manifest = pack(&packing, &dir.path().join("a"), |_| ())?;
+    let manifest = pack(&packing, &dir.path().join("a"), |_| ())?.manifest;
     Ok(Packed { dir, manifest })
 }
 

@@ -102,7 +102,7 @@ fn without_its_manifest_it_is_no_archive_and_is_packed_again() {
     std::fs::write(dir.join("data-00001.fbr"), b"more than this time").expect("written");
     assert!(open(&dir).expect_err("no archive").message.contains(MANIFEST));
     let packing = forebay_reads::Packing {
-        inputs: vec![packed.dir.path().join("R1.fq")],
+        inputs: vec![vec![packed.dir.path().join("R1.fq")]],
         interleaved: false,
         names: Vec::new(),
         threads: 1,

@@ -67,7 +67,7 @@ type Texts = (Manifest, u64, Vec<Vec<u8>>);
 fn pack(spots: Result<Spots, Error>) -> Result<Texts, Error> {
     let (spots, dir) = (spots?, tempfile::tempdir().expect("a directory"));
     let names = if spots.paired() { vec!["R1".to_owned(), "R2".to_owned()] } else { Vec::new() };
-    let (inputs, writer) = (vec![PathBuf::from("x.bam")], "test".to_owned());
+    let (inputs, writer) = (vec![vec![PathBuf::from("x.bam")]], "test".to_owned());
     let profile = Profile::default();
     let packing = Packing {
         inputs,
@@ -78,7 +78,8 @@ fn pack(spots: Result<Spots, Error>) -> Result<Texts, Error> {
         layout: Layout::default(),
         writer,
     };
-    let (manifest, left_out) = pack_spots(&packing, spots, dir.path(), |_| ())?;
+    let packed = pack_spots(&packing, spots, dir.path(), |_| ())?;
+    let forebay_reads::Packed { manifest, left_out, .. } = packed;
     let archive = open(dir.path()).expect("an archive");
     let file = |nth| cat(&archive, View::File(nth), Form::Fastq).expect("a file");
     let texts = (0..manifest.files.len()).map(file).collect();
@@ -134,6 +135,42 @@ fn reads_without_mates_are_refused_or_left_out() {
     let by_place = packed(&header("@HD\tVN:1.6\tSO:coordinate\n@CO\tx\n"));
     assert!(Spots::of_bam(source(&by_place)).expect("a BAM").by_place());
     assert!(!Spots::of_bam(source(&bam(&lines))).expect("a BAM").by_place());
+}
+
+#[test]
+fn mates_that_lie_apart_are_no_reads_without_mates() {
+    let one = |flag, name: &str| line(flag, name, "ACGT", Some("IIII"), b"");
+    // By tags, say, in an order that the header does not tell.
+    let names: Vec<String> = (0..50).map(|nth| format!("p{}", nth * 7 % 50)).collect();
+    let mut apart = vec![one(77, "orphan")];
+    apart.extend(names.iter().map(|name| one(77, name)));
+    apart.extend(names.iter().rev().map(|name| one(141, name)));
+    let spots = || Spots::of_bam(source(&bam(&apart)));
+    let error = pack(spots()).expect_err("far");
+    assert!(error.message.contains("has no mate beside it"), "{error}");
+    let error = pack(spots().map(Spots::pairs_alone)).expect_err("they have mates");
+    assert_eq!(error.kind, Kind::Input);
+    assert!(error.message.contains("has a mate, but not beside it"), "{error}");
+    // Those that have none are left out, though the same mate comes twice.
+    let lone = [one(77, "x"), one(77, "a"), one(141, "a"), one(77, "x"), one(141, "y")];
+    let (manifest, left_out, _) =
+        pack(Spots::of_bam(source(&bam(&lone))).map(Spots::pairs_alone)).expect("packed");
+    assert_eq!((manifest.spots(), left_out), (1, 3));
+}
+
+#[test]
+fn a_bam_may_be_filled_up_with_zeros() {
+    let lines = [line(4, "a", "ACGT", Some("IIII"), b"")];
+    let whole = bam(&lines);
+    for zeros in [1, 20, 100_000] {
+        let padded = [&whole[..], &vec![0; zeros]].concat();
+        let (manifest, _, texts) = pack(Spots::of_bam(source(&padded))).expect("packed");
+        assert_eq!((manifest.spots(), &texts[0][..]), (1, &b"@a\nACGT\n+\nIIII\n"[..]));
+        // What is missing is not made good by zeros.
+        let cut = [&whole[..whole.len() - END.len()], &vec![0; zeros]].concat();
+        let error = pack(Spots::of_bam(source(&cut))).expect_err("its last block is not there");
+        assert!(error.message.contains("cut off"), "{error}");
+    }
 }
 
 #[test]
@@ -326,7 +363,7 @@ fn sources_are_told_by_their_first_bytes() {
     }
     // Nothing is lost by looking.
     let dir = tempfile::tempdir().expect("a directory");
-    let (inputs, writer) = (vec![PathBuf::from("-")], "test".to_owned());
+    let (inputs, writer) = (vec![vec![PathBuf::from("-")]], "test".to_owned());
     let profile = Profile::default();
     let packing = Packing {
         inputs,

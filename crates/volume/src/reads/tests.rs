@@ -54,7 +54,7 @@ impl Place {
             std::fs::write(input, text).expect("written");
         }
         let packing = Packing {
-            inputs,
+            inputs: inputs.into_iter().map(|input| vec![input]).collect(),
             interleaved: false,
             names: Vec::new(),
             threads: 2,

@@ -60,7 +60,7 @@ pub(super) fn run(args: &Import) -> Result<i32, Stop> {
         names = foreign::names(&args.input, &[".sra", ".sralite"], ["_1", "_2"], spots.paired());
     }
     let packing = Packing {
-        inputs: vec![args.input.clone()],
+        inputs: vec![vec![args.input.clone()]],
         interleaved: false,
         names,
         threads: super::threads(args.threads),
@@ -69,11 +69,9 @@ pub(super) fn run(args: &Import) -> Result<i32, Stop> {
         writer: super::WRITER.to_owned(),
     };
     let progress = super::progress("packed", "of text");
-    let (manifest, left_out) = pack_spots(&packing, spots, &args.output, progress)
+    let packed = pack_spots(&packing, spots, &args.output, progress)
         .map_err(|error| foreign::refused(&error, foreign::SRA))?;
     say::clear();
-    if !args.quiet {
-        told::packed(&packing.inputs, &args.output, &manifest, left_out);
-    }
+    told::packed(&packing.inputs, &args.output, &packed, args.quiet);
     Ok(0)
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use forebay_reads::{
-    Error, Kind, LAYOUTS, Layout, Looks, Manifest, PROFILES, Packing, Profile, Source, pack,
+    Error, Kind, LAYOUTS, Layout, Looks, PROFILES, Packed, Packing, Profile, Source, lanes, pack,
     pack_source, pack_spots,
 };
 
@@ -26,7 +26,9 @@ use crate::say;
     commas between are one, in this order. Every byte of the text \
     comes back: each group of reads is decoded again before it is written, and what has no columns \
     is kept as text and told. Of two files, or with --interleaved, records are expected to have \
-    four lines, and as many on both sides; else packing ends with file and line.\n\n\
+    four lines, and as many on both sides; else packing ends with file and line. Where the two of a \
+    pair have different names, it is told, also with --quiet. A set of three or four (I1, I2, R1, R2 of \
+    10x) is packed as two archives, R1 with R2 and I1 with I2.\n\n\
     Of BAM and CRAM the archive has what `samtools fastq -1 x_R1.fastq -2 x_R2.fastq` writes: each \
     read once, as it was sequenced, of pairs two files, else one. Mates have to be side by side; \
     of a file in the order of a reference they are brought together by `samtools collate`, which \
@@ -41,7 +43,7 @@ use crate::say;
 pub(super) struct Pack {
     /// FASTQ: one file, or the two of a pair; lanes of one with commas between; or a BAM or CRAM; -
     /// is standard input
-    #[arg(required_unless_present = "samples", num_args = 1..=2)]
+    #[arg(required_unless_present = "samples")]
     inputs: Vec<PathBuf>,
     /// A sheet with the columns sample, fastq_1 and fastq_2: each sample becomes DIR/SAMPLE.reads,
     /// its lines are lanes; samples that are there already are passed over
@@ -85,7 +87,7 @@ pub(super) struct Pack {
 
 pub(super) fn run(args: &Pack) -> Result<i32, Stop> {
     let mut packing = Packing {
-        inputs: args.inputs.clone(),
+        inputs: args.inputs.iter().map(|path| lanes(path)).collect(),
         interleaved: args.interleaved,
         names: args.names.clone(),
         threads: super::threads(args.threads),
@@ -96,7 +98,10 @@ pub(super) fn run(args: &Pack) -> Result<i32, Stop> {
     if let Some(sheet) = &args.samples {
         return samples::run(sheet, &args.output, &packing, args.quiet);
     }
-    let (manifest, left_out) = match opened(args)? {
+    if args.inputs.len() > 2 {
+        return Err(told::set(args.inputs.len()));
+    }
+    let packed = match opened(args)? {
         Some((path, looks @ (Looks::Bam | Looks::Cram), source)) => {
             alignments(args, &mut packing, path, looks, source)?
         }
@@ -105,15 +110,13 @@ pub(super) fn run(args: &Pack) -> Result<i32, Stop> {
             return Err(Stop::new(1, "--skip-unpaired is for BAM and CRAM", next));
         }
         Some((_, _, source)) => {
-            let manifest = pack_source(&packing, source, &args.output, progress());
-            (manifest.map_err(|error| stop(&error))?, 0)
+            let packed = pack_source(&packing, source, &args.output, progress());
+            packed.map_err(|error| stop(&error))?
         }
-        None => (pack(&packing, &args.output, progress()).map_err(|error| stop(&error))?, 0),
+        None => pack(&packing, &args.output, progress()).map_err(|error| stop(&error))?,
     };
     say::clear();
-    if !args.quiet {
-        told::packed(&args.inputs, &args.output, &manifest, left_out);
-    }
+    told::packed(&packing.inputs, &args.output, &packed, args.quiet);
     Ok(0)
 }
 
@@ -124,7 +127,7 @@ pub(super) fn progress() -> impl FnMut(u64) {
 /// The one input, and what it looks like; None if there are several, or it is not there.
 fn opened(args: &Pack) -> Result<Option<(&Path, Looks, Source)>, Stop> {
     match &args.inputs[..] {
-        [path] if path == Path::new("-") || path.exists() => {
+        [path] if path == Path::new("-") || lanes(path).len() == 1 => {
             let looked = Source::open(path).and_then(Source::look);
             let (looks, source) = looked.map_err(|error| stop(&error))?;
             Ok(Some((path, looks, source)))
@@ -139,7 +142,7 @@ fn alignments(
     path: &Path,
     looks: Looks,
     source: Source,
-) -> Result<(Manifest, u64), Stop> {
+) -> Result<Packed, Stop> {
     if args.interleaved {
         let message = format!("{}: BAM and CRAM say which mate a read is", path.display());
         return Err(Stop::new(1, message, "leave out --interleaved"));

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use forebay_reads::{Archive, Directory, Packing, pack};
+use forebay_reads::{Archive, Directory, Kind, Packing, pack, source_of};
 
 use super::{pack as one, told};
 use crate::exit::Stop;
@@ -18,8 +18,8 @@ struct Sample {
 }
 
 impl Sample {
-    fn inputs(&self) -> Vec<PathBuf> {
-        self.mates.iter().map(|lanes| lanes.join(",").into()).collect()
+    fn inputs(&self) -> Vec<Vec<PathBuf>> {
+        self.mates.iter().map(|lanes| lanes.iter().map(PathBuf::from).collect()).collect()
     }
 
     /// What its files are called in the archive.
@@ -52,9 +52,16 @@ pub(super) fn run(sheet: &Path, dir: &Path, like: &Packing, quiet: bool) -> Resu
     for sample in &samples {
         let output = dir.join(format!("{}.reads", sample.name));
         let (inputs, names) = (sample.inputs(), sample.names());
-        if let Ok(archive) = Archive::open(Box::new(Directory::new(&output))) {
-            let sources = archive.manifest().files.iter().map(|file| Path::new(&file.source));
-            if !sources.eq(inputs.iter().map(PathBuf::as_path)) {
+        let there = Archive::open(Box::new(Directory::new(&output)));
+        // What can't be read is not known to be none.
+        if let Err(error) = &there
+            && error.kind == Kind::Io
+        {
+            return Err(super::stop(&output, error));
+        }
+        if let Ok(archive) = there {
+            let sources = archive.manifest().files.iter().map(|file| file.source.clone());
+            if !sources.eq(inputs.iter().map(|lanes| source_of(lanes))) {
                 let message = format!("{} was made of other files", output.display());
                 return Err(Stop::new(
                     1,
@@ -70,25 +77,27 @@ pub(super) fn run(sheet: &Path, dir: &Path, like: &Packing, quiet: bool) -> Resu
         let packing = Packing { inputs, names, ..like.clone() };
         let packed = pack(&packing, &output, one::progress());
         say::clear();
-        let manifest = packed.map_err(|error| {
+        let packed = packed.map_err(|error| {
             let next = "mend that and ask again: samples that are packed already stay";
             Stop::new(1, format!("{}: {error}", sample.name), next)
         })?;
-        if !quiet {
-            told::packed(&packing.inputs, &output, &manifest, 0);
-        }
+        told::packed(&packing.inputs, &output, &packed, quiet);
     }
     Ok(0)
 }
 
-/// The samples of a sheet, in order of their first line; what is wrong with it, if it is.
+/// The samples of a sheet, in order of their first line; what is wrong with it, if it is. Sheets
+/// come from spreadsheets: with Windows' line ends or those of old Macs, with semicolons where a comma
+/// is in numbers, with lines that have nothing but commas or lack the last, empty columns.
 fn parse(text: &[u8]) -> Result<Vec<Sample>, String> {
+    let text = with_plain_ends(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text));
     let head = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let delimiter = if head.contains(&b'\t') { b'\t' } else { b',' };
+    let first = [b'\t', b',', b';'].into_iter().find(|delimiter| head.contains(delimiter));
     let mut rows = csv::ReaderBuilder::new()
-        .delimiter(delimiter)
+        .delimiter(first.unwrap_or(b','))
+        .flexible(true)
         .trim(csv::Trim::All)
-        .from_reader(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text));
+        .from_reader(&text[..]);
     let titles = rows.headers().map_err(|error| error.to_string())?.clone();
     let column = |name: &str| titles.iter().position(|title| title == name);
     let missing = |name: &str| format!("there is no column `{name}`");
@@ -98,15 +107,18 @@ fn parse(text: &[u8]) -> Result<Vec<Sample>, String> {
     let mut samples: Vec<Sample> = Vec::new();
     for row in rows.records() {
         let row = row.map_err(|error| error.to_string())?;
-        let line = row.position().map_or(0, csv::Position::line);
+        if row.iter().all(str::is_empty) {
+            continue;
+        }
+        let line = line_of(&text, row.position().map_or(0, csv::Position::byte) as usize);
         let field = |column: usize| row.get(column).unwrap_or_default();
         let (name, mate) = (field(sample), second.map(field).filter(|path| !path.is_empty()));
         if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
             return Err(format!("line {line}: `{name}` can't name an archive"));
         }
         let files: Vec<&str> = [field(first)].into_iter().chain(mate).collect();
-        if let Some(odd) = files.iter().find(|path| path.is_empty() || path.contains(',')) {
-            return Err(format!("line {line}: `{odd}` is no file that can be packed"));
+        if files.iter().any(|path| path.is_empty()) {
+            return Err(format!("line {line}: {name} has no file in `fastq_1`"));
         }
         let known = samples.iter().position(|known| known.name == name);
         let known = known.unwrap_or_else(|| {
@@ -125,6 +137,26 @@ fn parse(text: &[u8]) -> Result<Vec<Sample>, String> {
     if samples.is_empty() { Err("there are no samples in it".to_owned()) } else { Ok(samples) }
 }
 
+/// The same with line feeds alone.
+fn with_plain_ends(text: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(text.len());
+    for (nth, byte) in text.iter().enumerate() {
+        match (byte, text.get(nth + 1)) {
+            (b'\r', Some(b'\n')) => {}
+            (b'\r', _) => plain.push(b'\n'),
+            _ => plain.push(*byte),
+        }
+    }
+    plain
+}
+
+/// The line on which a row is that begins at a byte, or behind blank lines there.
+fn line_of(text: &[u8], at: usize) -> usize {
+    let (before, from) = text.split_at(at.min(text.len()));
+    let blank = from.iter().take_while(|byte| **byte == b'\n').count();
+    1 + blank + before.iter().filter(|byte| **byte == b'\n').count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,8 +171,10 @@ mod tests {
             a, a_L1_1.fq.gz,auto,a_L1_2.fq.gz\r\n\"b\",\"my b.fq\",auto,\r\na,a_L2_1.fq.gz,auto,a_L2_2.fq.gz\r\n";
         let samples = parse(sheet.as_bytes()).expect("a sheet");
         let inputs: Vec<_> = samples.iter().map(Sample::inputs).collect();
-        let pairs = ["a_L1_1.fq.gz,a_L2_1.fq.gz", "a_L1_2.fq.gz,a_L2_2.fq.gz"];
-        assert_eq!(inputs, [pairs.map(PathBuf::from).to_vec(), vec![PathBuf::from("my b.fq")]]);
+        let lanes = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let pairs = [["a_L1_1.fq.gz", "a_L2_1.fq.gz"], ["a_L1_2.fq.gz", "a_L2_2.fq.gz"]];
+        let pairs = pairs.map(|names| lanes(&names)).to_vec();
+        assert_eq!(inputs, [pairs, vec![lanes(&["my b.fq"])]]);
         assert_eq!(samples[0].names(), ["a_R1.fastq", "a_R2.fastq"]);
         assert_eq!(samples[1].names(), ["b.fastq"]);
     }
@@ -148,7 +182,36 @@ mod tests {
     #[test]
     fn tabs_do_as_well() {
         let samples = parse(b"sample\tfastq_1\nx\tx.fq\n").expect("a sheet");
-        assert_eq!(samples[0].inputs(), [PathBuf::from("x.fq")]);
+        assert_eq!(samples[0].inputs(), [[PathBuf::from("x.fq")]]);
+    }
+
+    #[test]
+    fn sheets_are_read_as_spreadsheets_write_them() {
+        let names = |text: &str| -> Vec<String> {
+            let samples =
+                parse(text.as_bytes()).unwrap_or_else(|error| panic!("{text:?}: {error}"));
+            let files = samples.iter().map(|one| (&one.name, one.mates.concat().join("+")));
+            files.map(|(name, files)| format!("{name}={files}")).collect()
+        };
+        for end in ["\n", "\r\n", "\r"] {
+            let lines = |lines: &[&str]| lines.join(end);
+            let quoted = [
+                "\u{feff}\"sample\",\"fastq_1\",\"fastq_2\"",
+                "\"a\",\"my reads, L1_R1.fq\",\"my reads, L1_R2.fq\"",
+                "\"b b\",\"b.fq\",\"\"",
+            ];
+            let found = names(&lines(&quoted));
+            assert_eq!(found, ["a=my reads, L1_R1.fq+my reads, L1_R2.fq", "b b=b.fq"], "{end:?}");
+            let holes = ["sample,fastq_1,fastq_2,x", "", "b,b.fq", ",,,", "", "c,c.fq,", ",,,,,"];
+            assert_eq!(names(&lines(&holes)), ["b=b.fq", "c=c.fq"], "{end:?}");
+            let semicolons = ["sample;fastq_1;fastq_2", "b;b,1.fq;", ";;"];
+            assert_eq!(names(&lines(&semicolons)), ["b=b,1.fq"], "{end:?}");
+            for (before, wrong) in [("ok,a.fq", 3), ("", 3), ("ok,a.fq\n\n,", 5)] {
+                let sheet = ["sample,fastq_1", &before.replace('\n', end), "x,", "y,a.fq"];
+                let told = refused(&lines(&sheet));
+                assert!(told.contains(&format!("line {wrong}: x has no")), "{end:?}: {told}");
+            }
+        }
     }
 
     #[test]
@@ -156,7 +219,7 @@ mod tests {
         assert!(refused("name,fastq_1\na,a.fq\n").contains("no column `sample`"));
         assert!(refused("sample,fastq_1\n").contains("no samples"));
         assert!(refused("sample,fastq_1\na,a.fq\n../b,b.fq\n").contains("line 3: `../b`"));
-        assert!(refused("sample,fastq_1\na,\n").contains("line 2: `` is no file"));
+        assert!(refused("sample,fastq_1\na,\n").contains("line 2: a has no file in `fastq_1`"));
         let mixed = "sample,fastq_1,fastq_2\na,1.fq,2.fq\na,3.fq,\n";
         assert!(refused(mixed).contains("line 3: a has pairs in some lines"));
     }

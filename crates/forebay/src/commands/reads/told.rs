@@ -2,19 +2,40 @@
 
 use std::path::{Path, PathBuf};
 
-use forebay_reads::Manifest;
+use forebay_reads::Packed;
 
+use crate::exit::Stop;
 use crate::say;
 
-/// What went in, and what came of it.
-pub(super) fn packed(inputs: &[PathBuf], output: &Path, manifest: &Manifest, left_out: u64) {
+/// What went in, and what came of it; `quiet` leaves what is as it should be.
+pub(super) fn packed(inputs: &[Vec<PathBuf>], output: &Path, packed: &Packed, quiet: bool) {
+    let Packed { manifest, left_out, unlike } = packed;
+    if let Some((nth, [first, second])) = &unlike.first {
+        let (pairs, of) = (say::grouped(unlike.pairs), say::grouped(manifest.spots()));
+        let (nth, dir) = (say::grouped(*nth), output.display());
+        say::error(
+            &format!(
+                "{dir}: in {pairs} of {of} pairs the mates have different names, first in pair \
+                 {nth}: {} and {}",
+                shown(first),
+                shown(second)
+            ),
+            Some(
+                "every byte is packed, but programs that take them for pairs will be wrong, if these \
+                 files are in different orders: `repair.sh` or `seqkit pair` mends that",
+            ),
+        );
+    }
+    if quiet {
+        return;
+    }
     let text: u64 = manifest.files.iter().map(|file| file.digests.bytes).sum();
     let size: u64 = manifest.objects.iter().map(|(_, len)| *len).sum();
     let reads = if manifest.shape.mates() == 2 { "pairs of reads" } else { "reads" };
     let (spots, dir) = (say::grouped(manifest.spots()), output.display());
     let (text_words, size_words) = (say::grouped(text), say::grouped(size));
     say::note(&format!("{spots} {reads}, {text_words} bytes of text, are {size_words} in {dir}"));
-    let inputs = inputs.iter().map(|path| std::fs::metadata(path).map(|file| file.len()));
+    let inputs = inputs.iter().flatten().map(|path| std::fs::metadata(path).map(|file| file.len()));
     if let Ok(source) = inputs.sum::<std::io::Result<u64>>()
         && source > 0
     {
@@ -25,7 +46,28 @@ pub(super) fn packed(inputs: &[PathBuf], output: &Path, manifest: &Manifest, lef
         let bytes = say::grouped(manifest.as_text_bytes);
         say::note(&format!("{bytes} bytes are no uniform four-line FASTQ: they are kept as text"));
     }
-    if left_out > 0 {
-        say::note(&format!("{} reads without a mate were left out", say::grouped(left_out)));
+    if *left_out > 0 {
+        say::note(&format!("{} reads without a mate were left out", say::grouped(*left_out)));
     }
+}
+
+/// More files than an archive has.
+pub(super) fn set(files: usize) -> Stop {
+    Stop::new(
+        1,
+        format!("{files} files: an archive has one file of reads, or the two of a pair"),
+        "nothing was packed; make an archive of the pair, and one of what goes with it: `pack \
+         x_R1.fq.gz x_R2.fq.gz -o x.reads`, then `pack x_I1.fq.gz x_I2.fq.gz -o x.index.reads`; lanes \
+         are one file with commas between: L1_R1.fq.gz,L2_R1.fq.gz",
+    )
+}
+
+/// A name of a read, as far as a line has room, without what a terminal would take for orders.
+fn shown(name: &str) -> String {
+    const MOST: usize = 60;
+    let (start, more) = match name.char_indices().nth(MOST) {
+        Some((end, _)) => (&name[..end], "..."),
+        None => (name, ""),
+    };
+    format!("{}{more}", start.escape_debug())
 }

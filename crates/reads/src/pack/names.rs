@@ -1,0 +1,34 @@
+//! What files are called in an archive.
+
+use std::path::{Path, PathBuf};
+
+use super::Packing;
+use crate::error::{Error, Kind, Result};
+use crate::manifest::Shape;
+use crate::shown::bare;
+
+/// `dir/x_R1.fastq.gz` shows as `x_R1.fastq`.
+pub(super) fn shown_names(packing: &Packing, shape: Shape) -> Result<Vec<String>> {
+    let shown = |lanes: &Vec<PathBuf>| {
+        let first = lanes.first().map_or(Path::new(""), PathBuf::as_path);
+        let name = first.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+        let bare = bare(&name);
+        if bare == "-" { "reads.fastq".to_owned() } else { bare.to_owned() }
+    };
+    let mut names = packing.names.clone();
+    if names.is_empty() {
+        names = packing.inputs.iter().map(shown).collect();
+    }
+    let plain = |name: &String| {
+        !(name.is_empty() || name.starts_with('.') || name.contains(['/', '\0', '\n']))
+    };
+    if names.len() != shape.files() || !names.iter().all(plain) {
+        let words = format!("{} plain names of files are needed, not {names:?}", shape.files());
+        return Err(Error::new(Kind::Request, words));
+    }
+    if names.len() == 2 && bare(&names[0]) == bare(&names[1]) {
+        let words = format!("both files are called {}; give them names", bare(&names[0]));
+        return Err(Error::new(Kind::Request, words));
+    }
+    Ok(names)
+}
