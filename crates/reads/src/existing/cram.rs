@@ -6,6 +6,7 @@
 mod container;
 mod deal;
 mod front;
+mod kept;
 
 use noodles_cram::io::{Reader, reader::Container};
 
@@ -58,6 +59,11 @@ fn index(
     };
     let work = |read: Result<(u64, u64, Container)>| {
         let (start, len, container) = read?;
+        if !kept::has_names(bytes, start, len)? {
+            let words = "the names of its reads were thrown away (lossy_names), and every program \
+                 makes up others";
+            return Err(Error::new(Kind::Request, words));
+        }
         Ok((start, len, texts(&container, &front)?))
     };
     let (mut chain, mut open, mut groups, mut text) = (Chain::default(), None, Vec::new(), 0);

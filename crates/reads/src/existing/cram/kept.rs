@@ -1,0 +1,119 @@
+//! What a container says that it kept of its reads (CRAMv3, sections 7 and 8.4). Where it kept no
+//! names, who decodes it makes some up, and no two programs the same.
+
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+
+use super::super::bytes::Bytes;
+use crate::error::Result;
+
+/// A container's compression header is mostly shorter than this.
+const FRONT: u64 = 4 << 10;
+/// Ways in which a block may lie there that are read here.
+const RAW: u8 = 0;
+const GZIP: u8 = 1;
+
+/// Whether a container has names of its reads. Of one that can't be read that is not known, and left
+/// to who decodes it.
+pub(super) fn has_names(bytes: &Bytes, start: u64, len: u64) -> Result<bool> {
+    let front = bytes.range(start, len.min(FRONT) as usize)?;
+    let found = names_are_kept(&front);
+    if found.is_none() && len > FRONT {
+        return Ok(names_are_kept(&bytes.range(start, len as usize)?) != Some(false));
+    }
+    Ok(found != Some(false))
+}
+
+fn names_are_kept(container: &[u8]) -> Option<bool> {
+    let mut rest = container.get(4..)?;
+    // Reference, place, length, reads.
+    for _ in 0..4 {
+        number(&mut rest)?;
+    }
+    // Reads and bases before it: longer numbers.
+    for _ in 0..2 {
+        let more = rest.first()?.leading_ones() as usize;
+        rest = rest.get(1 + more..)?;
+    }
+    number(&mut rest)?;
+    for _ in 0..number(&mut rest)? {
+        number(&mut rest)?;
+    }
+    rest = rest.get(4..)?;
+    let (method, mut rest) = (*rest.first()?, rest.get(2..)?);
+    number(&mut rest)?;
+    let (packed, len) = (number(&mut rest)? as usize, number(&mut rest)? as usize);
+    let block = rest.get(..packed)?;
+    match method {
+        RAW => names_in_map(block),
+        GZIP => {
+            let mut text = Vec::new();
+            GzDecoder::new(block).take(len as u64).read_to_end(&mut text).ok()?;
+            names_in_map(&text)
+        }
+        _ => None,
+    }
+}
+
+/// The preservation map: keys of two letters, and what belongs to each.
+fn names_in_map(mut map: &[u8]) -> Option<bool> {
+    number(&mut map)?;
+    for _ in 0..number(&mut map)? {
+        let (key, rest) = map.split_first_chunk::<2>()?;
+        map = rest;
+        let len = match key {
+            b"RN" => return map.first().map(|kept| *kept != 0),
+            b"SM" => 5,
+            b"TD" => number(&mut map)? as usize,
+            _ => 1,
+        };
+        map = map.get(len..)?;
+    }
+    // The specification's word for a map without it.
+    Some(true)
+}
+
+/// A number of the format's own kind (ITF8): ones in front say how many bytes follow.
+fn number(from: &mut &[u8]) -> Option<u32> {
+    let first = *from.first()?;
+    let more = first.leading_ones().min(4) as usize;
+    let rest = from.get(1..=more)?;
+    *from = from.get(1 + more..)?;
+    let head = u32::from(first) & if more == 4 { 0x0f } else { 0x7f >> more };
+    let tail = |bytes: &[u8]| bytes.iter().fold(head, |sum, byte| sum << 8 | u32::from(*byte));
+    Some(match (more, rest) {
+        // The last of five has four bits.
+        (4, [start @ .., last]) => tail(start) << 4 | u32::from(last & 0x0f),
+        _ => tail(rest),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    //! Numbers that are read wrongly would lead anywhere in a header.
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_the_specification() {
+        let cases: [(&[u8], u32); 7] = [
+            (&[0x00], 0),
+            (&[0x7f], 127),
+            (&[0x80, 0x80], 128),
+            (&[0xbf, 0xff], 0x3fff),
+            (&[0xc0, 0x40, 0x00], 0x4000),
+            (&[0xe4, 0x44, 0xfe, 0x01], 0x0444_fe01),
+            (&[0xff, 0xff, 0xff, 0xff, 0x0f], u32::MAX),
+        ];
+        for (bytes, expected) in cases {
+            let mut rest = bytes;
+            assert_eq!((number(&mut rest), rest.len()), (Some(expected), 0), "{bytes:?}");
+            assert_eq!(number(&mut &bytes[..bytes.len() - 1]), None, "{bytes:?}");
+        }
+        assert_eq!(names_in_map(b"\x0a\x03SM\0\0\0\0\0TD\x02ab\0"), None, "cut");
+        assert_eq!(names_in_map(b"\x0a\x03SM\0\0\0\0\0TD\x02ab"), None, "cut");
+        assert_eq!(names_in_map(b"\x0a\x03SM\0\0\0\0\0TD\x02abRN\0"), Some(false));
+        assert_eq!(names_in_map(b"\x0a\x02AP\x01RN\x01"), Some(true));
+        assert_eq!(names_in_map(b"\x03\x01AP\x01"), Some(true));
+    }
+}
