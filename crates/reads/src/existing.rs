@@ -19,6 +19,7 @@ mod pieces;
 mod table;
 mod texts;
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
@@ -153,7 +154,17 @@ fn faces(parts: &[Part]) -> Result<Vec<(usize, Face)>> {
             file += 1;
         }
     }
-    distinct(all.iter().map(|(_, face)| face.name.as_str()))?;
+    distinct(all.iter().map(|(_, face)| face.name.as_str())).map_err(|error| {
+        let mut seen = BTreeMap::new();
+        let twice = all.iter().find_map(|(nth, face)| Some((seen.insert(&face.name, nth)?, nth)));
+        let name = |nth: &usize| parts[*nth].original.name.as_str();
+        match twice {
+            Some((one, other)) => {
+                error.further(format_args!(", {} and {}", name(one), name(other)))
+            }
+            None => error,
+        }
+    })?;
     Ok(all)
 }
 

@@ -2,13 +2,12 @@
 //! fetch them from. An object is written once and read in ranges, which is all that a bucket has to
 //! be able to do.
 
+mod directory;
+
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use crate::error::{Error, Kind, Result};
+pub use directory::Directory;
 
 /// Some bytes of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,61 +72,6 @@ pub(crate) fn taken<R>(
         }
     }
     take(objects.read_many(parts)?)
-}
-
-/// Objects as files of a directory. Each is opened once.
-#[derive(Debug)]
-pub struct Directory {
-    path: PathBuf,
-    open: Mutex<BTreeMap<String, std::sync::Arc<File>>>,
-}
-
-impl Directory {
-    /// The directory need not be there yet. Names may be absolute paths.
-    #[must_use]
-    pub fn new(path: &Path) -> Directory {
-        Directory { path: path.to_owned(), open: Mutex::default() }
-    }
-
-    /// The same, with a file that is open already under a name of its own.
-    #[must_use]
-    pub fn with(self, name: &str, file: File) -> Directory {
-        let mut open = self.open.lock().expect("nobody panics with it");
-        open.insert(name.to_owned(), std::sync::Arc::new(file));
-        drop(open);
-        self
-    }
-
-    fn file(&self, name: &str) -> Result<std::sync::Arc<File>> {
-        let mut open = self.open.lock().expect("nobody panics with it");
-        if let Some(file) = open.get(name) {
-            return Ok(std::sync::Arc::clone(file));
-        }
-        let path = self.path.join(name);
-        let file = File::open(&path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => missing(&path.display().to_string()),
-            _ => Error::io(path.display(), error),
-        })?;
-        let file = std::sync::Arc::new(file);
-        open.insert(name.to_owned(), std::sync::Arc::clone(&file));
-        Ok(file)
-    }
-}
-
-impl Objects for Directory {
-    fn len(&self, name: &str) -> Result<u64> {
-        let metadata = self.file(name)?.metadata();
-        Ok(metadata.map_err(|error| Error::io(self.path.join(name).display(), error))?.len())
-    }
-
-    fn read(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>> {
-        let mut bytes = vec![0; len];
-        self.file(name)?.read_exact_at(&mut bytes, offset).map_err(|error| match error.kind() {
-            std::io::ErrorKind::UnexpectedEof => short(name, offset, len),
-            _ => Error::io(self.path.join(name).display(), error),
-        })?;
-        Ok(bytes)
-    }
 }
 
 /// Objects in memory.

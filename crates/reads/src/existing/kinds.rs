@@ -50,9 +50,13 @@ pub(super) fn of_head(head: &[u8]) -> Result<&'static KindOf> {
     found.ok_or_else(|| Error::new(Kind::Request, "it is neither gzip nor CRAM"))
 }
 
-/// Whether files of such a name are looked for in a directory.
+/// Whether files of such a name are looked for in a directory: not those that are hidden, such as
+/// the `._x.fastq.gz` of other systems.
 #[must_use]
 pub fn is_original(name: &str) -> bool {
+    if name.starts_with('.') {
+        return false;
+    }
     let ends = |end: &&str| name.len() > end.len() && name.ends_with(end);
     KINDS.iter().any(|kind| kind.endings.iter().any(ends))
 }

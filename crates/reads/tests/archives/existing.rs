@@ -6,7 +6,9 @@ use std::io::Write;
 use std::sync::Arc;
 
 use flate2::{Compression, write::GzEncoder};
-use forebay_reads::{Cache, Error, Existing, Kind, Memory, Objects, Original, Reader, index};
+use forebay_reads::{
+    Cache, Error, Existing, Kind, Memory, Objects, Original, Reader, index, is_original,
+};
 
 const INDEX: &str = "index";
 
@@ -98,6 +100,8 @@ fn any_gzip_is_shown_as_its_text_at_any_place() {
         ("many", [member(a, 6), member(&[], 6), member(b, 6), member(c, 4)].concat()),
         ("bgzf", bgzf(&text)),
         ("runs", member(&vec![b'A'; text.len()], 6)),
+        ("padded", [member(&text, 6), vec![0; 10_240]].concat()),
+        ("padded bgzf", [bgzf(&text), vec![0; 1]].concat()),
     ];
     for (form, packed) in forms {
         let text = if form == "runs" { vec![b'A'; text.len()] } else { text.clone() };
@@ -152,7 +156,9 @@ fn a_file_that_is_cut_damaged_or_no_gzip_is_refused() {
         damaged[at] ^= 0x10;
         refused(damaged, Kind::Input, "damaged");
     }
-    refused([packed, b"more".to_vec()].concat(), Kind::Input, "damaged");
+    for more in [&b"more"[..], b"\0\0\0more", &[&[0; 3 << 20][..], b"x"].concat()] {
+        refused([&packed[..], more].concat(), Kind::Input, "something else follows");
+    }
     refused(text, Kind::Request, "neither gzip nor CRAM");
     refused(b"CRAM\x03\x01".to_vec(), Kind::Input, "cut off");
     refused(Vec::new(), Kind::Request, "neither gzip nor CRAM");
@@ -195,7 +201,10 @@ fn a_file_that_is_another_now_is_told() {
 fn files_have_names_of_their_own() {
     let packed = member(b"@a\nA\n+\nF\n", 6);
     let two = BTreeMap::from([("a/x.fq.gz".into(), packed.clone()), ("b/x.fq.gz".into(), packed)]);
-    assert_eq!(indexed(two).map(drop).expect_err("one name").kind, Kind::Request);
+    let error = indexed(two).map(drop).expect_err("one name");
+    assert_eq!(error.kind, Kind::Request);
+    assert!(error.message.ends_with("called x.fq, a/x.fq.gz and b/x.fq.gz"), "{error}");
+    assert!(is_original("x.fq.gz") && !is_original("._x.fq.gz") && !is_original("x.fq"));
 }
 
 mod cram {
@@ -213,8 +222,12 @@ mod cram {
     type Row = (String, u16, Vec<u8>, Vec<u8>);
 
     fn file(header: &str, reads: &[Row]) -> Vec<u8> {
+        written(noodles_cram::io::writer::Builder::default(), header, reads)
+    }
+
+    fn written(builder: noodles_cram::io::writer::Builder, header: &str, reads: &[Row]) -> Vec<u8> {
         let header: sam::Header = header.parse().expect("a header");
-        let mut writer = noodles_cram::io::Writer::new(Vec::new());
+        let mut writer = builder.build_from_writer(Vec::new());
         writer.write_header(&header).expect("memory");
         for (name, flags, bases, qualities) in reads {
             let record = RecordBuf::builder()
@@ -275,6 +288,11 @@ mod cram {
         };
         let (mut all, _) = reads(100, &[FIRST, SECOND]);
         refused("@HD\tVN:1.6\tSO:coordinate\n", &all, "mates are far apart");
+        let lossy = noodles_cram::io::writer::Builder::default().preserve_read_names(false);
+        let error = indexed(one("x.cram", written(lossy, "@HD\tVN:1.6\n", &all)));
+        let error = error.map(drop).expect_err("names that nobody wrote");
+        assert_eq!(error.kind, Kind::Request);
+        assert!(error.message.contains("names of its reads were thrown away"), "{error}");
         all.swap(3, 5);
         refused("@HD\tVN:1.6\n", &all, "has no mate beside it");
         all[7].1 = 4;

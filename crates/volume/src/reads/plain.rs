@@ -101,11 +101,18 @@ fn changed(stat: &Stat) -> (i64, u32) {
 pub(crate) fn find_plain(volume: &Path, one: &Attachment, ways: &Ways) -> Result<Found, Trouble> {
     let path = learned_path(volume, &one.at);
     let name = path.display().to_string();
-    let file = open_learned(volume, &one.at)
-        .map_err(|error| no(Kind::Damaged, format!("{name}: {error}")))?;
-    // Each file is opened now, before anything covers it.
-    let objects: Arc<dyn Objects> = Arc::new(Directory::new(Path::new("/")).with(&name, file));
-    let existing = Existing::open(objects, &name).map_err(refused)?;
+    let file = open_learned(volume, &one.at).map_err(|error| {
+        // What is gone, or not ours, is learned anew. Whatever else the system says is no fault of it.
+        let kind = match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => Kind::Damaged,
+            _ => Kind::Io,
+        };
+        no(kind, format!("{name}: {error}"))
+    })?;
+    // Each file is looked at now, before anything covers it, and opened again when it is read: in
+    // directories that are held, since there may be more files than a process may have open.
+    let directory = Directory::new(Path::new("/")).with(&name, file).holding();
+    let existing = Existing::open(Arc::new(directory), &name).map_err(refused)?;
     let guise = |one: Indexed| {
         let (path, was) = (PathBuf::from(one.original.name), one.original.changed);
         let found = look(&path)?;
