@@ -2,7 +2,7 @@
 //! and chunks, and whether the files that it shows are those that went in.
 
 use crate::archive::{Archive, Asked};
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 use crate::hash::Digesting;
 use crate::manifest::{DATA_MAGIC, INDEX, INDEX_MAGIC, Shape};
 
@@ -18,12 +18,22 @@ pub struct Verdict {
     pub text_bytes: u64,
     /// What is wrong, with its place; nothing if all is well.
     pub problems: Vec<String>,
+    /// What the system did not let us read: of that nothing is known.
+    pub unread: Vec<String>,
 }
 
 impl Verdict {
     fn problem(&mut self, words: String) {
         if self.problems.len() < TOLD {
             self.problems.push(words);
+        }
+    }
+
+    fn error(&mut self, error: &Error) {
+        match error.kind {
+            Kind::Io if self.unread.len() < TOLD => self.unread.push(error.to_string()),
+            Kind::Io => {}
+            _ => self.problem(error.to_string()),
         }
     }
 }
@@ -43,7 +53,7 @@ impl Archive {
                 Ok(found) => {
                     verdict.problem(format!("{name} has {found} bytes, {len} were written"));
                 }
-                Err(error) => verdict.problem(error.to_string()),
+                Err(error) => verdict.error(&error),
             }
             if self.objects.read(name, 0, magic.len()).is_ok_and(|head| head != magic) {
                 verdict.problem(format!("{name}, bytes 0 to 8: not those that were written"));
@@ -61,7 +71,7 @@ impl Archive {
         };
         self.each(asked, threads, work, |texts| {
             match texts {
-                Err(error) => verdict.problem(error.to_string()),
+                Err(error) => verdict.error(&error),
                 Ok(texts) => {
                     for (sum, text) in sums.iter_mut().zip(texts.iter().flatten()) {
                         sum.add(text);
@@ -76,7 +86,8 @@ impl Archive {
         for (file, sum) in manifest.files.iter().zip(sums) {
             let digests = sum.end();
             // Where groups are damaged, that was told, and more precisely.
-            if digests != file.digests && verdict.problems.is_empty() {
+            let whole = verdict.problems.is_empty() && verdict.unread.is_empty();
+            if digests != file.digests && whole {
                 let words = "decodes to other bytes than were packed (MD5, SHA-256)";
                 verdict.problem(format!("{}: {words}", file.name));
             }

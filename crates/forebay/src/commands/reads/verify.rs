@@ -11,7 +11,7 @@ use crate::say;
     Reads all objects, compares their lengths and every checksum, decodes every group, and \
     compares MD5 and SHA-256 of what comes out with those of what was packed. Each damage is told \
     with object, bytes, column and group (the first hundred).\n\n\
-    Exit codes: 0 if all is as it was written, else 1.")]
+    Exit codes: 0 if all is as it was written, else 1, also where something can't be read.")]
 pub(super) struct Verify {
     /// An archive: a directory, or s3://BUCKET/PREFIX
     archive: PathBuf,
@@ -30,12 +30,16 @@ pub(super) fn run(args: &Verify) -> Result<i32, Stop> {
     let verdict = verdict.map_err(|error| super::stop(&args.archive, &error))?;
     say::clear();
     let dir = args.archive.display();
-    for problem in &verdict.problems {
+    for problem in verdict.problems.iter().chain(&verdict.unread) {
         say::error(&format!("{dir}: {problem}"), None);
     }
     if !verdict.problems.is_empty() {
         let message = format!("{dir} is damaged: {} problems", verdict.problems.len());
         return Err(Stop::new(1, message, "fetch the objects that are named again, or pack anew"));
+    }
+    if !verdict.unread.is_empty() {
+        let message = format!("{dir} was not read whole: of what is named nothing is known");
+        return Err(Stop::new(1, message, "see that all of it is yours to read, and ask again"));
     }
     if !args.quiet {
         let (groups, bytes) = (verdict.groups, say::grouped(verdict.text_bytes));
