@@ -91,6 +91,8 @@ mod publish;
 mod publish_s3;
 #[path = "cli/reads.rs"]
 mod reads;
+#[path = "cli/reads_doors.rs"]
+mod reads_doors;
 #[path = "cli/reads_formats.rs"]
 mod reads_formats;
 #[path = "cli/reads_s3.rs"]
