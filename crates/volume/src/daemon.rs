@@ -16,7 +16,6 @@ use std::time::Duration;
 
 use forebay_model::{Ended, Exit, Header, Micros};
 use parking_lot::Mutex;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::bucket::{Follow, Prefix, Ready, Told};
 use crate::clock::{Clock, SystemClock};
@@ -129,15 +128,16 @@ fn about(parts: &Parts) -> About {
 
 /// Leaves the caller's session, terminal and pipes, and takes all descriptors there are.
 fn detach() {
+    // It may lead a session already.
     let _ = rustix::process::setsid();
     if let Ok(null) = std::fs::File::options().read(true).write(true).open("/dev/null") {
+        // Standard streams of the caller's stay then, to which nothing is written.
         let _ = rustix::stdio::dup2_stdin(&null);
         let _ = rustix::stdio::dup2_stdout(&null);
         let _ = rustix::stdio::dup2_stderr(&null);
     }
     // It ends when its users end; SIGKILL alone comes earlier. All signals are held back already.
-    let limit = getrlimit(Resource::Nofile);
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    crate::descriptors::take_all();
     // Not below a covered directory: its own working directory must keep no file system busy.
     let _ = rustix::process::chdir("/");
 }

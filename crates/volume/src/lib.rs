@@ -9,6 +9,7 @@ pub mod cover;
 pub mod creds;
 mod daemon;
 pub mod daemon_log;
+mod descriptors;
 pub mod fuse;
 mod heap;
 pub mod launch;

@@ -396,10 +396,28 @@ impl Native {
     pub(crate) fn with_room<T>(&self, mut open: impl FnMut() -> Result<T>) -> Result<T> {
         match open() {
             Err(Errno::MFILE | Errno::NFILE) => {
-                self.table.let_go();
-                open()
+                self.let_descriptors_go();
+                let again = open();
+                if matches!(again, Err(Errno::MFILE)) {
+                    crate::descriptors::name_limit();
+                }
+                again
             }
             other => other,
+        }
+    }
+
+    /// Lets go of descriptors that can be had again: of directories, and of files without a name that
+    /// somebody has open, whose handles hold them as well.
+    fn let_descriptors_go(&self) {
+        self.table.let_go();
+        for handle in self.handles.lock().values() {
+            if let Some(mut place) = handle.node.place.try_lock()
+                && place.names.is_empty()
+                && !handle.node.is_dir()
+            {
+                place.pin = None;
+            }
         }
     }
 

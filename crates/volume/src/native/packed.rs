@@ -5,6 +5,7 @@
 mod attr;
 mod closing;
 mod found;
+mod in_use;
 mod list;
 mod make;
 mod names;
@@ -13,18 +14,16 @@ mod rename;
 mod swap;
 mod sync;
 
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use parking_lot::Mutex;
-use rustix::fs::{OFlags, Statx, Timestamps, futimens};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
-use rustix::time::Timespec;
 
-use super::{Native, Node, Result, stat_of};
-use crate::pack::{Attr, Pack, Time, Work};
-
+use super::{Native, Node, Result};
+use crate::pack::{Attr, Pack, Time};
+use in_use::{InUse, stamp};
 pub(crate) use list::Listing;
 pub(super) use names::is_there;
 pub(super) use rename::At;
@@ -43,41 +42,6 @@ pub(crate) struct Packed {
     /// Bytes were written that the pack does not know. Raised after each write, so whoever lowers it
     /// before reading misses none.
     dirty: AtomicBool,
-}
-
-#[derive(Debug)]
-struct InUse {
-    work: Work,
-    /// Set-id bits that the working file was given, for a write to take away.
-    set_id: u32,
-    /// The pack knows that it may be written to.
-    begun: bool,
-    /// The working file's time of change when we changed its attributes last, which is no change of
-    /// the file that it stands for.
-    since: Time,
-}
-
-impl InUse {
-    /// A working file that has the caller's times.
-    fn new(work: Work, begun: bool) -> Result<InUse> {
-        let since = Time::of(&stat_of(work.file.as_fd(), c"")?.stx_ctime);
-        Ok(InUse { work, set_id: 0, begun, since })
-    }
-
-    fn stat(&self) -> Result<Statx> {
-        stat_of(self.work.file.as_fd(), c"")
-    }
-
-    /// We have changed attributes of the working file.
-    fn attributes_set(&mut self) -> Result<()> {
-        self.since = Time::of(&self.stat()?.stx_ctime);
-        Ok(())
-    }
-
-    /// Set-id bits that a write has taken away.
-    fn lost(&self, now: &Statx) -> u32 {
-        self.set_id & !u32::from(now.stx_mode)
-    }
 }
 
 impl Packed {
@@ -129,13 +93,6 @@ impl Packed {
         }
         Ok((attr, links))
     }
-}
-
-/// The caller's times on a working file, so that its own clock goes on from there.
-fn stamp(work: &Work, atime: Time, mtime: Time) -> Result<()> {
-    let time = |time: Time| Timespec { tv_sec: time.sec, tv_nsec: time.nsec as _ };
-    let times = Timestamps { last_access: time(atime), last_modification: time(mtime) };
-    futimens(&work.file, &times)
 }
 
 fn writes(flags: OFlags) -> bool {
@@ -199,7 +156,11 @@ impl Native {
             if let Some(packed) = node.packed.get()
                 && let Some(used) = &mut *packed.in_use.lock()
             {
-                let _ = self.settle_packed(packed, used, false);
+                // Its working file has the bytes, and the next run finds them there.
+                let done = self.settle_packed(packed, used, false);
+                if let Err(error) = done {
+                    tracing::error!("file {} is not packed: {error}", packed.ino);
+                }
             }
         }
     }

@@ -10,6 +10,7 @@ use rustix::fs::{AtFlags, RenameFlags, renameat, renameat_with, unlinkat};
 use rustix::io::Errno;
 
 use super::packed::At;
+use super::space::keeps_its_name;
 use super::{Native, Node, Result, stat_of};
 
 impl Native {
@@ -45,7 +46,7 @@ impl Native {
         let (node, last) = self.pin_before_loss(dir.as_fd(), name).unzip();
         let body = self.placed_before_loss(dir.as_fd(), name, node.as_ref());
         let _change = self.changing(&up, Some(name));
-        unlinkat(dir.as_fd(), name, flags)?;
+        unlinkat(dir.as_fd(), name, flags).inspect_err(|_| keeps_its_name(node.as_deref()))?;
         if up.is_watched() {
             self.gone.note(parent, name);
         }
@@ -128,10 +129,13 @@ impl Native {
             true => None,
             false => self.placed_before_loss(to.as_fd(), new_name, replaced.as_ref()),
         };
-        if flags == 0 {
-            renameat(from, name, to, new_name)?;
-        } else {
-            renameat_with(from, name, to, new_name, RenameFlags::from_bits_retain(flags))?;
+        let renamed = match flags {
+            0 => renameat(from, name, to, new_name),
+            _ => renameat_with(from, name, to, new_name, RenameFlags::from_bits_retain(flags)),
+        };
+        renamed.inspect_err(|_| keeps_its_name(replaced.as_deref()))?;
+        if exchanged {
+            keeps_its_name(replaced.as_deref());
         }
         if is_watched && !exchanged {
             self.gone.note(parent, name);

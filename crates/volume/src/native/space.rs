@@ -72,7 +72,9 @@ impl Native {
             // Its number is the link's, which would be the next file's.
             self.table.keep_number(&node, link);
         }
-        if last && !is_open && node.place.lock().pin.is_none() {
+        // Also of a file that is open: its last close may come before whoever has found its name asks
+        // for the file.
+        if last && node.place.lock().pin.is_none() {
             let fd = match placed {
                 Some(placed) => self.tiers.as_ref()?.reach(&placed, OFlags::PATH).ok()?,
                 None => self.open_path(dir, name, &node).ok()?,
@@ -106,6 +108,13 @@ impl Native {
         if !open.shared.is_open() && node.identity().born != 0 {
             node.place.lock().pin = None;
         }
+    }
+}
+
+/// A file has not lost its name after all: it can be found by it, and may move.
+pub(super) fn keeps_its_name(node: Option<&Node>) {
+    if let Some(node) = node.filter(|node| !node.is_dir()) {
+        node.place.lock().pin = None;
     }
 }
 

@@ -1,6 +1,6 @@
 //! Open files: the daemon holds one for each file that programs hold, and some more.
 
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, geteuid, getrlimit};
 
 use super::finding::Finding;
 use super::here::Here;
@@ -8,13 +8,17 @@ use crate::say;
 
 /// Fewer than this, and programs with many files get EMFILE.
 const FEW: u64 = 4096;
+/// What root's daemon takes.
+const ROOTS: u64 = 1 << 20;
 
 pub(super) fn look(_: &Here) -> Finding {
     let limit = getrlimit(Resource::Nofile);
-    judge(limit.current, limit.maximum)
+    // Root's daemon goes beyond the hard limit.
+    let most = |hard: u64| if geteuid().is_root() { hard.max(ROOTS) } else { hard };
+    judge(limit.current, limit.maximum.map(most))
 }
 
-/// The soft limit binds programs; the daemon raises its own to the hard one.
+/// The soft limit binds programs; the daemon raises its own to the hard one, or beyond.
 fn judge(soft: Option<u64>, hard: Option<u64>) -> Finding {
     let text = |limit: Option<u64>| limit.map_or("any number".to_owned(), say::grouped);
     let (programs, daemon) = (text(soft), text(hard));

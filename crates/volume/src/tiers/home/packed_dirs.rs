@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{Dir, FileType, Mode, Statx, Timestamps, fchmod, futimens};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::Timespec;
 
 use crate::native::{device_of, stat_of};
@@ -29,7 +28,9 @@ pub(super) struct OpenedUp<'p>(&'p Place, Option<Mode>);
 impl Drop for OpenedUp<'_> {
     fn drop(&mut self) {
         if let Some(mode) = self.1 {
-            let _ = fchmod(&self.0.fd, mode);
+            if let Err(error) = fchmod(&self.0.fd, mode) {
+                tracing::error!("{} keeps a permission that was lent: {error}", self.0.path.display());
+            }
         }
     }
 }
@@ -50,6 +51,7 @@ impl Place {
             last_access: time(Time::of(&stat.stx_atime)),
             last_modification: time(Time::of(&stat.stx_mtime)),
         };
+        // Without: its times are those of its last file that came home.
         let _ = futimens(&self.fd, &times);
     }
 }
@@ -57,8 +59,7 @@ impl Place {
 /// The directories that there are, of those that have packed files.
 pub(super) fn find(root: &OwnedFd, dirs: &[PackedDir]) -> HashMap<DirKey, Arc<Place>> {
     // A descriptor for each.
-    let limit = getrlimit(Resource::Nofile);
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    crate::descriptors::take_all();
     let mut places = HashMap::new();
     let mut moved = HashSet::new();
     for PackedDir { key, path, .. } in dirs {
