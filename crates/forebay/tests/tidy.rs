@@ -52,6 +52,38 @@ const TABLES: &[(&str, &str, &str, &str)] = &[
     ("crates/model/src/advice.rs", "crates/model/src/advice", "fn judge(", "judge"),
     ("crates/reads/src/codecs.rs", "crates/reads/src/codecs", "const CODEC:", "CODEC"),
 ];
+/// Results that `volume` may drop, by the call: what is so for each of its kind. For any other the line
+/// above says why it may be dropped.
+const DROPPED: &[(&str, &str)] = &[
+    ("unlinkat(", "taking away what is left over: it may be gone, and restore finds what stays"),
+    ("remove_file(", "as above"),
+    ("remove_dir(", "as above; it stays while anything is in it"),
+    (".remove(", "a body without a link: `check` and `restore` find it"),
+    (".remove_copy(", "as above"),
+    ("remove_watch(", "the watched directory may be gone, and its watch with it"),
+    (".send(", "who would hear it is gone, and needs it no more"),
+    (".set(", "a `OnceLock`: what was there first stays"),
+    (".join()", "a thread that panicked has said so"),
+    ("libc::_exit(", "does not return"),
+    ("libc::execvp(", "returns with an error only, which the next line takes"),
+    ("libc::kill(", "whom it is for may have ended"),
+    ("libc::pthread_kill(", "as above"),
+    ("libc::munmap(", "fails for what is no mapping"),
+    ("libc::sigaddset(", "fails for what is no signal"),
+    ("libc::sigemptyset(", "can't fail"),
+    ("libc::sigfillset(", "can't fail"),
+    ("libc::sigaction(", "fails for what is no signal"),
+    ("libc::signal(", "as above"),
+    ("libc::sigprocmask(", "fails for what is no set of signals"),
+    ("libc::pthread_sigmask(", "as above"),
+    ("libc::prctl(libc::PR_SET_TIMERSLACK", "a wish"),
+    ("libc::mallopt(", "a wish"),
+    ("libc::malloc_trim(", "tells whether anything was given back"),
+    ("libc::umask(", "can't fail"),
+    ("libc::setrlimit(libc::RLIMIT_CORE", "without, a process that dies leaves one core file more"),
+    ("libc::close_range(", "nothing else is open, then, on a kernel that has it not"),
+    ("IOC_BACKING_CLOSE", "the connection is gone with all that it was lent"),
+];
 const TARGETS: &[&str] = &[
     "help",
     "build",
@@ -161,6 +193,31 @@ fn unfinished(path: &str, text: &str) -> Vec<String> {
     for (number, line) in code(path, text) {
         for word in words.iter().filter(|word| line.contains(**word)) {
             found.push(format!("{path}:{number}: {word}"));
+        }
+    }
+    found
+}
+
+/// Results that are dropped without a word why.
+fn dropped(path: &str, text: &str) -> Vec<String> {
+    let code = code(path, text);
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let mut fine = 0;
+    let mut found = Vec::new();
+    for (number, line) in code {
+        let libc = line.strip_prefix("unsafe { ").unwrap_or(line).starts_with("libc::")
+            && (line.ends_with(");") || line.ends_with(") };"));
+        let ok = line.ends_with(".ok();") && !line.contains('=');
+        if !line.contains("let _ =") && !ok && !libc {
+            continue;
+        }
+        let above = lines[number.saturating_sub(2)];
+        let says = above.starts_with("//") && !(libc && above.contains("SAFETY"));
+        let known = DROPPED.iter().any(|(call, _)| line.contains(call));
+        // What is said of one is said of those that follow it at once.
+        match says || known || fine + 1 == number {
+            true => fine = number,
+            false => found.push(format!("{path}:{number}: {line}: why may this be dropped?")),
         }
     }
     found
@@ -295,6 +352,15 @@ fn nothing_is_left_unfinished() {
 }
 
 #[test]
+fn dropped_results_say_why() {
+    // creds.rs reads back what it changes.
+    let files = rust().into_iter().filter(|(path, _)| {
+        path.starts_with("crates/volume/src") && !path.ends_with("src/creds.rs")
+    });
+    none("dropped results", files.flat_map(|(path, text)| dropped(&path, &text)).collect());
+}
+
+#[test]
 fn tables_name_their_entries() {
     let all = sources();
     for (list, folder, defines, named) in TABLES {
@@ -373,6 +439,11 @@ fn every_rule_can_fail() {
     let forgotten = concat!("fn f() {\n    x", ".unwrap();\n}\n");
     fails("unfinished", unfinished("crates/x/src/a.rs", forgotten));
     none("unfinished", unfinished("a.rs", &format!("#[cfg(test)]\nmod tests {{\n{forgotten}}}\n")));
+    fails("dropped", dropped("a.rs", "fn f() {\n    let _ = write(x);\n}\n"));
+    fails("dropped", dropped("a.rs", "fn f() {\n    write(x).ok();\n}\n"));
+    fails("dropped", dropped("a.rs", "// SAFETY: plain.\nunsafe { libc::dup2(1, 2) };\n"));
+    none("dropped", dropped("a.rs", "// Nobody reads it.\nlet _ = write(x);\nlet _ = write(y);\n"));
+    none("dropped", dropped("a.rs", "let _ = fs::remove_file(x);\nlet a = write(x).ok();\n"));
     let entry = [("ls".to_owned(), "struct Args".to_owned())];
     fails("tables", unlisted("mod run;", &entry, "struct Args", "Args"));
     fails("exit codes", undocumented("const LOST: i32 = 120;", "| 12 |", " 120 "));

@@ -135,6 +135,7 @@ fn in_child<T: Serialize + for<'a> Deserialize<'a>>(
                 },
             };
             let text = serde_json::to_vec(&found).unwrap_or_default();
+            // Nothing is an answer, too.
             let _ = File::from(writer).write_all(&text);
             // SAFETY: ends the process without running what belongs to the parent.
             unsafe { libc::_exit(0) }
@@ -143,6 +144,7 @@ fn in_child<T: Serialize + for<'a> Deserialize<'a>>(
     };
     drop(writer);
     let found = hear(File::from(reader));
+    // It may have ended.
     let _ = kill_process(pid, Signal::KILL);
     while let Err(rustix::io::Errno::INTR) = waitpid(Some(pid), WaitOptions::empty()) {}
     match found.as_deref().map(serde_json::from_slice) {

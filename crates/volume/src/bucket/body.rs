@@ -125,13 +125,14 @@ impl Body {
         let mut parts = self.parts.lock();
         loop {
             let here = |block: &u64| parts.state[*block as usize] == State::Here;
-            let Some(first) = blocks.clone().find(|block| !here(block)) else { return Task::Read };
+            if blocks.clone().all(|block| here(&block)) {
+                return Task::Read;
+            }
             if let Some(first) =
                 blocks.clone().find(|block| parts.state[*block as usize] == State::Missing)
             {
                 return Task::Bring(parts.take(first, blocks.end, most, self.size));
             }
-            let _ = first;
             self.came.wait(&mut parts);
         }
     }

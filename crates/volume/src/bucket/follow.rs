@@ -166,6 +166,7 @@ impl Follow {
     pub(crate) fn let_go(&self) {
         // What is being applied is applied, and nothing comes after it.
         let _shown = self.shown.lock();
+        // What stays is removed by the next that follows it.
         let _ = shown::remove_all(&self.state.tree());
         let _ = shown::remove_all(&self.state.aside());
     }

@@ -148,6 +148,7 @@ fn times(attr: Attr) -> Timestamps {
 /// Those of the file system.
 pub(crate) fn dress_by_name(folder: &OwnedFd, name: &CStr, attr: Attr) -> Result<()> {
     let (uid, gid) = owner(attr);
+    // Who may not give it away keeps it.
     let _ = chownat(folder, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW);
     utimensat(folder, name, &times(attr), AtFlags::SYMLINK_NOFOLLOW)
 }
@@ -158,6 +159,7 @@ pub(crate) fn dress_by_name(folder: &OwnedFd, name: &CStr, attr: Attr) -> Result
 /// Those of the file system.
 pub(crate) fn dress(file: &OwnedFd, attr: Attr) -> Result<()> {
     let (uid, gid) = owner(attr);
+    // Who may not give it away keeps it.
     let _ = fchown(file.as_fd(), uid, gid);
     fchmod(file, Mode::from_raw_mode(attr.mode))?;
     futimens(file, &times(attr))

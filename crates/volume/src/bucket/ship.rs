@@ -199,6 +199,7 @@ impl Ship {
             return;
         }
         for key in unused {
+            // A check finds what stays.
             let _ = self.bucket.delete(&key);
         }
     }

@@ -95,6 +95,7 @@ pub(crate) fn take_away(points: &[PathBuf]) {
         let all = super::mounts().unwrap_or_default();
         let topmost = all.iter().rfind(|mount| mount.point == *point);
         if topmost.is_some_and(|mount| mount.kind == KIND) {
+            // Somebody else may have taken it away meanwhile.
             let _ = unmount_at(point, true);
         }
     }

@@ -138,6 +138,7 @@ impl Door {
 
     fn close(self) {
         self.over.store(true, Relaxed);
+        // It may be shut already.
         let _ = shutdown(&self.socket, Shutdown::Both);
         let _ = self.thread.join();
     }

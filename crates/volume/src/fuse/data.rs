@@ -125,7 +125,7 @@ impl Session {
         let data = data.get(..ask.size as usize).ok_or(Errno::INVAL)?;
         let native = &self.tree.native;
         let count = if ask.write_flags & abi::WRITE_CACHE == 0 {
-            native.follow_append(&handle, ask.flags);
+            native.follow_append(&handle, ask.flags)?;
             native.write(&handle, data, ask.offset)?
         } else {
             native.write_mapped(&handle, data, ask.offset)?

@@ -192,8 +192,8 @@ fn send_when_due(queue: &Queue, clock: &dyn Clock) {
         waiting.order.pop();
         let reply = waiting.replies.remove(&number);
         parking_lot::MutexGuard::unlocked(&mut waiting, || {
-            // Nobody may wait any more, as in `Device::answer`.
             if let Some((bytes, file)) = reply {
+                // Nobody may wait any more, as in `Device::answer`.
                 let _ = (&*file).write(&bytes);
             }
         });

@@ -38,6 +38,7 @@ pub(super) fn run(
         let mut message = vec![what as u8];
         message.extend_from_slice(&code.to_le_bytes());
         message.extend_from_slice(step.as_bytes());
+        // The front knows from the end of the pipe that nothing began.
         let _ = news.write_all(&message);
         // SAFETY: ends the process without running what belongs to the parent.
         unsafe { libc::_exit(125) }
@@ -71,6 +72,7 @@ pub(super) fn run(
 /// Waits until the command is there, or for what stopped it.
 pub(super) fn news(pipe: OwnedFd, command: &[OsString]) -> Option<Failure> {
     let mut message = Vec::new();
+    // What was read so far is what there is to say.
     let _ = File::from(pipe).read_to_end(&mut message);
     let (what, rest) = message.split_first()?;
     let code = rest.first_chunk::<4>().map_or(libc::EIO, |code| i32::from_le_bytes(*code));

@@ -93,6 +93,7 @@ impl Front {
 
     /// Looks after the command until it ends, then lets the daemon finish the run.
     pub(super) fn watch(self, underway: fn(&Underway)) -> Outcome {
+        // Linux has it since 3.4; the mount waits for processes that outlive the command anyway.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let command = self.command.as_raw_nonzero().get();
         self.control.say(&ToDaemon::Began { command: command as u32 });

@@ -173,6 +173,7 @@ impl Lasting {
         let _held = front::block_signals();
         let daemon = self.daemon;
         let has_terminal = std::fs::File::open("/dev/tty").is_ok();
+        // Without it `forebay unmount` is left, which needs no signal.
         let _ = std::thread::Builder::new().name("forebay-term".into()).spawn(move || {
             loop {
                 let signal = front::next_signal().si_signo;
@@ -181,6 +182,7 @@ impl Lasting {
                     libc::SIGINT | libc::SIGTERM | libc::SIGHUP => Signal::TERM,
                     _ => continue,
                 };
+                // It is gone, then.
                 let _ = kill_process(daemon, passed_on);
             }
         });

@@ -114,12 +114,14 @@ impl Channel {
     /// Says something; nobody may be there to hear it.
     pub(crate) fn say(&self, message: &impl Serialize) {
         let text = serde_json::to_vec(message).expect("plain data has a JSON form");
+        // Nobody may be there to hear it.
         let _ = send(&self.0, &text, SendFlags::NOSIGNAL);
     }
 
     /// Says something that may be missed: a listener that is stopped (Ctrl-Z) holds nobody up.
     pub(crate) fn mention(&self, message: &impl Serialize) {
         let text = serde_json::to_vec(message).expect("plain data has a JSON form");
+        // Nobody may be there to hear it.
         let _ = send(&self.0, &text, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
     }
 

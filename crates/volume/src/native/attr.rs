@@ -89,8 +89,9 @@ impl Native {
         if change.uid.is_some() || change.gid.is_some() {
             let uid = change.uid.map(Uid::from_raw);
             let gid = change.gid.map(Gid::from_raw);
+            let before = stat_of(fd, c"")?;
             chownat(fd, c"", uid, gid, AtFlags::EMPTY_PATH)?;
-            given = Some((uid, gid));
+            given = Some((uid, gid, before));
         }
         if let Some(mode) = change.mode {
             chmodat(CWD, proc_path(fd), Mode::from_raw_mode(mode & 0o7777), AtFlags::empty())?;
@@ -110,8 +111,13 @@ impl Native {
                 other => other?,
             }
         }
-        if let Some((uid, gid)) = given {
-            self.give_link(&node, uid, gid);
+        if let Some((uid, gid, before)) = given
+            && let Err(error) = self.give_link(&node, uid, gid)
+        {
+            // Both have one owner, or the file is not seen any more.
+            let (uid, gid) = (Uid::from_raw(before.stx_uid), Gid::from_raw(before.stx_gid));
+            chownat(fd, c"", Some(uid), Some(gid), AtFlags::EMPTY_PATH)?;
+            return Err(error);
         }
         let stat = self.shown(&node, stat_of(fd, c"")?);
         self.told(&node, &stat);

@@ -29,7 +29,9 @@ pub(super) fn alone(file: BorrowedFd<'_>) -> Leased {
     // A lease that breaks is looked for. Its signal is one that nobody minds: the usual one would end
     // a process that knows nothing of it.
     // SAFETY: plain numbers and a live descriptor.
-    unsafe { libc::fcntl(file.as_raw_fd(), SETSIG, libc::SIGURG) };
+    if unsafe { libc::fcntl(file.as_raw_fd(), SETSIG, libc::SIGURG) } != 0 {
+        return Leased::Unknown;
+    }
     match set(file, libc::F_WRLCK) {
         Ok(()) => Leased::Alone,
         Err(Errno::AGAIN) => Leased::Busy,
@@ -39,6 +41,7 @@ pub(super) fn alone(file: BorrowedFd<'_>) -> Leased {
 
 /// Readers may come; writers wait for us, and are seen.
 pub(super) fn let_readers(file: BorrowedFd<'_>) {
+    // Without: readers wait for us, too.
     let _ = set(file, libc::F_RDLCK);
 }
 
@@ -51,6 +54,7 @@ pub(super) fn is_kept(file: BorrowedFd<'_>) -> bool {
 
 /// Whoever waits may go on.
 pub(super) fn give_up(file: BorrowedFd<'_>) {
+    // If it can't be given up it is broken: who waits goes on when the kernel's patience ends.
     let _ = set(file, libc::F_UNLCK);
 }
 

@@ -268,12 +268,17 @@ impl Native {
     }
 
     /// Follows fcntl(2) `F_SETFL`: the kernel tells of it with the next write only.
-    pub(crate) fn follow_append(&self, handle: &Handle, flags: u32) {
+    ///
+    /// # Errors
+    /// EPERM of a file that may only be appended to (chattr(1)): its bytes would go elsewhere.
+    pub(crate) fn follow_append(&self, handle: &Handle, flags: u32) -> Result<()> {
         let appends = flags & libc::O_APPEND as u32 != 0;
-        if handle.appends.swap(appends, Relaxed) != appends {
+        if handle.appends.load(Relaxed) != appends {
             let flags = if appends { OFlags::APPEND } else { OFlags::empty() };
-            let _ = rustix::fs::fcntl_setfl(&handle.file, flags);
+            rustix::fs::fcntl_setfl(&handle.file, flags)?;
+            handle.appends.store(appends, Relaxed);
         }
+        Ok(())
     }
 
     /// Writes `data` at `offset` (at the end, if the file was opened to append).

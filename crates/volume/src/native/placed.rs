@@ -205,15 +205,19 @@ impl Native {
 
     /// Gives the link to whom the body was given: who owns a file may rename and remove it in a
     /// directory with the sticky bit.
-    pub(super) fn give_link(&self, node: &Node, uid: Option<Uid>, gid: Option<Gid>) {
-        let Some(placed) = node.placed.get() else { return };
+    ///
+    /// # Errors
+    /// The file system's in place: a link that is not the body's owner's stands for no body.
+    pub(super) fn give_link(&self, node: &Node, uid: Option<Uid>, gid: Option<Gid>) -> Result<()> {
+        let Some(placed) = node.placed.get() else { return Ok(()) };
         if self.check_link(node, &placed).is_ok()
             && let Some((parent, name)) = node.name()
             && let Ok(dir) = self.dir_fd(parent)
         {
             self.wardrobe.undress();
-            let _ = chownat(&dir, &name, uid, gid, AtFlags::SYMLINK_NOFOLLOW);
+            chownat(&dir, &name, uid, gid, AtFlags::SYMLINK_NOFOLLOW)?;
         }
+        Ok(())
     }
 
     /// Counts what open placed files take, against the capacity of their tiers.

@@ -83,7 +83,9 @@ impl Pack {
             && state.index.at(dir, name).is_some_and(is_hidden)
         {
             let over = DirKey { inode: 0, born: 0 };
-            let _ = state.write(&Record::Hide { dir, name, over }, &[]);
+            if let Err(error) = state.write(&Record::Hide { dir, name, over }, &[]) {
+                tracing::error!("a packed file still hides what was to replace it: {error}");
+            }
         }
     }
 

@@ -136,12 +136,14 @@ impl Log {
         self.buffer.clear();
         frame(self.salt, record, data, &mut self.buffer)?;
         if let Err(error) = self.disk.write_at(self.end, &self.buffer) {
+            // The next record is written over it, and a reader stops before what is not whole.
             let _ = self.disk.cut(self.end);
             return Err(error);
         }
         let data_at = self.end + self.buffer.len() as u64 - data.len() as u64;
         let applied = index.apply(record, data_at, crc32fast::hash(data), data.len() as u64);
         if !applied {
+            // The next record is written over it, and a reader stops before what is not whole.
             let _ = self.disk.cut(self.end);
             return Err(Errno::STALE);
         }

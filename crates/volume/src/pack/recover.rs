@@ -19,8 +19,8 @@ impl Pack {
             all.filter_map(|(ino, inode)| Some((ino, inode.work?))).collect()
         };
         for (ino, number) in open {
-            // On a full tier the working file keeps the bytes.
             if let Ok(work) = self.works.open(number) {
+                // On a full tier the working file keeps the bytes.
                 let _ = self.settle(ino, &work, false);
             }
         }
@@ -62,6 +62,7 @@ impl Pack {
             let Ok(work) = self.works.open(*number) else { continue };
             let stat = crate::native::stat_of(std::os::fd::AsFd::as_fd(&work.file), c"")?;
             if (stat.stx_size, Time::of(&stat.stx_mtime)) != (attr.size, attr.mtime) {
+                // As above: it is its body that is read.
                 let _ = self.settle(*ino, &work, false);
             }
         }

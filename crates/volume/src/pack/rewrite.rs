@@ -23,6 +23,7 @@ impl Pack {
     /// old log is whole.
     pub(super) fn rewrite_if_worth(&self, state: &mut State) {
         if state.log.end > state.long && self.rewrite(state).is_err() {
+            // As in `relieve`.
             let _ = self.ground.discard();
             // Not at each close again.
             state.long = state.log.end + WORTH;

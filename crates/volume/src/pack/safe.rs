@@ -26,6 +26,7 @@ impl Pack {
             let many = doomed.len() > MOST_DOOMED;
             drop(doomed);
             if many {
+                // What could not be made safe stays, and is tried again.
                 let _ = self.sync();
             }
         }
@@ -33,10 +34,12 @@ impl Pack {
 
     /// Makes room on a full tier: what waits for a sync goes, and so does history.
     pub(super) fn relieve(&self) {
+        // What could not be made safe stays, and is tried again.
         let _ = self.sync();
         self.works.drop_idle();
         let mut state = self.state.lock();
         if state.log.end > state.index.live * 2 && self.rewrite(&mut state).is_err() {
+            // The old log is whole; what is left of the new one is overwritten by the next.
             let _ = self.ground.discard();
         }
     }

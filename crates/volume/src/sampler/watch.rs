@@ -19,6 +19,7 @@ impl Watch {
     #[must_use]
     pub fn start() -> Watch {
         let mut watch = Watch::default();
+        // Only where the next look begins counts.
         let _ = watch.look();
         watch
     }

@@ -138,6 +138,7 @@ impl Book {
 
     /// Lets the next run have it, before whoever waits for this one hears that it is over.
     pub(super) fn unlock(&self) {
+        // The lock ends with its descriptor at the latest.
         let _ = flock(&self.lock, FlockOperation::Unlock);
     }
 
@@ -153,6 +154,7 @@ impl Book {
         self.entries.lock().retain(|entry| match fs::remove_dir(&entry.path) {
             // Its tier has packed files still: a room is theirs, too.
             Ok(()) if packs(entry) => {
+                // The next run makes it, too.
                 let _ = make(&entry.path, 0o1733);
                 true
             }

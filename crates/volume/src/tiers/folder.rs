@@ -101,6 +101,7 @@ pub(super) fn make(path: &Path, mode: u32) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
         other => other?,
     }
+    // Most have none.
     let _ = removexattr(path, "system.posix_acl_default");
     // The mask took bits away.
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
@@ -119,6 +120,11 @@ pub(super) fn check_mine(path: &Path) -> io::Result<()> {
 pub(super) fn fresh_name() -> String {
     let mut bytes = [0u8; 8];
     // SAFETY: the buffer is as long as the call is told; 8 bytes are never cut short.
-    unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+    if unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) } != 8 {
+        // A kernel that has it not, or forbids it: no other process has this number at this moment.
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+        let now = (now.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec as u64);
+        bytes = (now ^ u64::from(std::process::id()) << 40).to_le_bytes();
+    }
     format!("{:016x}", u64::from_le_bytes(bytes))
 }

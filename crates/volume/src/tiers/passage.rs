@@ -85,6 +85,7 @@ impl Passage {
     /// All that was noted has arrived.
     pub(crate) fn arrived(&self) {
         let list = self.list.lock();
+        // A longer list is looked through in vain.
         let _ = list.0.set_len(list.1);
     }
 }

@@ -134,7 +134,7 @@ impl<'t> Publisher<'t> {
 
     /// All is done: gives directories their modes, and tells what was published.
     pub(super) fn close(mut self) -> Published {
-        let _ = self.leave_folder();
+        self.end_folder();
         self.give_modes();
         self.done
     }

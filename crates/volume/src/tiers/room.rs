@@ -108,6 +108,7 @@ impl Room {
 
     pub(super) fn charge(&self, before: u64, now: u64) {
         let add = |used: u64| Some(used.saturating_add(now).saturating_sub(before));
+        // `add` never refuses.
         let _ = self.used.fetch_update(Relaxed, Relaxed, add);
     }
 

@@ -162,6 +162,7 @@ impl Worker {
         let mtime = away.mtime;
         mirror.bodies.leave(identity, one.ino, away);
         let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        // Bytes that stay take room, and are fetched anew; a time that can't be set back is that of now.
         let _ = fallocate(&file, hole, 0, stat.stx_size);
         let _ = set_mtime(&file, mtime);
         if let Ok(stamp) = Stamp::of(file.as_fd()) {

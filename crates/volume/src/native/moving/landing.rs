@@ -121,9 +121,11 @@ impl Native {
                     return lease::give_up(kept);
                 }
                 let path = proc_path(kept);
+                // Without either it takes room until the kernel forgets it.
                 let _ = chmodat(CWD, path, Mode::RUSR | Mode::WUSR, AtFlags::empty());
                 lease::give_up(kept);
                 if let Ok(file) = reopen(kept, OFlags::WRONLY | OFlags::NONBLOCK) {
+                    // As above.
                     let _ = ftruncate(file, 0);
                 }
             }

@@ -94,8 +94,8 @@ impl Native {
         let modified = Timestamps { last_access: omit, last_modification: exact.unwrap_or(now) };
         let path = proc_path(fd);
         if utimensat(CWD, &path, &modified, AtFlags::empty()).is_err() {
-            // Who may write, but does not own, may only set both.
             let both = Timestamps { last_access: now, last_modification: now };
+            // Who may write, but does not own, may only set both; for others it keeps its time.
             let _ = utimensat(CWD, &path, &both, AtFlags::empty());
         }
     }

@@ -58,6 +58,7 @@ impl Objects {
         let options = PutMultipartOptions { attributes: tagged(tag), ..Default::default() };
         let mut upload = self.runtime.block_on(self.store.put_multipart_opts(&path, options))?;
         if let Err(failed) = self.parts(&mut *upload, size.div_ceil(part), part, &mut piece) {
+            // What is left of it nobody sees; the error is that of the upload.
             let _ = self.runtime.block_on(upload.abort());
             return Err(failed);
         }

@@ -65,6 +65,7 @@ impl Tiers {
         let threads = std::thread::available_parallelism().map_or(THREADS.0, usize::from);
         std::thread::scope(|scope| {
             for _ in 0..threads.clamp(THREADS.0, THREADS.1).min(files.len()) {
+                // With fewer it takes longer.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }
         });

@@ -27,8 +27,9 @@ pub(super) fn make_all(pack: &Pack, names: &[Name]) -> Result<(), Errno> {
         return Ok(());
     }
     let (dir, name) = (&first.place.fd, first.name.as_c_str());
-    // Should this be cut short, the file in place is the one.
     let announce = |key: DirKey| {
+        // Should this be cut short, the file in place is the one. Where a full log can't say so, the
+        // packed one is, which has the same bytes.
         let _ = pack.land_on(first.place.key, name.to_bytes(), key);
         Ok(())
     };
@@ -50,6 +51,7 @@ pub(super) fn make_all(pack: &Pack, names: &[Name]) -> Result<(), Errno> {
         if is_ours(other)? {
             unlinkat(to, &other.name, AtFlags::empty())?;
         }
+        // As above.
         let _ = pack.land_on(other.place.key, other.name.to_bytes(), key);
         linkat(dir, name, to, &other.name, AtFlags::empty())?;
     }

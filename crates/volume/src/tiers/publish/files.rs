@@ -65,8 +65,8 @@ impl Publisher<'_> {
         let passing = self.passing(&name);
         let _ = unlinkat(&dir, &passing, AtFlags::empty());
         symlinkat(target, &dir, &passing)?;
-        // Only root may.
         let owner = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+        // Only root may; what others publish is theirs.
         let _ = chownat(&dir, &passing, owner.0, owner.1, AtFlags::SYMLINK_NOFOLLOW);
         let done = self
             .may_replace(to, &dir, &name, uid)

@@ -32,7 +32,7 @@ impl Publisher<'_> {
         {
             return Ok(Arc::clone(&folder.fd));
         }
-        self.leave_folder()?;
+        self.end_folder();
         let mut fd = rustix::io::fcntl_dupfd_cloexec(self.base(to)?, 0)?;
         let mut so_far = PathBuf::new();
         for part in path.components() {
@@ -70,8 +70,8 @@ impl Publisher<'_> {
             other => other?,
         }
         let fd = openat(up, name, INTO, Mode::empty())?;
-        // Only root may; what others make is theirs.
         let (uid, gid) = (Uid::from_raw(like.stx_uid), Gid::from_raw(like.stx_gid));
+        // Only root may; what others make is theirs.
         let _ = fchown(&fd, Some(uid), Some(gid));
         let mode = Mode::from_raw_mode(u32::from(like.stx_mode) & 0o7777);
         fchmod(&fd, mode | Mode::RWXU)?;
@@ -94,10 +94,19 @@ impl Publisher<'_> {
         }
     }
 
+    /// The same, where nobody is to blame but the directory.
+    pub(super) fn end_folder(&mut self) {
+        let at = self.folder.as_ref().map(|folder| (folder.to, folder.path.clone()));
+        if let (Err(error), Some((to, path))) = (self.leave_folder(), at) {
+            self.came(&path, to, Err(error));
+        }
+    }
+
     /// Directories that are closed to their owner here are so there, now that they are full.
     pub(super) fn give_modes(&mut self) {
         for (to, path, mode) in std::mem::take(&mut self.made).into_iter().rev() {
             let found = self.base(to).and_then(|base| below(base, &path));
+            // Without: its owner can look into it, and nobody else.
             let _ = found.and_then(|fd| fchmod(fd, mode));
         }
     }

@@ -60,6 +60,7 @@ fn plain(
 ) -> Result<Attr, Errno> {
     let stat = stat_of(from.as_fd(), c"")?;
     copy::bytes(from, to, told)?;
+    // A tier without them has the bytes all the same.
     let _ = attributes::extended(from, to);
     Ok(Attr {
         mode: mode.unwrap_or(u32::from(stat.stx_mode)),

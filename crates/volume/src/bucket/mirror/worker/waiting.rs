@@ -72,6 +72,7 @@ impl Worker {
     pub(super) fn end(&mut self, why: Option<String>) {
         if why.is_none() {
             let learnt = self.ship.scan().learnt();
+            // Without: the next start looks at all files, and another writer waits a little longer.
             let _ = self.journal.note(self.ship.next(), true, learnt);
             let _ = Writer::end(&self.mirror.state.volume.me, &self.bucket);
         }
