@@ -98,6 +98,9 @@ impl Native {
         let Some(tiers) = self.tiers().filter(|tiers| tiers.has_cache()) else { return Ok(()) };
         if let Some(copy) = &open.copy {
             if open.backing.is_some() {
+                // When its readers are gone it is read from home: whoever tries again can write it,
+                // also while it reads it (`rsync --inplace`).
+                node.foreign.store(true, Relaxed);
                 return Err(Errno::TXTBSY);
             }
             copy.recall();
