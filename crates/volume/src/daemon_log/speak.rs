@@ -53,6 +53,7 @@ pub(crate) fn speak(wanted: Wanted, about: &About, stderr: Option<OwnedFd>) {
         about.points.join(", ")
     );
     voice.has_a_thread(queue).iter().for_each(|said| writer.put(said));
+    // Without this thread the log stays empty, and the daemon serves.
     let _ = Builder::new().name("forebay-log".into()).spawn(move || writer.write(&words));
     let shelf = wanted.folder.parent().map(PathBuf::from);
     let _ = SPOKEN.set(Spoken { wanted, file, no_place });
@@ -105,6 +106,7 @@ fn wait_until_written(is_end: bool) {
     for _ in 0..PATIENCE {
         match queue.try_send(word) {
             Ok(()) => {
+                // A disk that takes no more must not hold the end of a run.
                 let _ = is_done.recv_timeout(STEP * PATIENCE);
                 return;
             }

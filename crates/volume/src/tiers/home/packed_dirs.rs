@@ -29,7 +29,10 @@ impl Drop for OpenedUp<'_> {
     fn drop(&mut self) {
         if let Some(mode) = self.1 {
             if let Err(error) = fchmod(&self.0.fd, mode) {
-                tracing::error!("{} keeps a permission that was lent: {error}", self.0.path.display());
+                tracing::error!(
+                    "{} keeps a permission that was lent: {error}",
+                    self.0.path.display()
+                );
             }
         }
     }
