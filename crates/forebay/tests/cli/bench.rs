@@ -4,7 +4,6 @@
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use crate::place::{Done, PATIENCE, Place, done, finish};
 
@@ -40,6 +39,13 @@ impl Two {
 
     pub(crate) fn lines(&self) -> usize {
         std::fs::read_to_string(self.results()).expect("results").lines().count()
+    }
+
+    /// What all runs took so far, together.
+    pub(crate) fn seconds(&self) -> f64 {
+        let text = std::fs::read_to_string(self.results()).expect("results");
+        let of = |line: &str| serde_json::from_str::<serde_json::Value>(line).expect("JSON");
+        text.lines().filter_map(|line| of(line)["seconds"].as_f64()).sum()
     }
 
     /// No directory of a run is left.
@@ -124,11 +130,9 @@ fn a_run_that_fails_is_an_outcome() {
     two.nothing_left();
     let two = Two::of(Place::new());
     // A program that would rather stay, with one that it leaves behind.
-    let began = Instant::now();
-    let slow = "trap '' TERM; case $PWD in */other/*) sleep 100 & sleep 100;; esac";
+    let slow = "trap '' TERM; case $PWD in */other/*) sleep 1000 & sleep 1000;; esac";
     let end = done(&mut two.bench(&["--repeat", "1", "--timeout", "200ms"], slow));
     end.code(1).says("round 0 on other was ended after");
-    assert!(began.elapsed() < Duration::from_secs(60));
     assert_eq!(two.lines(), 3);
     two.nothing_left();
 }
@@ -157,21 +161,37 @@ fn who_interrupts_loses_the_run_that_was_under_way_alone() {
     two.nothing_left();
 }
 
-#[test]
-fn an_emulated_storage_is_slower_and_says_so() {
-    let Some(place) = Place::with_fuse() else { return };
-    let two = Two::of(place);
+/// What it takes to make nine files on a storage that is emulated.
+fn emulated(two: &Two) -> (Done, serde_json::Value) {
     let script = "for i in 1 2 3 4 5 6 7 8 9; do : > file$i; done";
     let options = ["--repeat", "3", "--emulate", "other=50ms"];
     let end = done(&mut two.recorded(&options, script));
     end.code(0);
-    told(&end, &["other (emulated)", "other: emulated, 50ms on top of", "slower"]);
-    // What a program waits for a reply that is held back is in the record.
     let data = done(&mut two.recorded(&[&options[..], &["--json"]].concat(), script)).text();
-    let data: serde_json::Value = serde_json::from_str(&data).expect("JSON");
+    (end, serde_json::from_str(&data).expect("JSON"))
+}
+
+#[test]
+fn an_emulated_storage_says_so_and_takes_what_it_is_told_to() {
+    let Some(place) = Place::with_fuse() else { return };
+    let two = Two::of(place);
+    let (end, data) = emulated(&two);
+    told(&end, &["other (emulated)", "other: emulated, 50ms on top of"]);
+    let median = data["on"][1]["median_s"].as_f64().expect("a time");
+    assert!(median >= 9.0 * 0.05, "nine names of 50 ms each took {median} s");
+    two.nothing_left();
+}
+
+#[test]
+#[ignore = "timing: make timing"]
+fn timing_an_emulated_storage_is_slower() {
+    let Some(place) = Place::with_fuse() else { return };
+    let two = Two::of(place);
+    let (end, data) = emulated(&two);
+    told(&end, &["slower"]);
+    // What a program waits for a reply that is held back is in the record.
     let waited = data["on"][1]["waited_share"].as_f64().expect("recorded");
     assert!(waited > 0.5, "it does nothing but wait: {waited}");
-    two.nothing_left();
 }
 
 #[test]

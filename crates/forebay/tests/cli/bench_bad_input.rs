@@ -63,9 +63,10 @@ fn a_directory_that_cannot_be_removed_loses_no_result() {
 fn who_stays_on_a_storage_ends_the_bench_and_takes_no_result() {
     let Some(place) = Place::with_fuse() else { return };
     // A session of its own: no signal to the command's group reaches it.
-    let script = "setsid sleep 3 > f & sleep 0.1";
+    let script = "setsid sh -c 'while [ ! -e \"$FOREBAY_BENCH_FROM\"/../over ]; do sleep 0.1; done' \
+                  > f 2>&1 & while [ ! -e f ]; do sleep 0.01; done";
     let end = done(&mut place.forebay(&["bench", "--on", "local,bare", "--", "sh", "-c", script]));
-    end.code(1).says("is in use: sleep").says("runs so far are kept; unmount it when nobody uses");
+    end.code(1).says("is in use: s").says("runs so far are kept; unmount it when nobody uses");
     let kept = place.read("bench/results.jsonl");
     assert!(
         kept.lines().any(|line| line.contains("\"on\":\"local\"") && line.contains("\"exit\":0"))
@@ -75,6 +76,7 @@ fn who_stays_on_a_storage_ends_the_bench_and_takes_no_result() {
     let left = left.expect("its directory, which is in use");
     let words = ["unmount", "--lazy", left.to_str().expect("a plain name")];
     done(&mut place.forebay(&words)).code(0);
+    std::fs::write(place.all.join("over"), "").expect("written");
     place.nobody_left();
 }
 
@@ -90,7 +92,8 @@ fn results_of_another_version_are_refused_by_name() {
 }
 
 #[test]
-fn a_run_far_slower_than_its_peers_is_marked_and_counts() {
+#[ignore = "timing: make timing"]
+fn timing_a_run_far_slower_than_its_peers_is_marked_and_counts() {
     let place = Place::new();
     let script = "cd \"$FOREBAY_BENCH_FROM\"/..; echo >> ran; \
                   if [ $(wc -l < ran) = 4 ]; then sleep 2; fi";
@@ -104,20 +107,29 @@ fn a_run_far_slower_than_its_peers_is_marked_and_counts() {
 fn rounds_go_on_until_a_time_is_over() {
     let two = Two::of(Place::new());
     let bench = |time: &str| {
-        let words = ["--record", "no", "--for", time, "--timeout", "10s"];
+        let words = ["--record", "no", "--for", time];
         done(&mut two.recorded(&words, "sleep 0.1; test ! -e \"$FOREBAY_BENCH_FROM\"/../broken"))
     };
     let end = bench("1s");
     end.code(0);
     let lines = two.lines();
-    assert!(lines > 3 && lines % 2 == 1, "whole rounds, more than one: {lines} lines");
+    assert!(lines >= 3 && lines % 2 == 1, "whole rounds: {lines} lines");
     told(&end, &["local: 0 % of runs failed (0 to ", "other: 0 % of runs failed (0 to "]);
     // What was spent before counts.
     bench("100ms").code(0);
     assert_eq!(two.lines(), lines);
     std::fs::write(two.place.all.join("broken"), "").expect("written");
-    bench("3s").code(1).says("on other failed with exit code 1");
+    let more = format!("{}s", two.seconds() + 1.0);
+    bench(&more).code(1).says("on other failed with exit code 1");
     assert!(two.lines() > lines);
+}
+
+#[test]
+#[ignore = "timing: make timing"]
+fn timing_rounds_of_a_tenth_of_a_second_fit_a_second() {
+    let two = Two::of(Place::new());
+    done(&mut two.recorded(&["--record", "no", "--for", "1s"], "sleep 0.1")).code(0);
+    assert!(two.lines() > 3, "more than one round: {} lines", two.lines());
 }
 
 #[test]
@@ -127,6 +139,12 @@ fn rounds_go_on_until_intervals_are_narrow() {
     let words = ["--record", "no", "--repeat", "2", "--within", "100", "--up-to", "7"];
     done(&mut two.recorded(&[&words[..], &["--until", "0.01"]].concat(), "true")).code(0);
     assert_eq!(two.lines(), 15, "seven rounds on two storages");
+}
+
+#[test]
+#[ignore = "timing: make timing"]
+fn timing_rounds_end_as_soon_as_intervals_are_narrow() {
+    let words = ["--record", "no", "--repeat", "2", "--within", "100", "--up-to", "7"];
     let two = Two::of(Place::new());
     done(&mut two.recorded(&[&words[..], &["--until", "100"]].concat(), "sleep 0.3")).code(0);
     assert_eq!(two.lines(), 13, "six rounds are the first that have an interval");

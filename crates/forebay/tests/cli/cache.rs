@@ -3,9 +3,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
-use std::time::Duration;
 
-use crate::place::{Done, USER, done, finish, wait_until};
+use crate::place::{Done, PATIENCE, USER, done, finish, wait_until};
 use crate::tiers::Tiered;
 
 const FASTA: &str = "[[rule]]\nmatch = \"*.fa\"\nhome = \"here\"\ncache = \"far\"\n";
@@ -45,7 +44,7 @@ impl Cached {
                 tries=0
                 until [ $(copies | wc -l) = $1 ] && holds \"$2\"; do
                     tries=$((tries + 1))
-                    if [ $tries = 400 ]; then echo \"no $1 copies: $(copies)\"; exit 9; fi
+                    if [ $tries = 9000 ]; then echo \"no $1 copies: $(copies)\"; exit 9; fi
                     sleep 0.01
                 done
             }}
@@ -68,7 +67,7 @@ impl Cached {
     }
 
     fn end(&self, child: std::process::Child) -> Done {
-        finish(child, Duration::from_secs(20))
+        finish(child, PATIENCE)
     }
 
     fn number(&self, sql: &str) -> i64 {
@@ -221,11 +220,13 @@ fn copies_stay_within_the_capacity_and_the_oldest_go() {
     let content = cached.file("large.fa", 2_000_000);
     // `b` was opened longest ago when `d` needs room, but is read: `a` goes. Then `b` does.
     let script = "read_it() { cat $1.fa > /dev/null; }
-        gone() { for try in $(seq 400); do copies | grep -q $1.fa || return 0; sleep 0.01; done; }
+        gone() { for try in $(seq 9000); do copies | grep -q $1.fa || return 0; sleep 0.01; done; }
         list() { copies | sort | tr '\\n' ' '; }
         read_it b; copied 1; read_it a; copied 2; read_it c; copied 3
         exec 3< b.fa; read_it a; read_it c; read_it d; gone a; copied 3; list
-        read_it large; sleep 0.2; list; cmp b.fa - <&3; exec 3<&-; sleep 0.3; read_it a; gone b; copied 3; list
+        read_it large; sleep 0.2; list; cmp b.fa - <&3; exec 3<&-
+        for try in $(seq 9000); do read_it a; copies | grep -q a.fa && break; sleep 0.01; done
+        gone b; copied 3; list
         for i in 1 2 3; do for x in a b c d large; do read_it $x; sleep 0.02; done; done";
     let mut run = cached.start(cached.script(FASTA, script));
     let mut most = 0;

@@ -3,9 +3,8 @@
 
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
-use crate::place::{Done, PATIENCE, Place, done, finish};
+use crate::place::{Done, PATIENCE, Place, done, finish, wait_until};
 use crate::processes::{daemon, kill};
 
 /// Starts a run whose script reads a line before it goes on.
@@ -42,8 +41,6 @@ fn a_killed_daemons_record_can_be_salvaged() {
     let Some(place) = Place::with_fuse() else { return };
     let child = start(&mut place.script(&[], "echo x > made; : > ../ready; read line; exit 5"));
     place.wait_for("ready");
-    // The record is written once a second.
-    std::thread::sleep(Duration::from_millis(1300));
     // Long paths break its lines.
     let doctor = || {
         let text = done(&mut place.forebay(&["doctor"])).code(0).text();
@@ -53,6 +50,13 @@ fn a_killed_daemons_record_can_be_salvaged() {
     let states = std::fs::read_dir(place.state.join("forebay")).expect("a state directory");
     let mut states = states.flatten().map(|entry| entry.path());
     let state = states.find(|path| path.extension() == Some("run".as_ref())).expect("a state");
+    // The record is written now and then.
+    wait_until("the file is in the record", || {
+        let made = "SELECT count(*) FROM files WHERE path = 'made'";
+        let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let record = rusqlite::Connection::open_with_flags(&state, flags);
+        record.and_then(|record| record.query_row(made, [], |row| row.get(0))).unwrap_or(0i64) == 1
+    });
     let state = state.to_str().expect("a plain name").to_owned();
     let run = place.run.to_str().expect("a plain name");
     let mut salvage = place.forebay(&["doctor", "--salvage", &state, "-o", run]);

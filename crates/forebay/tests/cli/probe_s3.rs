@@ -55,10 +55,36 @@ fn took(data: &Value, op: &str) -> f64 {
 }
 
 #[test]
-fn a_bucket_that_takes_20_ms_for_each_request_is_found_to_be_one() {
+fn a_bucket_is_measured_and_its_profile_is_a_storage() {
     let (place, server, objects) = bucket(Duration::from_millis(20));
-    let place = place.alone();
     std::fs::write(objects.join("mine"), "of somebody else").expect("an object");
+    // It ends when these are used up, however long they take.
+    let most = ["--time", "1h", "--bytes", "64MiB", "--operations", "2000"];
+    let words = [&most[..], &["--json", "-o", "b.toml", "s3://reads/tmp"]].concat();
+    let end = done(&mut probe(&place, &server, &words));
+    end.code(0).says("simulated, ");
+    let data: Value = serde_json::from_slice(&end.stdout).expect("data");
+    assert_eq!((&data["file_system"], &data["reach"]), (&"S3".into(), &"world".into()));
+    // What else the machine does makes an operation seem slower, never faster.
+    for (op, requests, _) in OPERATIONS {
+        let took = took(&data, op) / requests;
+        assert!(took >= 19e-3, "{op}: {took} s for a request\n{data:#}");
+    }
+    assert_eq!(data["operations"].as_u64().map(|used| used < server.requests()), Some(true));
+    assert_eq!(files(&objects), [objects.join("mine")], "nothing of the probe's is left");
+    // It can be emulated, and compared with others before anybody pays for it.
+    let text = place.read("b.toml");
+    assert!(text.contains("reach = \"world\"") && text.contains("keeps_written = false"), "{text}");
+    let compared = ["bench", "--on", "local,bucket", "--emulate", "bucket=b.toml", "--repeat", "3"];
+    let command = ["--", "sh", "-c", "echo > new"];
+    done(&mut place.forebay(&[&compared[..], &command].concat())).code(0);
+}
+
+#[test]
+#[ignore = "timing: make timing"]
+fn timing_a_bucket_that_takes_20_ms_for_each_request_is_found_to_be_one() {
+    let (place, server, _) = bucket(Duration::from_millis(20));
+    let place = place.alone();
     let words = ["--time", "12s", "--bytes", "256MiB", "--json", "-o", "b.toml", "s3://reads/tmp"];
     let measured = || -> Value {
         let end = done(&mut probe(&place, &server, &words));
@@ -66,7 +92,6 @@ fn a_bucket_that_takes_20_ms_for_each_request_is_found_to_be_one() {
         serde_json::from_slice(&end.stdout).expect("data")
     };
     let mut data = measured();
-    assert_eq!((&data["file_system"], &data["reach"]), (&"S3".into(), &"world".into()));
     // What else the machine does meanwhile makes an operation seem slower, never faster: who was
     // disturbed measures again.
     for _ in 0..4 {
@@ -80,14 +105,6 @@ fn a_bucket_that_takes_20_ms_for_each_request_is_found_to_be_one() {
         let took = took(&data, op) / requests;
         assert!((19e-3..most).contains(&took), "{op}: {took} s for a request\n{data:#}");
     }
-    assert_eq!(data["operations"].as_u64().map(|used| used < server.requests()), Some(true));
-    assert_eq!(files(&objects), [objects.join("mine")], "nothing of the probe's is left");
-    // It is a storage that can be emulated, and compared with others before anybody pays for it.
-    let text = place.read("b.toml");
-    assert!(text.contains("reach = \"world\"") && text.contains("keeps_written = false"), "{text}");
-    let compared = ["bench", "--on", "local,bucket", "--emulate", "bucket=b.toml", "--repeat", "3"];
-    let command = ["--", "sh", "-c", "echo > new"];
-    done(&mut place.forebay(&[&compared[..], &command].concat())).code(0);
 }
 
 #[test]

@@ -208,15 +208,12 @@ fn a_run_of_nothing_and_of_one_task_are_runs() {
 }
 
 #[test]
-fn large_runs_stay_small_and_quick() {
+fn large_runs_stay_small() {
     let place = Place::new();
     for (name, tasks, bytes_max) in [("big-25k", 25_000, 3 << 20), ("big-100k", 100_000, 8 << 20)] {
         make(&place, name);
-        let began = Instant::now();
         let (page, data) = page(&place, &[&format!("{name}.run")]);
-        let took = began.elapsed();
         assert!(page.len() < bytes_max, "{name}: {} bytes", page.len());
-        assert!(took < Duration::from_secs(100), "{name}: {took:?}");
         let tasks_shown = &data["runs"][0]["panels"]["occupancy"]["tasks"];
         assert_eq!(tasks_shown["n"], tasks);
         assert_eq!(tasks_shown["command"].as_array().map(Vec::len), Some(tasks));
@@ -224,6 +221,16 @@ fn large_runs_stay_small_and_quick() {
         let most = running.as_array().expect("a column").iter().filter_map(Value::as_f64);
         assert!(most.fold(0.0, f64::max) <= 8.01, "there were eight slots");
     }
+}
+
+#[test]
+#[ignore = "timing: make timing"]
+fn timing_a_page_of_many_tasks_is_made_soon() {
+    let place = Place::new();
+    make(&place, "big-100k");
+    let began = Instant::now();
+    page(&place, &["big-100k.run"]);
+    assert!(began.elapsed() < Duration::from_secs(100), "{:?}", began.elapsed());
 }
 
 #[test]

@@ -249,14 +249,24 @@ fn a_kill_loses_nothing() {
 fn a_full_tier_spills_or_refuses() {
     let Some(tiered) = Tiered::with_fuse() else { return };
     tiered.site("capacity = \"1 MiB\"");
-    let script = "head -c 2000000 /dev/zero > a.sam; sleep 1.2; echo b > b.sam; cat b.sam";
-    let end = done(&mut tiered.script(SAM, script));
+    // How much is there is looked at now and then: until then files still go to the tier.
+    let script = format!(
+        "head -c 2000000 /dev/zero > a.sam; tries=0
+        until echo b > b.sam; [ $(find {} -type f -name '*b.sam*' | wc -l) = 0 ]; do
+            rm b.sam; tries=$((tries + 1)); [ $tries -lt 3000 ] || exit 9; sleep 0.1
+        done; cat b.sam",
+        tiered.far.path().display()
+    );
+    let end = done(&mut tiered.script(SAM, &script));
     assert_eq!(end.code(0).text(), "b\n");
     end.says("1 file stayed in place against the rules: tier far is full");
     end.says("1 file (1.9 MiB) brought home");
     tiered.all_home();
     let rule = format!("{SAM}full = \"fail\"\n");
-    let script = "rm -f *; head -c 2000000 /dev/zero > a.sam; sleep 1.2; echo b > b.sam";
+    let script = "rm -f *; head -c 2000000 /dev/zero > a.sam; tries=0
+        while (echo b > b.sam); do
+            rm b.sam; tries=$((tries + 1)); [ $tries -lt 3000 ] || exit 9; sleep 0.1
+        done; exit 2";
     let end = done(&mut tiered.script(&rule, script));
     end.code(2).says("No space left on device");
     tiered.all_home();

@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::place::{PATIENCE, finish, wait_until};
 use crate::tiers::Tiered;
 
-/// Long enough for a line to be worth showing.
+/// Long enough for a line to be worth showing, where one would be.
 const NOTICED: Duration = Duration::from_millis(700);
 const SAM: &str = "[[rule]]\nmatch = \"*.sam\"\nhome = \"far\"\n";
 
@@ -111,10 +111,15 @@ fn a_terminal_shows_how_far_files_have_come() {
     let (child, held) = homeward(&tiered, 0, |command| {
         command.stderr(slave);
     });
-    std::thread::sleep(NOTICED);
+    let mut shown = Vec::new();
+    let line = b"bringing files home: ";
+    while !shown.windows(line.len()).any(|bytes| bytes == line) {
+        let mut some = [0; 1024];
+        let read = (&master).read(&mut some).expect("the run lives");
+        shown.extend_from_slice(&some[..read]);
+    }
     held.let_go();
     finish(child, PATIENCE).code(0);
-    let mut shown = Vec::new();
     // The other side is closed: EIO.
     let _ = (&master).read_to_end(&mut shown);
     let shown = String::from_utf8_lossy(&shown);

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::place::PATIENCE;
+
 /// Processes other than this one that work in `place` or hold something open there.
 pub(crate) fn users_of(place: &Path) -> Vec<(i32, PathBuf)> {
     let own = std::process::id() as i32;
@@ -31,7 +33,7 @@ pub(crate) fn daemon(state: &Path) -> i32 {
         if let Some((pid, _)) = users_of(&state.join("forebay")).first() {
             return *pid;
         }
-        assert!(start.elapsed() < Duration::from_secs(10), "no daemon is there");
+        assert!(start.elapsed() < PATIENCE, "no daemon is there");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -233,5 +233,27 @@ impl Native {
 
 pub(super) fn boot_nanos() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    let now = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
+    #[cfg(test)]
+    let now = moved::CLOCK.get().unwrap_or(now);
+    now
+}
+
+#[cfg(test)]
+pub(super) mod moved {
+    //! A clock that stands still for this thread until its test moves it.
+    use std::cell::Cell;
+    use std::time::Duration;
+
+    thread_local!(pub(super) static CLOCK: Cell<Option<u64>> = const { Cell::new(None) });
+
+    /// From now on it stands still.
+    pub(in crate::native) fn stop() {
+        CLOCK.set(Some(super::boot_nanos()));
+    }
+
+    /// So much time passes.
+    pub(in crate::native) fn pass(time: Duration) {
+        CLOCK.set(CLOCK.get().map(|now| now + time.as_nanos() as u64));
+    }
 }

@@ -9,14 +9,16 @@ use std::time::Duration;
 use forebay_model::{Rules, Site};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
+use super::super::placed::moved;
 use super::super::{Permissions, ROOT, Settings};
 use super::*;
 use crate::tiers::{Purpose, Tiers, Wanted};
 
 const PLAIN: Permissions = Permissions { mode: 0o755, umask: 0o022 };
 
-/// A second of trust in all but `inbox`.
+/// A second of trust in all but `inbox`, by a clock that stands still.
 fn cover(dir: &Path, tier: &Path) -> Native {
+    moved::stop();
     let site = format!("[tier.far]\npath = \"{}\"\nreach = \"node\"\n", tier.display());
     let site = Site::parse(&site, "site.toml", &|_| None).expect("a site");
     let text = "[[rule]]\nmatch = \"packed/**\"\nhome = \"far\"\nlayout = \"packed\"\n\
@@ -73,7 +75,7 @@ fn who_trusts_sees_changes_from_outside_in_time_and_its_own_at_once() {
     assert_eq!(absent(&native, trusted, c"made"), None);
     assert_eq!(absent(&native, trusted, c"moved"), None);
     assert_eq!(absent(&native, trusted, c"link"), Some(second));
-    std::thread::sleep(Duration::from_millis(1100));
+    moved::pass(Duration::from_millis(1100));
     assert_eq!(absent(&native, trusted, c"a"), None, "a second later");
     let (entry, _) = native.lookup(trusted, c"a").expect("there");
     assert_eq!((entry.name_trust, entry.attr_trust), (second, second));
@@ -112,7 +114,7 @@ fn attributes_of_a_directory_follow_our_changes() {
     assert_eq!(links(), before, "believed for a second");
     native.mkdir(sub, c"ours", PLAIN).expect("made");
     assert_eq!(links(), before + 2);
-    std::thread::sleep(Duration::from_millis(1100));
+    moved::pass(Duration::from_millis(1100));
     fs::remove_dir(dir.path().join("trusted/sub/theirs")).expect("removed");
     assert_eq!(links(), before + 1);
 }
