@@ -107,6 +107,8 @@ mod replay;
 mod report;
 #[path = "cli/report_bad_input.rs"]
 mod report_bad_input;
+#[path = "cli/rescue.rs"]
+mod rescue;
 #[path = "cli/sample.rs"]
 mod sample;
 #[path = "cli/simulate.rs"]
@@ -115,6 +117,8 @@ mod simulate;
 mod status;
 #[path = "cli/streams.rs"]
 mod streams;
+#[path = "cli/suspended.rs"]
+mod suspended;
 #[path = "cli/tiers.rs"]
 mod tiers;
 #[path = "cli/top.rs"]

@@ -4,20 +4,24 @@
 //!
 //! The daemon stays outside with descriptors opened before. Inside, it would wait for itself.
 
+mod abort;
 mod attached;
 mod lasting;
 mod learned;
 mod mounts;
 mod namespace;
 
+pub(crate) use abort::{abort, abort_from_within, open_abort};
 pub use attached::{LIST, make_point, read_attached, write_attached};
 pub use lasting::{ALONE, Access, unmount_at};
 pub(crate) use lasting::{KIND, Lasting, take_away};
 pub use learned::forget_learned;
 pub(crate) use learned::{learned_path, open_learned, put_learned};
 pub use mounts::{FsKind, Mount, fs_kind, mounts};
+pub(crate) use namespace::enter;
 use namespace::receive_one;
-pub use namespace::{Doorway, Handover, enter, receive_mount};
+pub use namespace::{Doorway, Handover, receive_mount};
+pub(crate) use namespace::{hand_over, receive_numbered};
 
 use std::io;
 use std::os::fd::OwnedFd;

@@ -17,12 +17,12 @@ use std::time::Duration;
 use forebay_model::{Ended, Exit, Header, Micros};
 use parking_lot::Mutex;
 
-use crate::bucket::{Follow, Prefix, Ready, Told};
+use crate::bucket::{Follow, Prefix, Ready, Told, Waiting};
 use crate::clock::{Clock, SystemClock};
 use crate::cover::{Access, Plan};
 use crate::daemon_log::{self, About};
 use crate::fuse::{Emulated, Session};
-use crate::launch::{Channel, HomecomingTold, ToDaemon, ToFront};
+use crate::launch::{Channel, HomecomingTold, Rescue, ToDaemon, ToFront};
 use crate::live;
 use crate::native::Settings;
 use crate::processes::Processes;
@@ -58,6 +58,8 @@ pub(crate) struct Parts {
     pub(crate) volume: PathBuf,
     pub(crate) kind: live::Kind,
     pub(crate) log: daemon_log::Wanted,
+    /// Who frees programs if this process dies.
+    pub(crate) rescue: Rescue,
 }
 
 /// The run file, while it is written and afterwards.
@@ -145,6 +147,7 @@ fn detach() {
 fn serve(parts: Parts) -> io::Result<()> {
     let Parts { plan, tiers, every_read, record, role, emulated, bucket, volume, kind, .. } = parts;
     let (mounts, control, foreign) = (parts.mounts, parts.control, parts.foreign);
+    let guarded = parts.rescue.guard();
     let give_up = |why: String| {
         control.say(&ToFront::Failed { why: why.clone() });
         Err(io::Error::other(why))
@@ -252,6 +255,7 @@ fn serve(parts: Parts) -> io::Result<()> {
         Role::Run { .. } => run.follow(&inbox, stop_sampling),
         Role::Lasting { .. } => run.last(&inbox, events, points, stop_sampling),
     }
+    guarded.all_is_well();
     Ok(())
 }
 
@@ -419,7 +423,11 @@ impl Run {
             let word = ToFront::Underway(*underway);
             std::iter::once(&self.control).chain(&self.waiting).for_each(|who| who.mention(&word));
         };
-        Some(mirror.finish(&tell))
+        let waits = |waiting: &Waiting| {
+            let word = ToFront::Waits(waiting.clone());
+            std::iter::once(&self.control).chain(&self.waiting).for_each(|who| who.mention(&word));
+        };
+        Some(mirror.finish(&tell, &waits))
     }
 
     /// Prefixes of buckets that were attached.

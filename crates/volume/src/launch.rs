@@ -10,7 +10,9 @@ mod child;
 mod front;
 mod lasting;
 mod patience;
+mod rescue;
 mod shared;
+mod suspended;
 mod talk;
 mod unmount;
 mod users;
@@ -30,6 +32,7 @@ use crate::daemon_log;
 use crate::live;
 use crate::tiers::{Tiers, Underway, Wanted, Warmed};
 pub use lasting::{Lasting, Mount, Unmounting, mount};
+pub(crate) use rescue::Rescue;
 pub use shared::Failure;
 use shared::{fork, open_tiers, pair, system};
 pub use talk::{CacheTold, HomecomingTold};
@@ -112,6 +115,7 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
     daemon_log::hold(&launch.log.levels);
     // Before the fork, so that the message comes from the place that failed.
     drop(crate::fuse::open_device().map_err(|e| Failure::Closed("opening /dev/fuse".into(), e))?);
+    let (rescue, rescuer) = Rescue::start()?;
     let plan = cover::plan(&launch.cover, &launch.ways).map_err(Failure::Refused)?;
     let tiers =
         open_tiers(&plan, launch.placement.as_ref(), launch.warmed).map_err(Failure::Tier)?;
@@ -143,6 +147,7 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
                 mounts: mounts_in,
                 control: Channel::new(daemon_side),
                 foreign: front::files_held(),
+                rescue,
             })
         }
         Some(pid) => pid,
@@ -154,15 +159,16 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
     let command = match unsafe { fork() }.map_err(system("starting the command"))? {
         None => {
             drop(news_in);
-            let volumes = (&plan, &mounts_out, &launch.log);
-            child::run(volumes, &launch.directory, &words, news_out, &signals, front)
+            let daemon = child::Daemon { mounts: mounts_out, rescue, log: launch.log };
+            child::run(&plan, &launch.directory, &words, daemon, news_out, &signals, front)
         }
         Some(pid) => pid,
     };
     // The daemon has the volumes now; it must be able to have them for itself alone.
     let names: Vec<_> = tiers.into_iter().flatten().filter_map(Tiers::into_names).collect();
-    drop((mounts_out, news_out, plan));
-    let front = front::Front { daemon, command, control: Channel::new(front_side), signals };
+    drop((mounts_out, news_out, plan, rescue));
+    let control = Channel::new(front_side);
+    let front = front::Front { daemon, rescuer, command, control, signals };
     if let Some(failure) = child::news(news_in, &launch.command) {
         return Err(front.give_up(failure));
     }

@@ -66,7 +66,7 @@ fn come_in() -> Result<(), Doorway> {
     let pair = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
     let (ours, _theirs) = pair.map_err(closed("making a socket pair"))?;
     let nothing = Plan { targets: Vec::new(), shown: Vec::new() };
-    enter(&nothing, Path::new("/"), ours.as_fd())
+    enter(&nothing, Path::new("/"), ours.as_fd(), &mut |_| ())
 }
 
 fn greet(directory: &Path) -> Result<Protocol, Doorway> {

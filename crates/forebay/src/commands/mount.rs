@@ -13,7 +13,7 @@ use forebay_volume::daemon_log::Levels;
 use forebay_volume::fuse::Emulated;
 use forebay_volume::launch::{self, Failure, Mount, Record, Unmounting, place_of};
 
-use super::run::{Trace, check_output, header, run_name, state_file};
+use super::run::{Trace, check_output, header, record_file, run_name};
 use crate::exit::{DAEMON_LOST, FILES_AWAY, NOTHING_RUN, Stop};
 use crate::{daemon_logs, placement, say, underway};
 use refused::{explain_mount, refuse_taken};
@@ -138,7 +138,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
     if !args.foreground {
         return Ok(0);
     }
-    finish(mounted.wait(underway::show), Some(&log_folder))
+    finish(mounted.wait(underway::show, bucket::tell_waiting), Some(&log_folder))
 }
 
 /// What became of the volume, in words and as an exit code.
@@ -176,5 +176,6 @@ fn keep(output: &Path, trace: Trace) -> Result<Record, Stop> {
     let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let command: Vec<OsString> = std::env::args_os().collect();
     let header = header(&command, &directory, Privacy::default(), trace);
-    Ok(Record { header, state: state_file(&run_name())?, output })
+    let state = record_file(&run_name(), &output)?;
+    Ok(Record { header, state, output })
 }

@@ -1,6 +1,7 @@
 //! `forebay run`: the front door.
 
 use std::ffi::OsString;
+use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,7 @@ pub(super) use forebay_model::civil;
 use forebay_model::{ByteCount, Commands, Header, Micros, Privacy, Salt};
 use forebay_volume::daemon_log::Levels;
 use forebay_volume::launch::{self, Exit, Failure, Launch, Outcome};
+use rustix::io::Errno;
 
 use super::{attach, summary};
 use crate::exit::{DAEMON_LOST, FILES_AWAY, NOT_EXECUTABLE, NOT_FOUND, NOTHING_RUN, Stop};
@@ -77,7 +79,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         None => directory.join(".forebay/runs").join(&name),
     };
     check_output(&output, args.output.is_some())?;
-    let state = state_file(&name)?;
+    let state = record_file(&name, &output)?;
     let mut cover = args.at.clone();
     if cover.is_empty() {
         cover.push(directory.clone());
@@ -233,13 +235,10 @@ pub(crate) fn state_directories() -> Vec<PathBuf> {
 
 /// Where the run file is written while the run lasts: a directory of this machine and this user.
 pub(crate) fn state_file(name: &str) -> Result<PathBuf, Stop> {
-    use std::os::unix::fs::DirBuilderExt;
     let mut last = None;
-    for dir in state_directories() {
-        match std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir) {
-            // SQLite's log needs memory shared between processes, which network storage lacks.
-            Ok(()) if is_local(&dir) && is_writable(&dir) => return Ok(dir.join(name)),
-            Ok(()) => {}
+    for file in state_files(name) {
+        match file {
+            Ok(file) => return Ok(file),
             Err(error) => last = Some(error),
         }
     }
@@ -250,6 +249,40 @@ pub(crate) fn state_file(name: &str) -> Result<PathBuf, Stop> {
         message,
         "set XDG_STATE_HOME to a local directory that you may write",
     ))
+}
+
+/// All places for it, best first, and why some can't be made.
+fn state_files(name: &str) -> impl Iterator<Item = io::Result<PathBuf>> {
+    use std::os::unix::fs::DirBuilderExt;
+    state_directories().into_iter().filter_map(move |dir| {
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir);
+        // SQLite's log needs memory shared between processes, which network storage lacks.
+        let is_fit = made.is_err() || is_local(&dir) && is_writable(&dir);
+        is_fit.then(|| made.map(|()| dir.join(name)))
+    })
+}
+
+/// Room that a record needs to begin with.
+const RECORD_MIN: u64 = 256 << 10;
+
+/// Where the record of a run is written while it lasts: where there is room for it, or at least
+/// beside the run file that it becomes. Where there is none, beginning it says why.
+pub(super) fn record_file(name: &str, output: &Path) -> Result<PathBuf, Stop> {
+    let beside = output.parent().filter(|dir| is_local(dir) && is_writable(dir));
+    let beside = beside.map(|dir| dir.join(format!(".{name}")));
+    let mut all = state_files(name).flatten().chain(beside);
+    let roomy = all.find(|file| file.parent().is_some_and(has_room));
+    roomy.map_or_else(|| state_file(name), Ok)
+}
+
+/// Whether so much can be written there; a quota is known to those alone who try.
+fn has_room(dir: &Path) -> bool {
+    use rustix::fs::{CWD, FallocateFlags, Mode, OFlags, fallocate, openat};
+    let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
+    let tried = openat(CWD, dir, flags, Mode::RUSR | Mode::WUSR)
+        .and_then(|file| fallocate(file, FallocateFlags::empty(), 0, RECORD_MIN));
+    // Who can't tell is asked by writing.
+    !matches!(tried, Err(Errno::NOSPC | Errno::DQUOT | Errno::ROFS))
 }
 
 fn is_local(dir: &Path) -> bool {

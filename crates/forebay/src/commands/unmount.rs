@@ -20,7 +20,8 @@ const BOOK: &str = ".forebay/volume.json";
 pub(crate) struct Args {
     /// Where the volume is shown
     dir: PathBuf,
-    /// Do not wait for those who use it: it ends when they are done
+    /// Do not wait for those who use it, nor for a bucket that takes nothing: it ends when they are
+    /// done; who waits for a daemon that was killed is freed
     #[arg(long)]
     lazy: bool,
 }
@@ -35,7 +36,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         );
     };
     bucket::tell_ailing(&point);
-    let ended = unmount(&point, args.lazy, waiting, underway::show);
+    let ended = unmount(&point, args.lazy, waiting, underway::show, bucket::tell_waiting);
     if let (Ok(Unmounted::Orphan(_)), Some(log)) = (&ended, daemon_logs::of(&point)) {
         daemon_logs::tell_last(&log.folder);
     }
@@ -59,6 +60,13 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
                 message,
                 format!("nothing is lost: `forebay restore {volume}` brings them home"),
             ))
+        }
+        Ok(Unmounted::Shipping(waiting)) => {
+            let (url, why) = (&waiting.url, &waiting.why);
+            let message = format!("{shown} is unmounted; not all of it is in {url}: {why}");
+            let kept = waiting.kept.display();
+            let next = format!("nothing is lost: its daemon goes on trying, and it is in {kept}");
+            Err(Stop::new(FILES_AWAY, message, next))
         }
         Ok(Unmounted::Lingering(users)) => {
             let users = named(&users);

@@ -113,6 +113,41 @@ fn after_its_patience_a_read_fails_and_an_unmount_says_what_is_here_alone() {
 }
 
 #[test]
+fn who_unmounts_is_told_what_is_waited_for_and_need_not_wait() {
+    let Some(volume) = Volume::with_fuse() else { return };
+    let (at, said) = (volume.at(), volume.place.all.join("said"));
+    for lazy in [false, true] {
+        volume.try_mount("one", &["--patience", LONG], &at).code(0);
+        volume.sh(&at, "echo early > early; sync early; head -c 200000 /dev/urandom > large");
+        let sum = volume.sh(&at, "md5sum large");
+        volume.server.refuse(Some(Refusal::Away));
+        let mut unmount = volume.forebay(&["unmount"]);
+        unmount.args(lazy.then_some("--lazy")).arg(&at);
+        if lazy {
+            let end = done(&mut unmount);
+            end.code(121).says("is unmounted; not all of it is in s3://ours/lab/v: ");
+            end.says("its daemon goes on trying, and it is in ").says("one/tree");
+            volume.server.refuse(None);
+        } else {
+            let to = std::fs::File::create(&said).expect("made");
+            let child = unmount.stderr(to).spawn().expect("started");
+            let text = || std::fs::read_to_string(&said).expect("there");
+            wait_until("it says what it waits for", || text().contains("daemon goes on trying"));
+            let text = text();
+            assert!(text.contains("waiting for s3://ours/lab/v, which does not have "), "{text}");
+            assert!(text.contains("Ctrl-C stops the waiting alone") && text.contains("one/tree"));
+            volume.server.refuse(None);
+            finish(child, PATIENCE).code(0);
+        }
+        volume.place.nobody_left();
+        volume.mount("two", &volume.there());
+        assert_eq!(volume.sh(&volume.there(), "md5sum large"), sum);
+        volume.unmount(&volume.there()).code(0);
+    }
+    volume.place.nobody_left();
+}
+
+#[test]
 fn bytes_come_for_who_may_only_read() {
     let Some(volume) = Volume::with_root() else { return };
     volume.mount("one", &volume.at());

@@ -124,3 +124,57 @@ fn a_full_disk_below_the_run_file_does_not_touch_the_command() {
     end.says("the run is").says(place.state.to_str().expect("a plain name"));
     place.nobody_left();
 }
+
+#[test]
+fn a_full_home_does_not_touch_a_run_whose_record_goes_elsewhere() {
+    let Some(place) = Place::with_root() else { return };
+    let (state, all) = (place.state.display(), place.all.display());
+    // Home, state and temporary directories are full; in the end there is room nowhere.
+    let full = format!(
+        "for full in {state} /var/tmp; do mount -t tmpfs -o size=4k full $full; done
+        head -c 4096 /dev/zero > {state}/full || true; head -c 4096 /dev/zero > /var/tmp/full || true"
+    );
+    let mut run = place.script(&[], "echo hi > a; cat a; exit 4");
+    run.env("HOME", &place.state).env("TMPDIR", &place.state);
+    let with_env = |command: &mut Command| {
+        command.env("HOME", &place.state).env("TMPDIR", &place.state);
+        done(command)
+    };
+    let end = with_env(&mut place.apart(&full, &run));
+    assert_eq!(end.code(4).text(), "hi\n");
+    assert_eq!(place.record().number("SELECT value FROM header WHERE key = 'complete'"), 1);
+    std::fs::remove_file(&place.run).expect("removed");
+    std::fs::create_dir(place.all.join("small")).expect("made");
+    let mut run = place.forebay(&["run", "-o", "../small/x.run", "--", "touch", "ran"]);
+    let full = format!(
+        "{full}
+        mount -t tmpfs -o size=4k full {all}/small; head -c 4096 /dev/zero > {all}/small/full"
+    );
+    let end = with_env(&mut place.apart(&full, run.env("HOME", &place.state)));
+    end.code(125).says("starting the daemon: ");
+    assert!(!end.stderr.contains("endpoint") && !place.project.join("ran").exists());
+    place.nobody_left();
+}
+
+#[test]
+fn what_programs_have_open_together_is_more_than_the_limit_of_one() {
+    let Some(place) = Place::with_root() else { return };
+    let mut raise = place.program("sh");
+    if !done(raise.args(["-c", "ulimit -n 256; ulimit -n 512"])).status.success() {
+        return eprintln!("this root may not raise limits (CAP_SYS_RESOURCE)");
+    }
+    let program = "import os, sys, time\n\
+        me = sys.argv[1]\n\
+        files = [open('f%s.%d' % (me, number), 'w') for number in range(200)]\n\
+        open('../up' + me, 'w').close()\n\
+        while not all(os.path.exists('../up' + one) for one in '123'): time.sleep(0.02)\n\
+        for file in files: file.write(me)\n";
+    let script = format!(
+        "for n in 1 2 3; do python3 -c \"{program}\" $n & pids=\"$pids $!\"; done
+        for pid in $pids; do wait $pid || exit 9; done; cat f* | wc -c"
+    );
+    let run = place.script(&["-q"], &script);
+    let end = done(&mut place.after("ulimit -n 256", &run));
+    assert_eq!(end.code(0).text(), "600\n", "{}", end.stderr);
+    place.nothing_left();
+}

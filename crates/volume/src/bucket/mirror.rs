@@ -51,6 +51,25 @@ pub struct Told {
     pub kept: std::path::PathBuf,
 }
 
+/// The end of a volume is waited for, since its bucket does not take what is brought to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// Where the volume is.
+    pub url: String,
+    /// What the bucket answers, or that it does not.
+    pub why: String,
+    /// Files that it does not have, and their bytes.
+    pub files: (u64, u64),
+    /// Where they are.
+    pub kept: std::path::PathBuf,
+}
+
+/// Between two words on how far it is.
+const NAP: Duration = Duration::from_millis(20);
+/// Naps after which it is said what is waited for: after 2 s and 10 s, and each minute.
+const SAID_AFTER: [u64; 2] = [100, 500];
+const SAID_EVERY: u64 = 3000;
+
 /// A local tree and its bucket.
 #[derive(Debug)]
 pub(crate) struct Mirror {
@@ -136,17 +155,25 @@ impl Mirror {
     }
 
     /// Nobody uses the volume any more: waits until the bucket has all of it. Tells how far it is
-    /// now and then.
-    pub(crate) fn finish(&self, tell: &dyn Fn(&Underway)) -> Told {
+    /// now and then, and rarely what is in the way.
+    pub(crate) fn finish(&self, tell: &dyn Fn(&Underway), waits: &dyn Fn(&Waiting)) -> Told {
         self.marks.noted().over = true;
         self.marks.call.notify_all();
         // What is here goes to the disk while the rest goes to the bucket.
         let flush = std::fs::File::open(&self.state.folder)
             .map(|folder| std::thread::spawn(move || rustix::fs::syncfs(folder)));
         if let Some(thread) = self.thread.lock().take() {
-            while !thread.is_finished() {
-                std::thread::sleep(Duration::from_millis(20));
+            for nap in 1u64.. {
+                if thread.is_finished() {
+                    break;
+                }
+                std::thread::sleep(NAP);
                 tell(&self.progress.lock());
+                if (SAID_AFTER.contains(&nap) || nap.is_multiple_of(SAID_EVERY))
+                    && let Some(why) = self.health.trouble()
+                {
+                    waits(&self.waiting(why));
+                }
             }
             if thread.join().is_err() {
                 self.told.lock().left = Some("what brings files to the bucket is gone".to_owned());
@@ -167,6 +194,13 @@ impl Mirror {
         if let Err(error) = mark_synced(file, self.next_segment.load(Relaxed)) {
             tracing::warn!("a file that is synced says nothing of it: {error}");
         }
+    }
+
+    fn waiting(&self, why: String) -> Waiting {
+        let Underway { files, bytes, .. } = *self.progress.lock();
+        let files = (files.1.saturating_sub(files.0), bytes.1.saturating_sub(bytes.0));
+        let Told { url, kept, .. } = self.told.lock().clone();
+        Waiting { url, why, files, kept }
     }
 
     /// Opens a file of the local tree to read.

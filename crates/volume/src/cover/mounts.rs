@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::fstatfs;
 
@@ -63,7 +63,15 @@ impl Mount {
 /// # Errors
 /// Where /proc is not mounted.
 pub fn mounts() -> io::Result<Vec<Mount>> {
-    Ok(parse(&std::fs::read("/proc/self/mountinfo")?))
+    mounts_of(Path::new("/proc/self"))
+}
+
+/// The mounts that a process sees, by its directory in /proc.
+///
+/// # Errors
+/// Where it is not there, or not to be asked.
+pub(crate) fn mounts_of(process: &Path) -> io::Result<Vec<Mount>> {
+    Ok(parse(&std::fs::read(process.join("mountinfo"))?))
 }
 
 /// Lines of `/proc/PID/mountinfo` (proc_pid_mountinfo(5)); strange lines are left out.

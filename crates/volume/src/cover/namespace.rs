@@ -34,11 +34,17 @@ pub(super) fn at<E: Into<io::Error>>(step: impl Into<String>) -> impl FnOnce(E) 
 }
 
 /// Goes where the covered directories are covered: for the process that will run the command,
-/// before it has threads. Each mount's descriptor is handed over `daemon`.
+/// before it has threads. Each mount's descriptor is handed over `daemon`; `served` is told the device
+/// number of each as soon as it is served.
 ///
 /// # Errors
 /// The step that failed; nothing is left mounted, for the namespace dies with this process.
-pub fn enter(plan: &Plan, cwd: &Path, daemon: BorrowedFd<'_>) -> Result<(), Doorway> {
+pub(crate) fn enter(
+    plan: &Plan,
+    cwd: &Path,
+    daemon: BorrowedFd<'_>,
+    served: &mut dyn FnMut(u64),
+) -> Result<(), Doorway> {
     let root = geteuid().is_root();
     let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
     let flags =
@@ -86,8 +92,9 @@ pub fn enter(plan: &Plan, cwd: &Path, daemon: BorrowedFd<'_>) -> Result<(), Door
     }
     // Until it was asked, the kernel takes the root of a mount for root's own and lets nobody write.
     for target in &plan.targets {
-        rustix::fs::stat(&target.point)
+        let root = rustix::fs::stat(&target.point)
             .map_err(at(format!("reaching {}", target.point.display())))?;
+        served(root.st_dev);
     }
     // Without this, `.` would still be the bare directory.
     chdir(cwd).map_err(at(format!("going back to {}", cwd.display())))?;
@@ -97,7 +104,7 @@ pub fn enter(plan: &Plan, cwd: &Path, daemon: BorrowedFd<'_>) -> Result<(), Door
 /// The number that ends the hand-over.
 pub(super) const END: u32 = u32::MAX;
 
-pub(super) fn hand_over(
+pub(crate) fn hand_over(
     daemon: BorrowedFd<'_>,
     number: u32,
     fd: Option<BorrowedFd<'_>>,
@@ -129,13 +136,19 @@ pub enum Handover {
 /// # Errors
 /// Those of recvmsg(2).
 pub fn receive_mount(from: BorrowedFd<'_>) -> io::Result<Handover> {
-    let (message, fd) = receive_one::<4>(from)?;
-    let Some(message) = message else { return Ok(Handover::Gone) };
-    match (u32::from_le_bytes(message), fd) {
+    let (number, fd) = receive_numbered(from)?;
+    let Some(number) = number else { return Ok(Handover::Gone) };
+    match (number, fd) {
         (END, _) => Ok(Handover::Complete),
         (number, Some(fd)) => Ok(Handover::Mounted(number as usize, fd)),
         _ => Err(io::Error::other("a mount came without its descriptor")),
     }
+}
+
+/// Receives what was handed over: a number, `None` if the other side is gone, and a descriptor.
+pub(crate) fn receive_numbered(from: BorrowedFd<'_>) -> io::Result<(Option<u32>, Option<OwnedFd>)> {
+    let (message, fd) = receive_one::<4>(from)?;
+    Ok((message.map(u32::from_le_bytes), fd))
 }
 
 /// Receives a message of `N` bytes, `None` if it is shorter, and a descriptor if one came with it.

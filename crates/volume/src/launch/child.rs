@@ -9,8 +9,8 @@ use std::path::Path;
 
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
-use super::Failure;
 use super::front::Signals;
+use super::{Failure, Rescue};
 use crate::cover::{Plan, enter};
 use crate::daemon_log;
 
@@ -23,11 +23,19 @@ enum Stop {
     Exec = 3,
 }
 
+/// The ways to the daemon, and to its rescuer; where its log is.
+pub(super) struct Daemon {
+    pub(super) mounts: OwnedFd,
+    pub(super) rescue: Rescue,
+    pub(super) log: daemon_log::Wanted,
+}
+
 /// Becomes the command. Whatever stops that is written to `news`, which exec closes.
 pub(super) fn run(
-    (plan, daemon, log): (&Plan, &OwnedFd, &daemon_log::Wanted),
+    plan: &Plan,
     directory: &Path,
     words: &[CString],
+    daemon: Daemon,
     news: OwnedFd,
     signals: &Signals,
     front: Pid,
@@ -48,11 +56,14 @@ pub(super) fn run(
     if getppid() != Some(front) {
         stop(Stop::Daemon, &io::Error::other("gone"), "waiting for the front process");
     }
-    if let Err(closed) = enter(plan, directory, daemon.as_fd()) {
+    let Daemon { mounts: daemon, rescue, log } = daemon;
+    if let Err(closed) = enter(plan, directory, daemon.as_fd(), &mut |device| rescue.knows(device))
+    {
         stop(Stop::Doorway, &closed.error, &closed.step);
     }
+    rescue.knows_all();
     let mut ready = [0u8; 1];
-    match rustix::io::read(daemon, &mut ready) {
+    match rustix::io::read(&daemon, &mut ready) {
         Ok(1) => {}
         _ => {
             stop(Stop::Daemon, &io::Error::from_raw_os_error(libc::EPIPE), "waiting for the daemon")
@@ -60,7 +71,7 @@ pub(super) fn run(
     }
     // The daemon has made its log by now; it lies outside of what is covered, or is written through
     // the daemon like any other file.
-    daemon_log::hand_down(log);
+    daemon_log::hand_down(&log);
     signals.restore_for_command();
     let mut pointers: Vec<*const libc::c_char> = words.iter().map(|word| word.as_ptr()).collect();
     pointers.push(std::ptr::null());

@@ -8,6 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 
 use super::patience::Last;
+use super::suspended::stop_with;
 use super::{Channel, Exit, Failure, Outcome, ToDaemon, ToFront, Underway};
 
 /// How long the daemon's last steps are waited for.
@@ -62,6 +63,7 @@ pub(super) fn files_held() -> Vec<(u64, u64)> {
 /// The front process and those it looks after.
 pub(super) struct Front {
     pub(super) daemon: Pid,
+    pub(super) rescuer: Pid,
     pub(super) command: Pid,
     pub(super) control: Channel,
     pub(super) signals: Signals,
@@ -76,12 +78,13 @@ struct Ended {
 impl Front {
     /// The command never ran: waits for the others to go. A word of the daemon's explains more.
     pub(super) fn give_up(self, failure: Failure) -> Failure {
-        let Front { daemon, command, control, signals } = self;
+        let Front { daemon, command, control, signals, .. } = self;
         reap(command);
         control.say(&ToDaemon::NotRun);
         let failure = match (failure, control.hear::<ToFront>()) {
-            (Failure::System(_, error), Some(ToFront::Failed { why })) => {
-                Failure::System(why, error)
+            // What the command's side saw of it is that nobody serves what it mounted.
+            (Failure::System(..) | Failure::Closed(..), Some(ToFront::Failed { why })) => {
+                Failure::System("starting the daemon".to_owned(), std::io::Error::other(why))
             }
             (failure, _) => failure,
         };
@@ -140,6 +143,7 @@ impl Front {
         if outcome.lingering.is_none() && outcome.left.is_none() {
             // Whoever unmounts something below right after us is not told that it is busy.
             reap_within(self.daemon, LAST_STEPS);
+            reap_within(self.rescuer, LAST_STEPS);
         }
         self.signals.restore_for_command();
         outcome
@@ -160,12 +164,11 @@ impl Front {
             if pid <= 0 {
                 return found;
             }
-            if pid == command && libc::WIFSTOPPED(status) {
-                // The caller's shell waits for us: stop as the command did, then wake it again.
-                // SAFETY: plain numbers. SIGSTOP can't be blocked.
-                unsafe {
-                    libc::kill(libc::getpid(), libc::SIGSTOP);
-                    libc::kill(command, libc::SIGCONT);
+            if libc::WIFSTOPPED(status) {
+                // The caller's shell waits for us. Others that stop, the daemon too, will go on.
+                if pid == command && stop_with(self.command) {
+                    // SAFETY: plain numbers.
+                    unsafe { libc::kill(command, libc::SIGCONT) };
                 }
             } else if pid == command {
                 let exit = match libc::WIFSIGNALED(status) {
@@ -204,6 +207,18 @@ pub(super) fn next_signal() -> libc::siginfo_t {
                 return info;
             }
         }
+    }
+}
+
+/// Takes a signal that is held back, if there is one; tells who sent it.
+pub(super) fn take_pending(signal: Signal) -> Option<i32> {
+    // SAFETY: zeroed sets, times and infos are valid; the calls fill or read them. What a process
+    // sent has its number.
+    unsafe {
+        let mut only: libc::sigset_t = std::mem::zeroed();
+        libc::sigaddset(&mut only, signal.as_raw());
+        let (mut info, at_once) = (std::mem::zeroed::<libc::siginfo_t>(), std::mem::zeroed());
+        (libc::sigtimedwait(&only, &mut info, &at_once) > 0).then(|| info.si_pid())
     }
 }
 

@@ -10,8 +10,10 @@ use rustix::mount::MountFlags;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::front::{self, reap};
-use super::{Channel, Failure, HomecomingTold, ToDaemon, ToFront, fork, open_tiers, pair, system};
-use crate::bucket;
+use super::{
+    Channel, Failure, HomecomingTold, Rescue, ToDaemon, ToFront, fork, open_tiers, pair, system,
+};
+use crate::bucket::{self, Waiting};
 use crate::cover::{self, Access};
 use crate::daemon::{self, Record};
 use crate::daemon_log;
@@ -81,6 +83,7 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
     // SAFETY: nothing here owns one of these yet.
     unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
     daemon_log::hold(&wanted.log.levels);
+    let (rescue, _) = Rescue::start()?;
     let opened = wanted.bucket.map(bucket::Role::open).transpose().map_err(Failure::Bucket)?;
     let local = opened.as_ref().map(bucket::Ready::directory);
     let kind = live::Kind::of(opened.as_ref());
@@ -144,13 +147,14 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
                 mounts: mounts_in,
                 control: Channel::new(daemon_side),
                 foreign: Vec::new(),
+                rescue,
             })
         }
         Some(pid) => pid,
     };
     drop((mounts_in, daemon_side, tiers, opened));
     let control = Channel::new(front_side);
-    let shown = show::show(&plan, &volume, wanted.access, &mounts_out, &control);
+    let shown = show::show(&plan, &volume, wanted.access, &mounts_out, &control, &rescue);
     match shown {
         // Signals stay held back: who waits takes them from the first moment on, and who does not
         // has ended before one matters.
@@ -169,7 +173,7 @@ impl Lasting {
     /// Waits until somebody unmounts; SIGINT and SIGTERM are taken for that wish, and so is SIGHUP
     /// from a terminal that goes. Without a terminal, as below systemd, it is passed on, and the
     /// daemon opens its log again. `None` when the daemon was lost.
-    pub fn wait(self, tell: fn(&Underway)) -> Option<Unmounting> {
+    pub fn wait(self, tell: fn(&Underway), waits: fn(&Waiting)) -> Option<Unmounting> {
         let _held = front::block_signals();
         let daemon = self.daemon;
         let has_terminal = std::fs::File::open("/dev/tty").is_ok();
@@ -186,20 +190,41 @@ impl Lasting {
                 let _ = kill_process(daemon, passed_on);
             }
         });
-        unmounted(&self.control, tell)
+        match unmounted(&self.control, tell, |waiting| {
+            waits(waiting);
+            true
+        }) {
+            Last::Word(end) => end,
+            Last::Left(_) => None,
+        }
     }
 }
 
-/// Waits for the daemon's last word; `tell` is told how far files have come meanwhile.
-pub(super) fn unmounted(control: &Channel, tell: fn(&Underway)) -> Option<Unmounting> {
+/// What waiting for the end of a mount came to.
+pub(super) enum Last {
+    /// The daemon's last word; `None`: it is gone.
+    Word(Option<Unmounting>),
+    /// It was not waited for until the bucket takes what it does not take now.
+    Left(Waiting),
+}
+
+/// Waits for the daemon's last word; `tell` is told how far files have come meanwhile, and `waits`
+/// says whether a bucket is waited for.
+pub(super) fn unmounted(
+    control: &Channel,
+    tell: fn(&Underway),
+    waits: impl Fn(&Waiting) -> bool,
+) -> Last {
     loop {
-        match control.hear::<ToFront>()? {
-            ToFront::Underway(now) => tell(&now),
-            ToFront::Over { run, warnings, homecomings, shipped, .. } => {
+        match control.hear::<ToFront>() {
+            Some(ToFront::Underway(now)) => tell(&now),
+            Some(ToFront::Waits(waiting)) if waits(&waiting) => {}
+            Some(ToFront::Waits(waiting)) => return Last::Left(waiting),
+            Some(ToFront::Over { run, warnings, homecomings, shipped, .. }) => {
                 let run = run.map(PathBuf::from);
-                return Some(Unmounting { run, warnings, homecomings, shipped });
+                return Last::Word(Some(Unmounting { run, warnings, homecomings, shipped }));
             }
-            ToFront::Failed { .. } | ToFront::Ready => return None,
+            Some(ToFront::Failed { .. } | ToFront::Ready) | None => return Last::Word(None),
         }
     }
 }

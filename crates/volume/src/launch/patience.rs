@@ -4,6 +4,7 @@
 use std::mem::MaybeUninit;
 
 use super::front::Front;
+use super::users::is_dying;
 use super::{ToFront, Underway};
 
 /// Between two looks for a signal.
@@ -30,8 +31,12 @@ impl Front {
                         tell(&now);
                         underway = Some(now);
                     }
+                    Some(ToFront::Waits(_)) => {}
                     word => return Last::Word(word),
                 }
+            } else if is_dying(self.daemon) && !self.control.is_heard(0) {
+                // What is left of it keeps our channel, and says nothing any more.
+                return Last::Word(None);
             }
             // Before files come home there is little to wait for, and a summary to be had.
             if let Some(now) = underway

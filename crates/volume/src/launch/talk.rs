@@ -35,6 +35,8 @@ pub(crate) enum ToFront {
     Ready,
     /// Files come home.
     Underway(Underway),
+    /// A bucket does not take what is brought to it.
+    Waits(crate::bucket::Waiting),
     /// All is over, or goes on without the front.
     /// `lingering` has the processes of a run that goes on, as far as they are known.
     Over {

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 
-use super::lasting::{Unmounting, unmounted};
+use super::lasting::{Last, Unmounting, unmounted};
+use super::users::is_dying;
 use super::{Channel, InTheWay, doors_of, users_of};
-use crate::cover::{KIND, Mount, mounts, unmount_at};
+use crate::bucket::Waiting;
+use crate::cover::{KIND, Mount, abort, mounts, open_abort, unmount_at};
 use crate::tiers::Underway;
 
 /// A wait longer than this is explained.
@@ -27,6 +29,8 @@ pub enum Unmounted {
     Orphan(PathBuf),
     /// Nobody new can use it; these still do, and then it ends.
     Lingering(Vec<InTheWay>),
+    /// It is gone, and its daemon goes on bringing files to a bucket that does not take them now.
+    Shipping(Waiting),
 }
 
 /// Where volumes are mounted for everybody, by place.
@@ -46,8 +50,8 @@ fn is_lasting(mount: &Mount) -> bool {
 }
 
 /// Unmounts what is mounted at `point`, and waits until its files are home; with `lazy`, not for
-/// those who still use it. `waiting` is called if nothing is heard for a while, `underway` as files
-/// come home.
+/// those who still use it, nor for a bucket that takes nothing. `waiting` is called if nothing is
+/// heard for a while, `underway` as files come home, `waits` now and then if a bucket is in the way.
 ///
 /// # Errors
 /// NotFound when nothing of ours is mounted there; ResourceBusy, with those who use it; else the
@@ -57,6 +61,7 @@ pub fn unmount(
     lazy: bool,
     waiting: fn(),
     underway: fn(&Underway),
+    waits: fn(&Waiting),
 ) -> Result<Unmounted, (io::Error, Vec<InTheWay>)> {
     let plain = |error| (error, Vec::new());
     let all = lasting_mounts().map_err(plain)?;
@@ -75,6 +80,9 @@ pub fn unmount(
     }
     let inner = all.iter().filter(|one| one.source == mount.source && one.point.starts_with(point));
     let inner: Vec<&Mount> = inner.collect();
+    if lazy && matches!(daemon, Daemon::Dying) {
+        free_users(inner.iter().copied());
+    }
     let mut lazily = lazy;
     for one in inner.iter().rev() {
         match unmount_at(&one.point, lazily) {
@@ -94,28 +102,56 @@ pub fn unmount(
     let orphan = || Unmounted::Orphan(PathBuf::from(&mount.source));
     match daemon {
         _ if !users.is_empty() => Ok(Unmounted::Lingering(users)),
-        Some(daemon) => {
+        Daemon::Lives(daemon) => {
             if !daemon.is_heard(PATIENCE_MS) {
                 waiting();
             }
-            Ok(unmounted(&daemon, underway).map_or_else(orphan, Unmounted::Done))
+            let waits = |waiting: &Waiting| {
+                if !lazy {
+                    waits(waiting);
+                }
+                !lazy
+            };
+            Ok(match unmounted(&daemon, underway, waits) {
+                Last::Word(end) => end.map_or_else(orphan, Unmounted::Done),
+                Last::Left(waiting) => Unmounted::Shipping(waiting),
+            })
         }
-        None => Ok(orphan()),
+        Daemon::Dying | Daemon::Gone => Ok(orphan()),
     }
 }
 
-/// Reaches the daemon of a mount, if it lives.
-fn knock(mount: &Mount) -> Option<Channel> {
-    let owner = mount.options.split(',').find_map(|option| option.strip_prefix("user_id="))?;
+/// The daemon of a mount.
+enum Daemon {
+    Lives(Channel),
+    /// It was killed, and a thread of it waits in the kernel: the door is open and nobody answers.
+    Dying,
+    Gone,
+}
+
+/// Knocks at the door of a mount's daemon.
+fn knock(mount: &Mount) -> Daemon {
+    let owner = mount.options.split(',').find_map(|option| option.strip_prefix("user_id="));
     let door = |address| {
         let flags = SocketFlags::CLOEXEC;
         let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).ok()?;
         connect(&socket, &address).ok()?;
         // Believe the mount's owner only.
         let peer = rustix::net::sockopt::socket_peercred(&socket).ok()?;
-        (peer.uid.as_raw().to_string() == owner).then(|| Channel::new(socket))
+        (Some(&*peer.uid.as_raw().to_string()) == owner).then_some((peer.pid, socket))
     };
-    doors_of(mount.device, Path::new(&mount.source)).find_map(door)
+    match doors_of(mount.device, Path::new(&mount.source)).find_map(door) {
+        Some((pid, _)) if is_dying(pid) => Daemon::Dying,
+        Some((_, socket)) => Daemon::Lives(Channel::new(socket)),
+        None => Daemon::Gone,
+    }
+}
+
+/// Frees those who wait for a daemon that is gone, as far as the kernel shows the mounts to us.
+fn free_users<'m>(mounts: impl Iterator<Item = &'m Mount>) {
+    for control in mounts.filter_map(|mount| open_abort(mount.device.1).ok()) {
+        let _ = abort(&control);
+    }
 }
 
 /// Who uses a mount, or one of those below it.

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+use rustix::process::Pid;
 
 /// Users of a mount that are named.
 const MOST_NAMED: usize = 8;
@@ -33,6 +34,13 @@ pub(crate) fn users_of(devices: &[(u32, u32)], point: Option<&Path>) -> Vec<InTh
         }
     }
     found
+}
+
+/// Whether the first thread of a process has ended: it is gone but for what waits in the kernel
+/// (proc_pid_stat(5)).
+pub(super) fn is_dying(pid: Pid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+    stat.is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z')))
 }
 
 fn uses(process: &Path, devices: &[(u32, u32)], point: Option<&Path>) -> bool {

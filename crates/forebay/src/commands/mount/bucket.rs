@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forebay_model::{ByteCount, Kept, Micros, SyncTo};
-use forebay_volume::bucket::{Ailing, Role, Told, Wanted, ailing, folder_of};
+use forebay_volume::bucket::{Ailing, Role, Told, Waiting, Wanted, ailing, folder_of};
 use forebay_volume::launch::lasting_mounts;
 use forebay_volume::tiers::Patience;
 
@@ -161,6 +161,18 @@ pub(in crate::commands) fn tell_ailing(point: &Path) {
         say::note(&format!("{url} is out of reach since {}: {why}", since(&ailing)));
         say::note("unmounting waits for it a while; Ctrl-C stops the waiting alone");
     }
+}
+
+/// Says what the end of a volume waits for.
+pub(in crate::commands) fn tell_waiting(waiting: &Waiting) {
+    let Waiting { url, why, files: (files, bytes), kept } = waiting;
+    let (s, bytes) = (if *files == 1 { "" } else { "s" }, ByteCount(*bytes));
+    say::note(&format!("waiting for {url}, which does not have {files} file{s} ({bytes}): {why}"));
+    let kept = kept.display();
+    say::note(&format!(
+        "Ctrl-C stops the waiting alone, --lazy does not wait: all is kept in {kept}, and the \
+         daemon goes on trying"
+    ));
 }
 
 /// Tells what became of it; true if the bucket has all of it.

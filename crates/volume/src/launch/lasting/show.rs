@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
 use super::super::shared::{Failure, system};
-use super::super::{Channel, ToDaemon, ToFront};
+use super::super::{Channel, Rescue, ToDaemon, ToFront};
 use crate::cover::{self, Access};
 
 /// Makes the mounts, and waits until they can be used.
@@ -15,12 +15,13 @@ pub(super) fn show(
     access: Access,
     mounts: &OwnedFd,
     control: &Channel,
+    rescue: &Rescue,
 ) -> Result<Vec<PathBuf>, Failure> {
     // It opens by paths what it needs, and a mount must not be in the way of that.
     await_daemon(mounts, control)?;
     let made = cover::Lasting::make(plan, volume, access, mounts.as_fd());
     let made = made.map_err(|closed| Failure::Closed(closed.step, closed.error))?;
-    match serve(plan, mounts, control) {
+    match serve(plan, mounts, control, rescue) {
         Ok(()) => Ok(made.keep()),
         Err(failure) => {
             // Before the mounts go, which would be taken for the end of a mount that was used.
@@ -30,15 +31,22 @@ pub(super) fn show(
     }
 }
 
-fn serve(plan: &cover::Plan, mounts: &OwnedFd, control: &Channel) -> Result<(), Failure> {
+fn serve(
+    plan: &cover::Plan,
+    mounts: &OwnedFd,
+    control: &Channel,
+    rescue: &Rescue,
+) -> Result<(), Failure> {
     await_daemon(mounts, control)?;
     let mut device = None;
     for target in &plan.targets {
         // Until it was asked, the kernel takes the root of a mount for root's own.
         let step = format!("reaching {}", target.point.display());
         let stat = rustix::fs::stat(&target.point).map_err(system(&step))?;
+        rescue.knows(stat.st_dev);
         device = device.or(Some((libc::major(stat.st_dev), libc::minor(stat.st_dev))));
     }
+    rescue.knows_all();
     let (major, minor) = device.unwrap_or_default();
     control.say(&ToDaemon::Mounted { major, minor });
     match control.hear::<ToFront>() {

@@ -1,0 +1,161 @@
+//! A small process beside a daemon, which holds nothing of the run. When the daemon dies in the middle
+//! of its work, it ends the connections of the mounts: programs then get errors and do not wait for
+//! ever (`cover::abort` says why they would).
+//!
+//! The end of a process is told when its last thread is gone, which is what never comes here. The end
+//! of a thread is told at once by a robust mutex that it holds (pthread_mutexattr_setrobust(3)).
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use rustix::process::Pid;
+
+use super::fork;
+use super::front::block_signals;
+use super::shared::{Failure, pair, system};
+use crate::cover::{abort, abort_from_within, hand_over, open_abort, receive_numbered};
+
+/// A mutex in memory that this process shares with those that it forks from now on.
+struct Alive(*mut libc::pthread_mutex_t);
+
+impl Alive {
+    fn new() -> io::Result<Alive> {
+        let size = size_of::<libc::pthread_mutex_t>();
+        let (protection, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
+        // SAFETY: fresh memory, large and aligned enough for a mutex, which is never unmapped.
+        unsafe {
+            let memory = libc::mmap(std::ptr::null_mut(), size, protection, flags, -1, 0);
+            if memory == libc::MAP_FAILED {
+                return Err(io::Error::last_os_error());
+            }
+            let mut how = std::mem::zeroed();
+            libc::pthread_mutexattr_init(&mut how);
+            libc::pthread_mutexattr_setpshared(&mut how, libc::PTHREAD_PROCESS_SHARED);
+            libc::pthread_mutexattr_setrobust(&mut how, libc::PTHREAD_MUTEX_ROBUST);
+            match libc::pthread_mutex_init(memory.cast(), &how) {
+                0 => Ok(Alive(memory.cast())),
+                error => Err(io::Error::from_raw_os_error(error)),
+            }
+        }
+    }
+
+    /// Waits until nobody holds it; whether who held it died.
+    fn take(&self) -> bool {
+        // SAFETY: an initialised mutex.
+        unsafe { libc::pthread_mutex_lock(self.0) == libc::EOWNERDEAD }
+    }
+
+    fn give_back(&self) {
+        // SAFETY: as above, held by this thread.
+        unsafe { libc::pthread_mutex_unlock(self.0) };
+    }
+}
+
+/// The way to a rescuer.
+pub(crate) struct Rescue {
+    alive: Alive,
+    door: OwnedFd,
+}
+
+impl std::fmt::Debug for Rescue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rescue").finish_non_exhaustive()
+    }
+}
+
+/// Sent last, instead of the number of a mount.
+const ALL: u32 = u32::MAX;
+
+impl Rescue {
+    /// Starts a rescuer. This process has one thread, and holds little yet.
+    pub(super) fn start() -> Result<(Rescue, Pid), Failure> {
+        let alive = Alive::new().map_err(system("sharing memory"))?;
+        let (door, inside) = pair()?;
+        // Like the daemon it ends by SIGKILL alone, or when it is no longer needed.
+        let signals = block_signals();
+        // SAFETY: this process has one thread, so the child may do anything.
+        let forked = unsafe { fork() }.map_err(system("starting the daemon's rescuer"));
+        match forked {
+            Ok(None) => {
+                drop(door);
+                wait_and_end(&alive, &inside)
+            }
+            Ok(Some(rescuer)) => {
+                signals.restore();
+                Ok((Rescue { alive, door }, rescuer))
+            }
+            Err(failure) => {
+                signals.restore();
+                Err(failure)
+            }
+        }
+    }
+
+    /// The daemon's main thread lives from now on, until it says that all ended well, or dies.
+    pub(crate) fn guard(&self) -> Guarded<'_> {
+        self.alive.take();
+        Guarded(&self.alive)
+    }
+
+    /// A mount is to be ended with the daemon.
+    pub(super) fn knows(&self, device: u64) {
+        let minor = libc::minor(device);
+        let control = open_abort(minor).ok();
+        let control = control.as_ref().map(AsFd::as_fd);
+        let _ = hand_over(self.door.as_fd(), minor, control);
+    }
+
+    /// These are all.
+    pub(super) fn knows_all(&self) {
+        let _ = hand_over(self.door.as_fd(), ALL, None);
+    }
+}
+
+/// A daemon that lives.
+pub(crate) struct Guarded<'r>(&'r Alive);
+
+impl Guarded<'_> {
+    /// Nobody is to be rescued: what was mounted is gone.
+    pub(crate) fn all_is_well(self) {
+        self.0.give_back();
+    }
+}
+
+/// The rescuer's life.
+fn wait_and_end(alive: &Alive, inside: &OwnedFd) -> ! {
+    leave_the_caller(inside);
+    let mut known: Vec<(u32, Option<OwnedFd>)> = Vec::new();
+    while let Ok((Some(minor), control)) = receive_numbered(inside.as_fd()) {
+        if minor == ALL {
+            break;
+        }
+        known.push((minor, control));
+    }
+    if !known.is_empty() && alive.take() {
+        let ended = |control: &OwnedFd| abort(control).is_ok();
+        known.retain(|(_, control)| !control.as_ref().is_some_and(ended));
+        let others: Vec<u32> = known.into_iter().map(|(minor, _)| minor).collect();
+        if !others.is_empty() {
+            abort_from_within(&others);
+        }
+    }
+    // SAFETY: ends the process without running what belongs to the parent.
+    unsafe { libc::_exit(0) }
+}
+
+/// Keeps nothing of the caller's: no directory, no descriptor; who kills its group does not mean us.
+fn leave_the_caller(inside: &OwnedFd) {
+    let keep = inside.as_raw_fd();
+    let keep = keep as libc::c_uint;
+    // SAFETY: plain numbers; what is closed is nobody's here.
+    unsafe {
+        if keep > 0 {
+            libc::close_range(0, keep - 1, 0);
+        }
+        libc::close_range(keep + 1, libc::c_uint::MAX, 0);
+    }
+    let _ = rustix::process::setpgid(None, None);
+    let _ = rustix::process::chdir("/");
+    let _ = rustix::thread::set_name(c"forebay-rescue");
+}
