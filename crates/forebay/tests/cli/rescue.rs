@@ -29,7 +29,10 @@ impl Storage {
             std::fs::create_dir(place.all.join(dir)).expect("made");
         }
         let words = ["mount", "--foreground", "--allow-other", "../real", "../storage"];
-        let front = place.forebay(&words).stderr(Stdio::null()).spawn().expect("started");
+        let mut front = place.forebay(&words);
+        // A user of the place could not use what root makes in its state directory.
+        front.env("XDG_STATE_HOME", place.all.join("real"));
+        let front = front.stderr(Stdio::null()).spawn().expect("started");
         wait_until("it is mounted", || place.all.join("storage/work").exists());
         let children = format!("/proc/{0}/task/{0}/children", front.id());
         let children = std::fs::read_to_string(children).expect("children");
@@ -126,11 +129,9 @@ fn a_lazy_unmount_frees_who_waits_for_a_killed_daemon() {
     };
     let rescuer = all().find(|pid| name_of(*pid) == "forebay-rescue" && controls(pid));
     kill(rescuer.expect("a rescuer"));
-    let is_daemon = |pid: &i32| {
-        let words = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        words.contains("../storage/work") && name_of(*pid) == "forebay"
-    };
-    let pid = all().find(is_daemon).expect("a daemon");
+    let users = users_of(&place.all.join("storage/work"));
+    let pid = users.iter().map(|(pid, _)| *pid).find(|pid| name_of(*pid) == "forebay");
+    let pid = pid.expect("a daemon");
     wait_for_the_deep(pid);
     kill(pid);
     done(&mut place.forebay(&["unmount", "--lazy", &shown])).code(0).says("its daemon was gone");

@@ -30,8 +30,7 @@ impl Three {
             other.args(["--reuid", &user, "--regid", &user, "--clear-groups", "--"]);
             other.arg(place.give_to_user()).args(run.get_args());
             let node = place.all.join("node").display().to_string();
-            let open =
-                format!("mknod -m 666 {node} c 10 229; mount --bind {node} /dev/fuse; cd $PWD");
+            let open = format!("mknod -m 666 {node} c 10 229; mount --bind {node} /dev/fuse");
             run = place.apart(&open, &other);
         }
         let front = spawned(run);
@@ -49,6 +48,16 @@ impl Three {
     fn is_stopped(&self, whom: usize) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pids[whom]));
         stat.is_ok_and(|stat| stat.rsplit_once(") ").expect("a state").1.starts_with('T'))
+    }
+
+    /// It sleeps, and no signal is held back for it.
+    fn front_is_idle(&self) -> bool {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.pids[FRONT]));
+        let text = text.expect("it lives");
+        let line = |key: &str| text.lines().find_map(|line| line.strip_prefix(key));
+        let none = |key| line(key).is_some_and(|bits| bits.trim().bytes().all(|bit| bit == b'0'));
+        let sleeps = line("State:").is_some_and(|state| state.trim().starts_with('S'));
+        sleeps && none("SigPnd:") && none("ShdPnd:")
     }
 
     /// Stops one; the front stops as its command does.
@@ -124,6 +133,8 @@ fn a_job_that_was_stopped_goes_on_in_whatever_order_it_is_continued() {
             stops.iter().for_each(|whom| three.stop(*whom));
             conts.iter().for_each(|whom| three.go_on(*whom));
             wait_until(&order, || (0..3).all(|whom| !three.is_stopped(whom)));
+            // What it was told it has passed on, and nothing of it hits the next order.
+            wait_until("the front waits for news", || three.front_is_idle());
             count += 1;
         }
         assert_eq!(count, 3 + 3 * 4 + 36);
