@@ -44,8 +44,12 @@ impl Bytes {
         self.objects.read(&self.name, offset, len)
     }
 
-    /// The first part of it, up to where nothing but zeros follows; None if something else does.
+    /// The first part of it, up to where nothing but zeros follows; None if something else does, or
+    /// nothing.
     pub(super) fn unpadded(&self, end: u64) -> Result<Option<Bytes>> {
+        if end >= self.size {
+            return Ok(None);
+        }
         let mut at = end;
         while at < self.size {
             let len = (self.size - at).min(LOOK) as usize;

@@ -50,7 +50,7 @@ fn index(
     };
     let mut read = whole(bytes);
     // Tapes, dd and tar fill up with zeros: what is before them is read once more, to its end.
-    if let Some(end) = read.as_ref().err().and_then(|error| other_behind(error))
+    if let Some((end, _)) = read.as_ref().err().and_then(|error| behind(error))
         && let Some(first) = bytes.unpadded(end)?
     {
         read = whole(&first);
@@ -135,7 +135,7 @@ fn decode(bytes: &Bytes, group: &Group, start: u64, blob: &[u8]) -> Result<Vec<V
     };
     let mut text = part(bytes);
     // As when it was read whole.
-    if let Some(end) = text.as_ref().err().and_then(|error| other_behind(error))
+    if let Some((end, _)) = text.as_ref().err().and_then(|error| behind(error))
         && let Some(first) = bytes.unpadded(end)?
     {
         text = part(&first);
@@ -145,11 +145,12 @@ fn decode(bytes: &Bytes, group: &Group, start: u64, blob: &[u8]) -> Result<Vec<V
     Ok(vec![text])
 }
 
-/// Where something begins that is no member.
-fn other_behind(error: &(dyn std::error::Error + 'static)) -> Option<u64> {
+/// Where something begins that is no member, or none that is whole.
+fn behind(error: &(dyn std::error::Error + 'static)) -> Option<(u64, GzipErrorKind)> {
     match within(error)? {
-        DecodeError::InvalidGzip { offset, reason: GzipErrorKind::TrailingGarbage } => {
-            Some(*offset)
+        DecodeError::InvalidGzip { offset, reason } => {
+            let other = matches!(reason, GzipErrorKind::TrailingGarbage | GzipErrorKind::Truncated);
+            other.then(|| (*offset, reason.clone()))
         }
         _ => None,
     }
@@ -160,9 +161,11 @@ fn refusal(error: IndexingError) -> Error {
     if let Some(ours) = ours(&error) {
         return ours;
     }
-    let words = match other_behind(&error) {
-        Some(at) => format!("behind all that is gzip, from byte {at} on, something else follows"),
-        None => format!("it is damaged or cut off: {error} (was it copied whole?)"),
+    let words = match behind(&error) {
+        Some((at, GzipErrorKind::TrailingGarbage)) => {
+            format!("behind all that is gzip, from byte {at} on, something else follows")
+        }
+        _ => format!("it is damaged or cut off: {error} (was it copied whole?)"),
     };
     Error::new(Kind::Input, words)
 }
