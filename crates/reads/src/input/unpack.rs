@@ -18,9 +18,10 @@ const BUFFER: usize = 64 << 10;
 
 type Whole = Box<dyn Read>;
 type Packed = BufReader<Whole>;
+type Unpack = fn(Packed) -> Whole;
 
 /// What packed files begin with, and what unpacks them.
-const PACKED: &[(&[u8], fn(Packed) -> Whole)] = &[
+const PACKED: &[(&[u8], Unpack)] = &[
     (b"\x1f\x8b", members::<GzDecoder<Packed>>),
     (b"BZh", members::<BzDecoder<Packed>>),
     (b"\x28\xb5\x2f\xfd", members::<Decoder<'static, Packed>>),
@@ -50,7 +51,7 @@ fn members<M: Member<Packed> + 'static>(whole: Packed) -> Whole {
 }
 
 /// What unpacks a file that begins so.
-fn packed(head: &[u8]) -> Option<fn(Packed) -> Whole> {
+fn packed(head: &[u8]) -> Option<Unpack> {
     let (numbers, behind) = SKIPPED;
     let skipped = head
         .split_first()
