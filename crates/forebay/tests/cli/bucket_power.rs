@@ -140,11 +140,14 @@ fn failure(seed: u64) {
     let (kind, is_unmounted) = (["ext4", "xfs"][seed as usize % 2], lot.draw(5) == 0);
     let when = format!("seed {seed} (FOREBAY_SEEDS={seed}..{}), {kind}", seed + 1);
     let all = &volume.place.all;
-    let (ground, disk) = (all.join("ground"), all.join("disk"));
+    let (memory, ground, disk) = (all.join("memory"), all.join("ground"), all.join("disk"));
     let mut mounts = Mounts(Vec::new());
-    run(&["truncate", "-s", "2G", &all.join("img").to_string_lossy()]);
-    run(&["mkfs.xfs", "-q", "-m", "reflink=1", &all.join("img").to_string_lossy()]);
-    mounts.mount(&["-o", "loop"], &all.join("img"), &ground);
+    // Disks upon disks wait for each other, and for all who use this one.
+    mounts.mount(&["-t", "tmpfs"], Path::new("tmpfs"), &memory);
+    let under = memory.join("image");
+    run(&["truncate", "-s", "2G", &under.to_string_lossy()]);
+    run(&["mkfs.xfs", "-q", "-m", "reflink=1", &under.to_string_lossy()]);
+    mounts.mount(&["-o", "loop"], &under, &ground);
     let (image, copy) = (ground.join("image"), ground.join("copy"));
     run(&["truncate", "-s", "320M", &image.to_string_lossy()]);
     run(&[&format!("mkfs.{kind}"), "-q", &image.to_string_lossy()]);
@@ -210,6 +213,7 @@ fn failure(seed: u64) {
     volume.unmount(&there).code(0);
     mounts.unmount(&disk);
     mounts.unmount(&ground);
+    mounts.unmount(&memory);
     volume.place.nobody_left();
 }
 

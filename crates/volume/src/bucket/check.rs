@@ -1,6 +1,7 @@
 //! Whether a volume in a bucket is whole: its log, each file's bytes, and what lies beside them that
 //! no file has. Damage is told by the names of files; what is swept is only what nothing needs.
 
+mod copied;
 mod names;
 mod objects;
 mod packed;

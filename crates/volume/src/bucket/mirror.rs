@@ -8,9 +8,9 @@ mod now;
 mod room;
 mod worker;
 
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use forebay_model::{Kept, SyncTo};
@@ -22,7 +22,6 @@ use serde::{Deserialize, Serialize};
 
 use super::bodies::Bodies;
 use super::health::Health;
-use super::local::mark_synced;
 use super::log::Log;
 use super::marks::{Inside, Marks};
 use super::opening::Opened;
@@ -186,14 +185,6 @@ impl Mirror {
             tracing::error!("{}: {error}", self.state.folder.display());
         }
         self.told.lock().clone()
-    }
-
-    /// A file is about to be made durable on this machine's disk: says so in the file, so that it
-    /// counts after a power failure.
-    pub(crate) fn is_synced(&self, file: BorrowedFd<'_>) {
-        if let Err(error) = mark_synced(file, self.next_segment.load(Relaxed)) {
-            tracing::warn!("a file that is synced says nothing of it: {error}");
-        }
     }
 
     fn waiting(&self, why: String) -> Waiting {

@@ -177,32 +177,6 @@ impl Ship {
         self.clean_up();
         Ok(Some(Shipped { bytes: segment.bytes.len() as u64, objects: segment.objects }))
     }
-
-    /// Gives objects that were written beside those of their files' names these names, once the log
-    /// needs none of what has them now; nobody waits for that.
-    ///
-    /// # Errors
-    /// As `ship`; it goes on where it was when it is called again.
-    pub(crate) fn settle(&mut self) -> Result<(), Failed> {
-        debug_assert!(self.pending.is_none(), "a cut of which a part is written is ended first");
-        self.moves.settle(&*self.bucket, &mut self.log, &mut self.tree)?;
-        self.clean_up();
-        Ok(())
-    }
-
-    /// Removes objects that no file has any more; one that stays is found by a check.
-    fn clean_up(&mut self) {
-        let unused = std::mem::take(&mut self.tree.unused);
-        let unused = moved::unused(&self.tree, unused);
-        // Names may be those of objects of who has taken over meanwhile.
-        if unused.is_empty() || !self.log.is_at_end().unwrap_or(false) {
-            return;
-        }
-        for key in unused {
-            // A check finds what stays.
-            let _ = self.bucket.delete(&key);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
 //! Objects beside the log: those of files, and those that no file has.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::ErrorKind;
 
 use super::super::log::History;
 use super::super::record::Place;
 use super::super::request::Bucket;
-use super::super::sums::Summing;
 use super::super::tree::Tree;
-use super::{Bad, Finding, each, packed};
+use super::copied::has_bytes_of;
+use super::{Bad, Finding, each};
 use crate::store::{Failed, Found, Version};
 
 /// What is Forebay's, whoever has it.
@@ -92,33 +91,6 @@ pub(super) fn own(
         }
     }
     Ok(bad)
-}
-
-/// Whether an object has the bytes that were written, as their checksums say.
-fn has_bytes_of(
-    bucket: &dyn Bucket,
-    history: &History,
-    ino: u64,
-    key: &str,
-    size: u64,
-) -> Result<bool, Failed> {
-    let sums = history.tree.file(ino).and_then(|file| file.sums.as_deref());
-    let Some(sums) = sums else { return Ok(false) };
-    let sums = match packed::read(bucket, sums) {
-        Err(failed) if matches!(failed.kind, ErrorKind::InvalidData | ErrorKind::NotFound) => {
-            return Ok(false);
-        }
-        sums => sums?,
-    };
-    let mut summing = Summing::default();
-    let done = bucket.stream_of(key, None, 0..size, &mut |bytes| {
-        summing.take(&bytes);
-        Ok(())
-    });
-    match done {
-        Err(failed) if failed.kind == ErrorKind::InvalidData => Ok(false),
-        done => done.map(|()| summing.end() == sums[..]),
-    }
 }
 
 fn missing(history: &History, ino: u64, key: &str) -> Bad {

@@ -1,8 +1,12 @@
 //! Asking for files to be in the bucket, and waiting for that.
 
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::Ordering::Relaxed;
+
 use forebay_model::SyncTo;
 use rustix::io::Errno;
 
+use super::super::local::mark_synced;
 use super::Mirror;
 use crate::native::Identity;
 
@@ -27,6 +31,14 @@ impl Mirror {
         noted.asked += 1;
         self.marks.call.notify_all();
         Some(Asked { number: noted.asked, identity })
+    }
+
+    /// A file is about to be made durable on this machine's disk: says so in the file, so that it
+    /// counts after a power failure.
+    pub(crate) fn is_synced(&self, file: BorrowedFd<'_>) {
+        if let Err(error) = mark_synced(file, self.next_segment.load(Relaxed)) {
+            tracing::warn!("a file that is synced says nothing of it: {error}");
+        }
     }
 
     /// Waits until the bucket has what was asked for.

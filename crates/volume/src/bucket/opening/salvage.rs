@@ -3,21 +3,22 @@
 //! the bucket has not is kept beside the tree, for people: nobody knows whether it is whole.
 
 mod judge;
+mod place;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, linkat, mkdirat, openat, unlinkat};
+use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
 use rustix::io::Errno;
 
-use super::super::local::{Synced, dress, is_away};
-use super::super::record::{Attr, Kind, Time};
+use super::super::local::{Synced, is_away};
 use super::super::scan::{Lent, Scan, Stamp, into};
-use super::super::tree::{ROOT, Tree, joined};
+use super::super::tree::{Tree, joined};
 use crate::native::{Identity, stat_of};
 use judge::Verdict;
+use place::{names_of, remove};
 
 type Result<T> = std::result::Result<T, Errno>;
 
@@ -153,74 +154,10 @@ impl Salvage<'_> {
         }
         Ok(())
     }
-
-    /// A file of the old tree gets a name in the new one.
-    fn put(&self, from: &[u8], new: &OwnedFd, to: &[u8]) -> Result<()> {
-        remove(new, to)?;
-        self.link(from, new, to)
-    }
-
-    fn link(&self, from: &[u8], to: &OwnedFd, name: &[u8]) -> Result<()> {
-        let link = || linkat(self.old, from, to, name, AtFlags::empty());
-        match link() {
-            Err(Errno::NOENT) => {
-                self.make_folders(to, name)?;
-                link()
-            }
-            done => done,
-        }
-    }
-
-    /// Makes the folders of a path, as they are in the old tree.
-    fn make_folders(&self, root: &OwnedFd, path: &[u8]) -> Result<()> {
-        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
-        for end in ends {
-            let folder = &path[..end];
-            match mkdirat(root, folder, Mode::RWXU) {
-                Err(Errno::EXIST) => continue,
-                done => done?,
-            }
-            let Ok(old) = openat(self.old, folder, into_flags(), Mode::empty()) else { continue };
-            let stat = stat_of(old.as_fd(), c"")?;
-            let mtime = Time { sec: stat.stx_mtime.tv_sec, nsec: stat.stx_mtime.tv_nsec };
-            // Whoever it was lets its owner put files there.
-            let mode = u32::from(stat.stx_mode) & 0o7777 | 0o700;
-            let attr = Attr { mode, uid: stat.stx_uid, gid: stat.stx_gid, mtime };
-            dress(&openat(root, folder, into_flags(), Mode::empty())?, attr)?;
-        }
-        Ok(())
-    }
 }
 
 fn into_flags() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
-}
-
-fn remove(root: &OwnedFd, path: &[u8]) -> Result<()> {
-    match unlinkat(root, path, AtFlags::empty()) {
-        Err(Errno::NOENT | Errno::NOTDIR) | Ok(()) => Ok(()),
-        failed => failed,
-    }
-}
-
-/// All names of these files.
-fn names_of(tree: &Tree, wanted: &BTreeSet<u64>) -> BTreeMap<u64, BTreeSet<Vec<u8>>> {
-    let mut names = BTreeMap::<u64, BTreeSet<Vec<u8>>>::new();
-    let mut folders = if wanted.is_empty() { Vec::new() } else { vec![(ROOT, Vec::new())] };
-    while let Some((folder, path)) = folders.pop() {
-        let Some(folder) = tree.file(folder) else { continue };
-        for (name, ino) in &folder.names {
-            let path = joined(&path, name.as_bytes());
-            match tree.file(*ino).map(|file| &file.kind) {
-                Some(Kind::Folder) => folders.push((*ino, path)),
-                Some(_) if wanted.contains(ino) => {
-                    names.entry(*ino).or_default().insert(path);
-                }
-                _ => {}
-            }
-        }
-    }
-    names
 }
 
 impl Kept {

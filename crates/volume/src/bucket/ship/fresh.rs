@@ -8,8 +8,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::super::record::Place;
 use super::super::scan::Large;
 use super::Ship;
+use super::moved::unused;
 use super::moves::{MOVING, name_of};
 use crate::store::Failed;
+
+/// The name that the object of a file is to have.
+pub(super) fn own_name(large: &Large) -> String {
+    name_of(large.ino, large.by.as_ref().unwrap_or(&large.path))
+}
 
 impl Ship {
     /// Writes the object of a file by `send`, which is told its name and writes over nothing: its
@@ -20,7 +26,7 @@ impl Ship {
         large: &Large,
         mut send: impl FnMut(&str) -> Result<T, Failed>,
     ) -> Result<(String, T), Failed> {
-        let own = name_of(large.ino, large.by.as_ref().unwrap_or(&large.path));
+        let own = own_name(large);
         let is_in_use = self
             .tree
             .file(large.ino)
@@ -39,6 +45,32 @@ impl Ship {
                 Err(Failed { kind: ErrorKind::Other, why })
             }
             sent => Ok((key, sent?)),
+        }
+    }
+
+    /// Gives objects that were written beside those of their files' names these names, once the log
+    /// needs none of what has them now; nobody waits for that.
+    ///
+    /// # Errors
+    /// As `ship`; it goes on where it was when it is called again.
+    pub(crate) fn settle(&mut self) -> Result<(), Failed> {
+        debug_assert!(self.pending.is_none(), "a cut of which a part is written is ended first");
+        self.moves.settle(&*self.bucket, &mut self.log, &mut self.tree)?;
+        self.clean_up();
+        Ok(())
+    }
+
+    /// Removes objects that no file has any more; one that stays is found by a check.
+    pub(super) fn clean_up(&mut self) {
+        let lost = std::mem::take(&mut self.tree.unused);
+        let unused = unused(&self.tree, lost);
+        // Names may be those of objects of who has taken over meanwhile.
+        if unused.is_empty() || !self.log.is_at_end().unwrap_or(false) {
+            return;
+        }
+        for key in unused {
+            // A check finds what stays.
+            let _ = self.bucket.delete(&key);
         }
     }
 }

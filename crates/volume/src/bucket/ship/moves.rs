@@ -25,8 +25,9 @@ const LONGEST: usize = 768;
 /// What is to follow.
 #[derive(Debug, Default)]
 pub(super) struct Moves {
-    /// Files whose objects have no name of theirs any more.
-    wanted: BTreeSet<u64>,
+    /// Files whose objects have no name of theirs any more, and the one that they are to get, where
+    /// that matters.
+    wanted: BTreeMap<u64, Option<String>>,
     /// What was copied, and is not in the log yet.
     told: Vec<Moved>,
     /// What lies elsewhere now, for those who read these files.
@@ -57,11 +58,11 @@ impl Moves {
         tree.loose().for_each(|ino| self.note_below(tree, ino));
     }
 
-    /// A file has got an object: if it could not have the name of its file, it is to get it later.
-    pub(super) fn note_stored(&mut self, tree: &Tree, ino: u64) {
+    /// A file has got an object, which is to have this name if it could not have it at once.
+    pub(super) fn note_stored(&mut self, tree: &Tree, ino: u64, name: String) {
         let place = tree.file(ino).map(|file| &file.place);
-        if matches!(place, Some(Place::Own { key, .. }) if key.starts_with(MOVING)) {
-            self.wanted.insert(ino);
+        if matches!(place, Some(Place::Own { key, .. }) if *key != name) {
+            self.wanted.insert(ino, Some(name));
         }
     }
 
@@ -70,7 +71,7 @@ impl Moves {
             let path = key.as_bytes();
             // Where a name is spelt another way than the path, `settle` looks closer.
             if tree.at(path) != Some(ino) || name_of(ino, path) != key {
-                self.wanted.insert(ino);
+                self.wanted.entry(ino).or_default();
             }
         });
     }
@@ -123,12 +124,12 @@ impl Moves {
         let mut settled = BTreeSet::new();
         tree.own_below(ROOT, b"", &mut |ino, path, key| {
             holders.insert(key.to_owned(), ino);
-            if !self.wanted.contains(&ino) {
-                return;
-            }
+            let Some(wanted) = self.wanted.get(&ino) else { return };
             let name = name_of(ino, path);
             if name == key {
                 settled.insert(ino);
+            } else if wanted.as_ref() == Some(&name) {
+                left.insert(ino, name);
             } else {
                 left.entry(ino).or_insert(name);
             }

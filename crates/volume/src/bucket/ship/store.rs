@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use super::super::record::{Place, Record};
 use super::super::scan::{Found, Large, Stamp};
 use super::super::sums::Summing;
+use super::fresh::own_name;
 use super::{Open, Ship};
 use crate::store::Failed;
 
@@ -104,7 +105,7 @@ impl Ship {
             if large.is_away {
                 found.laid.push(large.ino);
             }
-            self.moves.note_stored(&self.tree, large.ino);
+            self.moves.note_stored(&self.tree, large.ino, own_name(&large));
             found.stored.insert(large.ino);
         }
         trouble.map_or(Ok(objects), Err)
