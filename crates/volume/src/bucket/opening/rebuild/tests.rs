@@ -4,7 +4,7 @@ use std::fs::{self, FileTimes};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::super::super::local::{is_away, mark_synced};
 use super::super::super::log::Log;
@@ -50,8 +50,9 @@ fn lose(path: &Path) {
 /// Later than anything that was written before.
 fn write_later(path: &Path, bytes: &str) {
     fs::write(path, bytes).expect("written");
-    let later = SystemTime::now() + Duration::from_secs(10);
     let file = fs::File::options().write(true).open(path).expect("opened");
+    let written = file.metadata().expect("there").modified().expect("a time");
+    let later = written + Duration::from_secs(10);
     file.set_times(FileTimes::new().set_modified(later)).expect("set");
 }
 
