@@ -59,7 +59,7 @@ fn a_bucket_is_measured_and_its_profile_is_a_storage() {
     let (place, server, objects) = bucket(Duration::from_millis(20));
     std::fs::write(objects.join("mine"), "of somebody else").expect("an object");
     // It ends when these are used up, however long they take.
-    let most = ["--time", "1h", "--bytes", "64MiB", "--operations", "2000"];
+    let most = ["--yes", "--time", "1h", "--bytes", "64MiB", "--operations", "2000"];
     let words = [&most[..], &["--json", "-o", "b.toml", "s3://reads/tmp"]].concat();
     let end = done(&mut probe(&place, &server, &words));
     end.code(0).says("simulated, ");

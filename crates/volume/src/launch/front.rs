@@ -82,9 +82,9 @@ impl Front {
         reap(command);
         control.say(&ToDaemon::NotRun);
         let failure = match (failure, control.hear::<ToFront>()) {
-            // What the command's side saw of it is that nobody serves what it mounted.
-            (Failure::System(..) | Failure::Closed(..), Some(ToFront::Failed { why })) => {
-                Failure::System("starting the daemon".to_owned(), std::io::Error::other(why))
+            (Failure::System(..), Some(ToFront::Failed { why })) => unserved(why),
+            (Failure::Closed(_, error), Some(ToFront::Failed { why })) if is_unserved(&error) => {
+                unserved(why)
             }
             (failure, _) => failure,
         };
@@ -208,6 +208,15 @@ pub(super) fn next_signal() -> libc::siginfo_t {
             }
         }
     }
+}
+
+/// What the command's side saw is that nobody serves what it mounted; the daemon says why.
+fn unserved(why: String) -> Failure {
+    Failure::System("starting the daemon".to_owned(), std::io::Error::other(why))
+}
+
+fn is_unserved(error: &std::io::Error) -> bool {
+    error.raw_os_error().is_some_and(|code| [libc::ENOTCONN, libc::ECONNABORTED].contains(&code))
 }
 
 /// Takes a signal that is held back, if there is one; tells who sent it.
