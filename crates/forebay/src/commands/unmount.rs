@@ -35,7 +35,10 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
              use the mount; Ctrl-C stops the waiting alone",
         );
     };
-    bucket::tell_ailing(&point);
+    // Who does not wait is told of no wait, and nothing is asked that may not answer.
+    if !args.lazy {
+        bucket::tell_ailing(&point);
+    }
     let ended = unmount(&point, args.lazy, waiting, underway::show, bucket::tell_waiting);
     if let (Ok(Unmounted::Orphan(_)), Some(log)) = (&ended, daemon_logs::of(&point)) {
         daemon_logs::tell_last(&log.folder);

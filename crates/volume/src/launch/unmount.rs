@@ -161,15 +161,17 @@ fn users_among(all: &[Mount], mount: &Mount) -> Vec<InTheWay> {
     users_of(&devices, Some(&mount.point))
 }
 
-/// The absolute form of a path whose last part may be a dead mount, which can't be asked.
+/// The absolute form of a path whose last part may be a dead mount. A mount is not asked: its daemon
+/// may be gone without the kernel's knowing, and who asks would wait for ever.
 #[must_use]
 pub fn place_of(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    if let Ok(real) = absolute.canonicalize() {
-        return real;
-    }
-    match (absolute.parent().map(Path::canonicalize), absolute.file_name()) {
+    let place = match (absolute.parent().map(Path::canonicalize), absolute.file_name()) {
         (Some(Ok(parent)), Some(name)) => parent.join(name),
-        _ => absolute,
+        _ => absolute.clone(),
+    };
+    match lasting_mounts() {
+        Ok(all) if all.iter().any(|mount| mount.point == place) => place,
+        _ => absolute.canonicalize().unwrap_or(place),
     }
 }
