@@ -15,6 +15,7 @@ mod reader;
 mod samples;
 mod seal;
 mod sql;
+mod trust;
 mod writer;
 
 pub use header::{Header, Origin};

@@ -1,7 +1,7 @@
 //! Is this file a run, whole, and of a version that we know? For errors that say what is wrong.
 
 use super::sql::error;
-use super::{APPLICATION_ID, SCHEMA_VERSION};
+use super::{APPLICATION_ID, SCHEMA_VERSION, trust};
 use crate::{Error, Kind, Result};
 use rusqlite::Connection;
 use std::fs;
@@ -73,6 +73,13 @@ pub(super) fn schema(conn: &Connection, path: &Path) -> Result<i32> {
         let message = format!(
             "cannot open run file {shown}: it is an SQLite file of another program; give the file \
              that `forebay run -o FILE` wrote"
+        );
+        return Err(Error::new(Kind::NotARun, message));
+    }
+    if let Some((name, what)) = trust::odd(conn).map_err(|e| error(path, "open", e))? {
+        let message = format!(
+            "cannot open run file {shown}: `{name}` in it is a {what}, where a run has a table; give \
+             the file that `forebay run -o FILE` wrote"
         );
         return Err(Error::new(Kind::NotARun, message));
     }

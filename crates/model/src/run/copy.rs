@@ -1,8 +1,8 @@
 //! The end of a run file: folded into tasks, copied out, or salvaged after a crash.
 
 use super::header::{self, key};
-use super::seal;
 use super::sql::error;
+use super::{seal, trust};
 use crate::{Error, Kind, Result, Salt};
 use rusqlite::{Connection, OpenFlags};
 use std::fs;
@@ -75,10 +75,9 @@ fn beside(dest: &Path) -> PathBuf {
 
 /// Makes a run of a state file whose writer is gone.
 pub(super) fn salvage(state: &Path, dest: &Path, salt: Salt) -> Result<()> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     super::check::file(state)?;
-    let mut conn =
-        Connection::open_with_flags(state, flags).map_err(|e| error(state, "salvage", e))?;
+    let mut conn = trust::open(state, OpenFlags::SQLITE_OPEN_READ_WRITE)
+        .map_err(|e| error(state, "salvage", e))?;
     conn.busy_timeout(std::time::Duration::from_millis(100))
         .map_err(|e| error(state, "salvage", e))?;
     // Alone or not at all: folding under a living writer would undo what it still adds.

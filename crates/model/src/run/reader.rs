@@ -2,7 +2,7 @@
 
 use super::header::{self, Header, key};
 use super::sql::{bytes, error, uint, words_from_json};
-use super::{check, copy};
+use super::{check, copy, trust};
 #[cfg(doc)]
 use crate::Kind;
 use crate::event::*;
@@ -123,8 +123,8 @@ impl Run {
     /// corrupt), [`Kind::Io`].
     pub fn open(path: &Path) -> Result<Self> {
         check::file(path)?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let conn = Connection::open_with_flags(path, flags).map_err(|e| error(path, "open", e))?;
+        let conn = trust::open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+            .map_err(|e| error(path, "open", e))?;
         let format = check::schema(&conn, path)?;
         Ok(Self { conn, path: path.to_owned(), format })
     }
@@ -238,7 +238,7 @@ impl Run {
 
     /// Processes, by number.
     pub fn processes(&self) -> Result<Vec<ProcessRow>> {
-        read_processes(&self.conn).map_err(|e| self.error(e))
+        self.rows(PROCESSES, process_row)
     }
 
     /// Classes of file names, by number.
@@ -274,8 +274,9 @@ impl Run {
                         o.size_at_open, o.size_at_close, o.hidden, {copy}
                  FROM opens o LEFT JOIN processes p USING (process) ORDER BY o.rowid"
             ))?;
-            let mut rows = statement.query([])?;
+            let (mut rows, mut left) = (statement.query([])?, trust::most_rows(&self.path));
             while let Some(r) = rows.next()? {
+                left = left.checked_sub(1).ok_or_else(Self::endless)?;
                 each(open_row(r)?);
             }
             Ok(())
@@ -338,9 +339,22 @@ impl Run {
         row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
         let read = || -> rusqlite::Result<Vec<T>> {
-            self.conn.prepare_cached(sql)?.query_map([], row)?.collect()
+            let (mut all, most) = (Vec::new(), trust::most_rows(&self.path));
+            for row in self.conn.prepare_cached(sql)?.query_map([], row)? {
+                all.push(row?);
+                if all.len() as u64 > most {
+                    return Err(Self::endless());
+                }
+            }
+            Ok(all)
         };
         read().map_err(|e| self.error(e))
+    }
+
+    /// A row more than a file of this length has room for: pages in it lead to themselves.
+    fn endless() -> rusqlite::Error {
+        let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_INTERRUPT);
+        rusqlite::Error::SqliteFailure(code, None)
     }
 
     pub(super) fn error(&self, e: rusqlite::Error) -> Error {
@@ -362,15 +376,14 @@ pub(super) fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Byt
 
 /// All processes; used by the fold too, which has no [`Run`].
 pub(crate) fn read_processes(conn: &Connection) -> rusqlite::Result<Vec<ProcessRow>> {
-    conn.prepare(
-        "SELECT process, pid, parent, task, started_us, ended_us, argv, exe, cwd, counted_us,
-                user_us, system_us, children_user_us, children_system_us,
-                rchar, wchar, read_bytes, write_bytes
-         FROM processes ORDER BY process",
-    )?
-    .query_map([], process_row)?
-    .collect()
+    conn.prepare(PROCESSES)?.query_map([], process_row)?.collect()
 }
+
+const PROCESSES: &str =
+    "SELECT process, pid, parent, task, started_us, ended_us, argv, exe, cwd, counted_us,
+            user_us, system_us, children_user_us, children_system_us,
+            rchar, wchar, read_bytes, write_bytes
+     FROM processes ORDER BY process";
 
 fn process_row(r: &Row<'_>) -> rusqlite::Result<ProcessRow> {
     let id = ProcessId(r.get(0)?);

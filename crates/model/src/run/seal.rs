@@ -15,8 +15,7 @@ use std::path::Path;
 
 /// Seals the copy at `path`, which nobody else knows yet.
 pub(super) fn seal(path: &Path, salt: Option<Salt>) -> rusqlite::Result<()> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut conn = Connection::open_with_flags(path, flags)?;
+    let mut conn = super::trust::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     if header::get_int(&conn, key::SEALED)? == Some(1) {
         return Ok(());
     }

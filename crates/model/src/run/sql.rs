@@ -105,6 +105,11 @@ pub(crate) fn error(path: &Path, doing: &str, e: rusqlite::Error) -> Error {
             Kind::Damaged,
             "the file is damaged; copy it again, or save what is left with `sqlite3 FILE .recover`",
         ),
+        Some(ErrorCode::OperationInterrupted) => (
+            Kind::Damaged,
+            "it has more in it than a file of its length has room for, so reading it would not end; \
+             copy it again from where it was made",
+        ),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             (Kind::Busy, "another process is writing to it; wait until that has ended")
         }

@@ -466,3 +466,99 @@ fn every_column_of_the_schema_is_explained_in_the_manual() {
         assert!(manual.contains(&format!("`{column}`")), "column {table}.{column}");
     }
 }
+
+/// A run, and what somebody did to it.
+fn tampered(folder: &Path, sql: &str) -> PathBuf {
+    let (state, path) = (folder.join("state.db"), folder.join("a.run"));
+    written(&state, Privacy::default()).copy_to(&path).expect("copied");
+    let conn = rusqlite::Connection::open(&path).expect("opened");
+    conn.execute_batch(sql).expect(sql);
+    path
+}
+
+#[test]
+fn what_is_no_table_in_the_place_of_one_is_refused_by_name() {
+    let endless = "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) \
+                   SELECT x AS tree, 'p' AS path, 'f' AS fs_type, 0 AS passthrough, \
+                   NULL AS device, NULL AS tier FROM r";
+    for (sql, what) in [
+        (format!("ALTER TABLE trees RENAME TO t; CREATE VIEW trees AS {endless}"), "a view"),
+        (format!("DROP TABLE waits; CREATE VIEW WAITS AS {endless}"), "a view"),
+        (
+            "DROP TABLE trees; CREATE VIRTUAL TABLE trees USING rtree(tree, a, b)".to_owned(),
+            "a virtual table",
+        ),
+        (
+            "ALTER TABLE trees ADD COLUMN more AS (zeroblob(1000000000))".to_owned(),
+            "columns that are computed",
+        ),
+    ] {
+        let folder = tempfile::tempdir().expect("a directory");
+        let error = Run::open(&tampered(folder.path(), &sql)).expect_err(&sql);
+        assert_eq!(error.kind(), Kind::NotARun, "{sql}: {error}");
+        assert!(error.to_string().contains(what), "{sql}: {error}");
+    }
+}
+
+#[test]
+fn a_view_or_a_trigger_beside_the_tables_is_never_run() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = tampered(
+        folder.path(),
+        "CREATE VIEW mine AS SELECT 1; UPDATE header SET value = 0 WHERE key = 'folded';
+         CREATE TRIGGER more AFTER INSERT ON header BEGIN DELETE FROM trees; END;
+         CREATE TRIGGER less AFTER UPDATE ON header BEGIN DELETE FROM trees; END",
+    );
+    let trees = |path: &Path| Run::open(path).expect("a run").trees().expect("read").len();
+    assert_eq!(trees(&path), 1);
+    let saved = folder.path().join("saved.run");
+    Run::salvage(&path, &saved, Salt([1; 16])).expect("saved");
+    assert_eq!(trees(&saved), 1);
+}
+
+/// Pages that lead to themselves: the same leaf again and again, on eight levels.
+#[test]
+fn pages_that_lead_to_themselves_end() {
+    const PAGE: usize = 4096;
+    const CELLS: usize = 400;
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = tampered(folder.path(), "VACUUM; PRAGMA journal_mode = DELETE");
+    let conn = rusqlite::Connection::open(&path).expect("opened");
+    let root: u32 = conn
+        .query_row("SELECT rootpage FROM sqlite_schema WHERE name = 'trees'", [], |row| row.get(0))
+        .expect("a table");
+    drop(conn);
+    let root = root as usize;
+    let mut bytes = std::fs::read(&path).expect("read");
+    assert_eq!(u16::from_be_bytes([bytes[16], bytes[17]]) as usize, PAGE);
+    let pages = bytes.len() / PAGE;
+    // The leaf moves to the end; in its place, and behind it, are inner pages of equal children.
+    let leaf = bytes[(root - 1) * PAGE..root * PAGE].to_vec();
+    let inner = |child: usize| {
+        let mut page = vec![0; PAGE];
+        let cell = PAGE - 5;
+        page[0] = 5;
+        page[3..5].copy_from_slice(&(CELLS as u16).to_be_bytes());
+        page[5..7].copy_from_slice(&(cell as u16).to_be_bytes());
+        page[8..12].copy_from_slice(&(child as u32).to_be_bytes());
+        for number in 0..CELLS {
+            page[12 + 2 * number..14 + 2 * number].copy_from_slice(&(cell as u16).to_be_bytes());
+        }
+        page[cell..cell + 4].copy_from_slice(&(child as u32).to_be_bytes());
+        page[cell + 4] = 1;
+        page
+    };
+    const LEVELS: usize = 8;
+    bytes[(root - 1) * PAGE..root * PAGE].copy_from_slice(&inner(pages + 1));
+    for level in 1..LEVELS {
+        bytes.extend(inner(pages + level + 1));
+    }
+    bytes.extend(leaf);
+    let count = (bytes.len() / PAGE) as u32;
+    bytes[28..32].copy_from_slice(&count.to_be_bytes());
+    std::fs::write(&path, &bytes).expect("written");
+    let run = Run::open(&path).expect("a run, as far as one sees");
+    let error = run.trees().expect_err("endless");
+    assert_eq!(error.kind(), Kind::Damaged, "{error}");
+    assert!(error.to_string().contains("would not end"), "{error}");
+}

@@ -103,6 +103,7 @@ impl From<object_store::Error> for Failed {
         let kind = match kind {
             io::ErrorKind::Other if said(&["NoSuchBucket"]) => io::ErrorKind::NotFound,
             io::ErrorKind::Other if said(&REFUSED) => io::ErrorKind::PermissionDenied,
+            io::ErrorKind::Other if said(&[super::object::ENDLESS]) => io::ErrorKind::InvalidData,
             kind => kind,
         };
         Self { kind, why }

@@ -3,6 +3,7 @@
 mod far;
 mod folder;
 mod hedge;
+mod pages;
 mod put;
 mod read;
 mod scheme;
@@ -23,6 +24,7 @@ use super::Failed;
 pub(crate) use far::Pin;
 pub use folder::{Folder, Listed};
 use hedge::Hedge;
+pub(super) use pages::ENDLESS;
 pub use put::When;
 
 /// Threads that carry requests: bytes are copied and signed, the rest is waiting.

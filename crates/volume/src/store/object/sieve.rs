@@ -3,15 +3,19 @@
 //! tell of them. And the condition with which an upload of parts ends, which the client has no word
 //! for.
 
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use object_store::ClientOptions;
 use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
+    ReqwestConnector,
 };
 use object_store::path::Path;
 use parking_lot::Mutex;
+
+use super::pages::Pages;
 
 tokio::task_local! {
     /// What this task asks for is done only if there is no such object.
@@ -31,7 +35,7 @@ const MOST: usize = 1000;
 /// What a listing has an entry of, and what its key is called there.
 const ENTRIES: [(&str, &str); 2] = [("Contents", "Key"), ("CommonPrefixes", "Prefix")];
 
-/// Makes clients that see no odd key.
+/// Makes clients that see no odd key, and no listing without an end.
 #[derive(Debug, Default)]
 pub(super) struct Sieves(pub(super) Odd);
 
@@ -39,12 +43,14 @@ pub(super) struct Sieves(pub(super) Odd);
 struct Sieve {
     inner: HttpClient,
     odd: Odd,
+    pages: Mutex<Pages>,
 }
 
 impl HttpConnector for Sieves {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let inner = ReqwestConnector::default().connect(options)?;
-        Ok(HttpClient::new(Sieve { inner, odd: Arc::clone(&self.0) }))
+        let odd = Arc::clone(&self.0);
+        Ok(HttpClient::new(Sieve { inner, odd, pages: Mutex::default() }))
     }
 }
 
@@ -59,6 +65,7 @@ impl HttpService for Sieve {
         let asks = request.uri().query().unwrap_or_default();
         let is_listing = asks.split('&').any(|pair| pair == "list-type=2");
         let ends_upload = request.method() == "POST" && asks.contains("uploadId=");
+        let asks = if is_listing { asks.to_owned() } else { String::new() };
         if ends_upload
             && ABSENT.try_with(|()| ()).is_ok()
             && let Ok(any) = "*".parse()
@@ -72,7 +79,11 @@ impl HttpService for Sieve {
             }
             let (head, body) = answer.into_parts();
             let bytes = body.bytes().await?;
-            let sifted = std::str::from_utf8(&bytes).ok().and_then(sift);
+            let text = std::str::from_utf8(&bytes).unwrap_or_default();
+            if let Err(why) = self.pages.lock().turn(&asks, text) {
+                return Err(HttpError::new(HttpErrorKind::Decode, io::Error::other(why)));
+            }
+            let sifted = sift(text);
             let Some((rest, keys)) = sifted else {
                 return Ok(HttpResponse::from_parts(head, bytes.into()));
             };
@@ -171,7 +182,8 @@ mod tests {
 
     #[test]
     fn a_listing_has_no_odd_keys_and_an_object_is_as_it_was() {
-        let sieve = Sieve { inner: HttpClient::new(Server), odd: Odd::default() };
+        let inner = HttpClient::new(Server);
+        let sieve = Sieve { inner, odd: Odd::default(), pages: Mutex::default() };
         let ask = |url: &str| {
             let mut request = HttpRequest::new(HttpRequestBody::empty());
             *request.uri_mut() = url.parse().expect("a URL");

@@ -1,0 +1,88 @@
+//! A run file from somebody else: what may lie in the place of a table, and how long reading it may
+//! take. A view, a trigger or a virtual table is a program; a tree of pages in which each leads to
+//! itself is longer than any file.
+
+use super::SCHEMA;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Steps of SQLite's machine after which it is asked whether it has gone on for too long.
+const STEPS: u64 = 100_000;
+/// Steps for each byte of the file. A row has ten bytes at least, and takes some ten steps wherever
+/// it is looked at: all rows may be looked at a hundred times.
+const STEPS_A_BYTE: u64 = 1_000;
+/// Bytes that a file may have grown by since it was opened.
+const GROWN: u64 = 1 << 20;
+/// Bytes that a row of a table takes at least, with what leads to it.
+const ROW_BYTES_MIN: u64 = 4;
+
+/// Opens a run file: no program in it is run, and reading it ends.
+pub(super) fn open(path: &Path, how: OpenFlags) -> rusqlite::Result<Connection> {
+    let mut conn = Connection::open_with_flags(path, how | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    for (setting, value) in [
+        (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+    ] {
+        conn.set_db_config(setting, value)?;
+    }
+    let most = size(path).saturating_add(GROWN).saturating_mul(STEPS_A_BYTE) / STEPS;
+    let mut asked = 0;
+    let is_too_long = move || {
+        asked += 1;
+        asked > most
+    };
+    conn.progress_handler(STEPS as i32, Some(is_too_long))?;
+    Ok(conn)
+}
+
+/// What is in the place of a table and is none: its name, and what it is.
+pub(super) fn odd(conn: &Connection) -> rusqlite::Result<Option<(String, String)>> {
+    let mut statement = conn.prepare("SELECT name, type, rootpage FROM sqlite_schema")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (name, kind): (String, String) = (row.get(0)?, row.get(1)?);
+        if !is_ours(&name) {
+            continue;
+        }
+        match (kind.as_str(), row.get::<_, Option<i64>>(2)?) {
+            ("table", Some(1..)) => {}
+            ("table", _) => return Ok(Some((name, "virtual table".to_owned()))),
+            _ => return Ok(Some((name, kind))),
+        }
+    }
+    // Columns that are computed, when they are read, of anything.
+    for name in tables() {
+        let mut columns = conn.prepare("SELECT 1 FROM pragma_table_xinfo(?1) WHERE hidden != 0")?;
+        if columns.exists([name])? {
+            return Ok(Some((name.to_owned(), "table with columns that are computed".to_owned())));
+        }
+    }
+    Ok(None)
+}
+
+/// Rows that all tables of a file have room for, together.
+pub(super) fn most_rows(path: &Path) -> u64 {
+    size(path).saturating_add(GROWN) / ROW_BYTES_MIN
+}
+
+fn is_ours(name: &str) -> bool {
+    tables().any(|table| table.eq_ignore_ascii_case(name))
+}
+
+/// The tables of a run file.
+fn tables() -> impl Iterator<Item = &'static str> {
+    let named = SCHEMA.lines().filter_map(|line| line.strip_prefix("CREATE TABLE "));
+    named.filter_map(|rest| rest.split(' ').next())
+}
+
+/// Bytes, with those that wait in the log beside it.
+fn size(path: &Path) -> u64 {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let bytes = |path: &Path| fs::metadata(path).map_or(0, |meta| meta.len());
+    bytes(path).saturating_add(bytes(&PathBuf::from(log)))
+}
