@@ -10,6 +10,7 @@ pub mod classes;
 mod dates;
 pub mod error;
 pub mod event;
+mod file_name;
 pub mod machines;
 pub mod named;
 pub mod prices;
@@ -36,6 +37,7 @@ pub use event::{
     Network, Op, OpCount, OpGroup, OpKey, Open, Ops, Outside, Pattern, Pressure, Process,
     ProcessCounters, ProcessId, ProcessIo, Sample, SizeClass, Tree, TreeId,
 };
+pub use file_name::{NAME_MAX, is_file_name};
 pub use machines::{Machine, machines};
 pub use prices::{Per, Price, Prices};
 pub use privacy::{Commands, Privacy, Salt};

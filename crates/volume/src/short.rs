@@ -1,8 +1,11 @@
 //! A file name that lies where it is kept, if it is short, and not behind a pointer: an allocation
-//! of its own would take as much again, and there may be a million.
+//! of its own would take as much again, and there may be a million. There is no other way to one
+//! than [`ShortName::of`]: what has it leads to a file of its directory, whoever wrote it.
 
 use std::borrow::Borrow;
 use std::fmt;
+
+use forebay_model::is_file_name;
 
 /// Names up to this length, in bytes, need no allocation.
 const SHORT: usize = 22;
@@ -25,19 +28,24 @@ impl std::ops::Deref for ShortName {
 }
 
 impl ShortName {
-    pub(crate) fn as_bytes(&self) -> &[u8] {
-        self
-    }
-}
+    /// That of what has none: the root of a tree.
+    pub(crate) const NONE: ShortName = ShortName::Here { length: 0, bytes: [0; SHORT] };
 
-impl From<&[u8]> for ShortName {
-    fn from(name: &[u8]) -> ShortName {
+    /// `None`: no file can be called so.
+    pub(crate) fn of(name: &[u8]) -> Option<ShortName> {
+        if !is_file_name(name) {
+            return None;
+        }
         if name.len() > SHORT {
-            return ShortName::Apart(name.into());
+            return Some(ShortName::Apart(name.into()));
         }
         let mut bytes = [0; SHORT];
         bytes[..name.len()].copy_from_slice(name);
-        ShortName::Here { length: name.len() as u8, bytes }
+        Some(ShortName::Here { length: name.len() as u8, bytes })
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        self
     }
 }
 
@@ -81,12 +89,19 @@ mod tests {
     #[test]
     fn a_name_is_its_bytes_whatever_its_length() {
         assert_eq!(size_of::<ShortName>(), 24);
-        for length in [0, 1, SHORT - 1, SHORT, SHORT + 1, 255] {
+        for length in [1, SHORT - 1, SHORT, SHORT + 1, 255] {
             let bytes = vec![0xff; length];
-            assert_eq!(ShortName::from(&bytes[..]).as_bytes(), bytes);
+            assert_eq!(ShortName::of(&bytes).expect("a name").as_bytes(), bytes);
         }
-        let in_order = [&b""[..], b"a", b"a\0", &[b'a'; 30], b"b", &[b'b'; 23], &[b'b'; 24]];
-        let names = in_order.map(ShortName::from);
+        let in_order = [b"a", &b"a\x01"[..], &[b'a'; 30], b"b", &[b'b'; 23], &[b'b'; 24]];
+        let names = in_order.map(|name| ShortName::of(name).expect("a name"));
         assert!(names.is_sorted() && names.windows(2).all(|pair| pair[0] != pair[1]));
+    }
+
+    #[test]
+    fn what_leads_elsewhere_is_no_name() {
+        for bytes in [&b""[..], b".", b"..", b"../thesis", b"/etc/passwd", b"a\0", &[b'a'; 256]] {
+            assert!(ShortName::of(bytes).is_none(), "{bytes:?}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! says. Nothing outside of the directory can be named.
 
 use crate::learn::rows::Rows;
+use forebay_model::{NAME_MAX, is_file_name};
 use std::collections::BTreeMap;
 
 /// One file's names.
@@ -58,8 +59,10 @@ pub(super) fn plain(path: &[u8]) -> Vec<u8> {
         match part {
             b"" | b"." => {}
             b".." => parts.push(&b"up"[..]),
+            part if is_file_name(part) => parts.push(part),
             part if part.contains(&0) => parts.push(&b"zero"[..]),
-            part => parts.push(part),
+            // Longer than any name is.
+            part => parts.push(&part[..NAME_MAX]),
         }
     }
     if parts.is_empty() { b"nameless".to_vec() } else { parts.join(&b'/') }

@@ -23,9 +23,15 @@ pub(super) fn sealed(bytes: &[u8]) -> Result<&[u8]> {
     }
 }
 
+/// The longest name of a file, in bytes.
+const NAME_MAX: usize = 255;
+
 /// A name that stays in its directory.
 fn plain(name: String) -> Result<String> {
-    let bad = name.is_empty() || name.starts_with('.') || name.contains(['/', '\0', '\n']);
+    let bad = name.is_empty()
+        || name.len() > NAME_MAX
+        || name.starts_with('.')
+        || name.contains(['/', '\0', '\n']);
     if bad {
         Err(Error::damaged(format!("a name that no file may have: {name:?}")))
     } else {

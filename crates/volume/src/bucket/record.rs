@@ -1,6 +1,7 @@
 //! What a volume's log in the bucket is made of: records of what its tree is like, not of what was
 //! done to it. FORMATS.md draws them; the order of the variants is durable.
 
+use forebay_model::is_file_name;
 use serde::{Deserialize, Serialize};
 
 /// Seconds and nanoseconds since 1970.
@@ -91,4 +92,33 @@ pub(crate) enum Record<'a> {
     Cut,
     /// The object that has the bytes of this file has these checksums (`sums`).
     Sums { ino: u64, place: Place },
+}
+
+/// The longest path that a link leads to (`PATH_MAX` of Linux, with the NUL).
+const LONGEST: usize = 4096;
+
+impl Record<'_> {
+    /// What in it no writer of a volume says: whoever believed it would make, or go to, something
+    /// outside of the volume. A record is believed only without.
+    pub(crate) fn flaw(&self) -> Option<&'static str> {
+        match self {
+            Record::Name { name, .. } | Record::Gone { name, .. } if !is_file_name(name) => {
+                Some("a name in it is none that a file can have")
+            }
+            Record::File { kind: Kind::Link(to), .. }
+                if !(1..LONGEST).contains(&to.len()) || to.contains(&0) =>
+            {
+                Some("a link in it leads to what is no path")
+            }
+            Record::File { kind: Kind::Special { mode, .. }, .. }
+                if !matches!(
+                    mode & libc::S_IFMT,
+                    libc::S_IFIFO | libc::S_IFSOCK | libc::S_IFCHR | libc::S_IFBLK
+                ) =>
+            {
+                Some("a file in it is of no kind that there is")
+            }
+            _ => None,
+        }
+    }
 }

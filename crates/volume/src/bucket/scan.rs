@@ -22,7 +22,7 @@ use rustix::io::Errno;
 use super::record::Kind;
 use super::tree::{ROOT, Tree};
 use crate::native::Identity;
-pub(super) use extended::of as extended_of;
+pub(super) use extended::{is_kept, of as extended_of};
 #[cfg(test)]
 pub(crate) use found::LARGEST;
 use found::stamp_of;

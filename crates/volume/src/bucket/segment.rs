@@ -34,6 +34,18 @@ pub(crate) enum Damage {
     Foreign,
     /// It is not what was written.
     Broken,
+    /// It is what was written, and no writer of a volume writes that: `Record::flaw`.
+    Unfit(&'static str),
+}
+
+impl std::fmt::Display for Damage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Damage::Foreign => "it is of another format",
+            Damage::Broken => "it is damaged",
+            Damage::Unfit(why) => why,
+        })
+    }
 }
 
 impl Draft {
@@ -128,7 +140,11 @@ impl Head {
             return Err(Damage::Broken);
         }
         for _ in 0..self.count {
-            let (record, rest) = postcard::take_from_bytes(records).map_err(|_| Damage::Broken)?;
+            let taken = postcard::take_from_bytes::<Record<'_>>(records);
+            let (record, rest) = taken.map_err(|_| Damage::Broken)?;
+            if let Some(flaw) = record.flaw() {
+                return Err(Damage::Unfit(flaw));
+            }
             take(&record);
             records = rest;
         }

@@ -9,10 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 
 use super::record::{Attr, HERE, Kind, Place, Record};
+use super::scan::is_kept;
 use crate::short::ShortName;
 
 /// The volume itself.
 pub(crate) const ROOT: u64 = 1;
+/// Folders that may lie in each other: a path through more is longer than any that a call takes
+/// (`PATH_MAX`).
+pub(crate) const DEEPEST: usize = 2048;
 
 /// One file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +50,10 @@ pub(crate) struct Tree {
     files: FxHashMap<u64, File>,
     /// Those that are new, or have lost a name, since the last cut.
     loose: BTreeSet<u64>,
+    /// Folders that have got a second name since then: one that moves has two for a while.
+    twice: BTreeSet<u64>,
+    /// At a cut a folder had two names: it is no tree.
+    is_knotted: bool,
     /// Objects of files that a cut has ended, or that have got others.
     pub(crate) unused: Vec<String>,
     /// Files that cuts have ended, where somebody wants to know.
@@ -58,7 +66,9 @@ impl Default for Tree {
         let mut files = FxHashMap::default();
         let attr = Attr { mode: 0o755, ..Attr::default() };
         files.insert(ROOT, File { links: 1, ..File::new(Kind::Folder, attr) });
-        Tree { files, loose: BTreeSet::new(), unused: Vec::new(), ended: None, next: ROOT + 1 }
+        let (loose, twice) = (BTreeSet::new(), BTreeSet::new());
+        let (unused, ended, next) = (Vec::new(), None, ROOT + 1);
+        Tree { files, loose, twice, is_knotted: false, unused, ended, next }
     }
 }
 
@@ -79,17 +89,36 @@ impl Tree {
 
     /// Hands over each plain file that has an object of its own, in the folder and below, with its
     /// path.
-    pub(crate) fn own_below(&self, ino: u64, path: &[u8], take: &mut impl FnMut(u64, &[u8], &str)) {
-        let Some(file) = self.files.get(&ino) else { return };
-        if let Place::Own { key, .. } = &file.place {
-            take(ino, path, key);
-        }
-        for (name, ino) in &file.names {
-            let is_worth = |file: &File| matches!(file.kind, Kind::Folder) || file.is_own();
-            if self.files.get(ino).is_some_and(is_worth) {
-                self.own_below(*ino, &joined(path, name.as_bytes()), take);
+    pub(crate) fn own_below(&self, ino: u64, take: &mut impl FnMut(u64, &[u8], &str)) {
+        let is_worth = |file: &File| matches!(file.kind, Kind::Folder) || file.is_own();
+        let mut left = vec![(ino, Vec::new())];
+        while let Some((ino, path)) = left.pop() {
+            let Some(file) = self.files.get(&ino) else { continue };
+            if let Place::Own { key, .. } = &file.place {
+                take(ino, &path, key);
+            }
+            // The last ones first, since the last that is put there is the next.
+            for (name, ino) in file.names.iter().rev() {
+                if self.files.get(ino).is_some_and(is_worth) {
+                    left.push((*ino, joined(&path, name.as_bytes())));
+                }
             }
         }
+    }
+
+    /// Whether folders lie deeper in each other than [`DEEPEST`].
+    pub(crate) fn is_too_deep(&self) -> bool {
+        let mut level = vec![ROOT];
+        for _ in 0..=DEEPEST {
+            let names = level.iter().filter_map(|ino| self.files.get(ino));
+            let below = names.flat_map(|folder| folder.names.values()).copied();
+            let is_folder = |ino: &u64| self.files.get(ino).is_some_and(|it| !it.names.is_empty());
+            level = below.filter(is_folder).collect();
+            if level.is_empty() {
+                return false;
+            }
+        }
+        true
     }
 
     /// Files and folders that are new, or have lost a name, since the last cut.
@@ -117,11 +146,22 @@ impl Tree {
         }
     }
 
-    /// Takes a record in; false if it makes no sense, and changes nothing.
+    /// At some cut it was no tree, so it may have no end.
+    pub(crate) fn is_knotted(&self) -> bool {
+        self.is_knotted
+    }
+
+    /// Takes a record in; false if it makes no sense, and changes nothing but, where it is a cut,
+    /// that this is no tree from now on.
     pub(crate) fn apply(&mut self, record: &Record<'_>) -> bool {
         match record {
             Record::Begin { .. } => {}
             Record::File { ino, kind, attr } => {
+                let is_folder = |kind: &Kind| *kind == Kind::Folder;
+                let known = self.files.get(ino).map(|file| is_folder(&file.kind));
+                if known.is_some_and(|was| was != is_folder(kind)) || *ino == u64::MAX {
+                    return false;
+                }
                 self.next = self.next.max(ino + 1);
                 let file = self.files.entry(*ino).or_insert_with(|| {
                     self.loose.insert(*ino);
@@ -142,6 +182,7 @@ impl Tree {
                 let Some(file) = self.files.get_mut(ino) else { return false };
                 file.sums = Some(Box::new(place.clone()));
             }
+            Record::Extended { name, .. } if !is_kept(name) => return false,
             Record::Extended { ino, name, value } => {
                 let Some(file) = self.files.get_mut(ino) else { return false };
                 match value {
@@ -155,7 +196,7 @@ impl Tree {
                 let Some(ino) = folder.names.remove(*name) else { return false };
                 self.lose(ino);
             }
-            Record::Cut => self.cut(),
+            Record::Cut => return self.cut(),
         }
         true
     }

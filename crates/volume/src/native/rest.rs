@@ -40,7 +40,8 @@ impl Node {
         if !idle || place.names.len() != 1 || place.pin.is_some() {
             return None;
         }
-        let (parent, name) = place.names.pop()?;
+        let short = ShortName::of(place.names.first()?.1.to_bytes())?;
+        let (parent, _) = place.names.pop()?;
         let (file, epoch) = match self.known.get_mut() {
             Recorded::Not => (None, 0),
             Recorded::As(epoch, known) => (known.file(), *epoch),
@@ -48,7 +49,7 @@ impl Node {
         };
         let lookups = *self.lookups.get_mut();
         let fresh = self.open.get_mut().fresh.take().map(Box::new);
-        Some(Rest { lookups, parent, name: name.to_bytes().into(), file, epoch, fresh })
+        Some(Rest { lookups, parent, name: short, file, epoch, fresh })
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::index::{Bytes, Dir, INODE_COST, Index, Inode};
 use super::name::Name;
 use super::record::{Attr, Record};
+use crate::short::ShortName;
 
 impl Index {
     /// Takes in a record; its data, if it has any, begin at `at`. `false`: it makes no sense here,
@@ -23,6 +24,7 @@ impl Index {
             }
             Record::Make { ino, dir, name, attr, work } => {
                 let fits = dir < self.dirs.len() as u32 && !self.inodes.contains(ino);
+                let Some(short) = ShortName::of(name) else { return false };
                 if !fits || self.at(dir, name).is_some() {
                     return false;
                 }
@@ -32,7 +34,7 @@ impl Index {
                 self.newest = self.newest.max(ino);
                 self.newest_work = self.newest_work.max(work);
                 self.live += INODE_COST;
-                self.add(dir, name, ino);
+                self.add(dir, short, ino);
             }
             Record::Work { ino, work } => {
                 self.newest_work = self.newest_work.max(work);
@@ -59,14 +61,16 @@ impl Index {
                 inode.attr = Attr { size: inode.attr.size, ..attr };
             }
             Record::Link { ino, dir, name, ctime } => {
+                let Some(short) = ShortName::of(name) else { return false };
                 if !self.inodes.contains(ino) || !self.has(dir) || self.at(dir, name).is_some() {
                     return false;
                 }
-                self.add(dir, name, ino);
+                self.add(dir, short, ino);
                 self.touch(ino, ctime);
             }
             Record::Move { dir, name, to, new, ctime, over } => {
                 let Some(moved) = self.at(dir, name).map(|name| name.ino) else { return false };
+                let Some(short) = ShortName::of(new) else { return false };
                 if !self.has(to) {
                     return false;
                 }
@@ -78,7 +82,7 @@ impl Index {
                 self.remove(to, new, ctime);
                 self.dirs[dir as usize].names.remove(name);
                 self.touch(moved, ctime);
-                self.dirs[to as usize].names.insert(new.into(), Name::new(moved, over.or(hid)));
+                self.dirs[to as usize].names.insert(short, Name::new(moved, over.or(hid)));
             }
             Record::Swap { dir, name, to, new, ctime } => {
                 let (Some(one), Some(other)) = (self.at(dir, name), self.at(to, new)) else {

@@ -79,12 +79,12 @@ impl Index {
 
     /// A number that no file has had.
     pub(super) fn fresh(&self) -> u64 {
-        self.newest.max(FIRST - 1) + 1
+        self.newest.max(FIRST - 1).saturating_add(1)
     }
 
     /// The first number for working files that no log names.
     pub(super) fn fresh_work(&self) -> u64 {
-        self.newest_work + 1
+        self.newest_work.saturating_add(1)
     }
 
     /// Lets go of a file that has no name.
@@ -119,8 +119,8 @@ impl Index {
         inode.work = work;
         let (size, mtime, ctime) = (new.size, new.mtime, new.ctime.max(inode.attr.ctime));
         inode.attr = Attr { size, mtime, ctime, ..inode.attr };
-        self.live += in_log(inode);
-        self.bodies += in_body(inode);
+        self.live = self.live.saturating_add(in_log(inode));
+        self.bodies = self.bodies.saturating_add(in_body(inode));
         true
     }
 
@@ -158,8 +158,8 @@ impl Index {
         }
     }
 
-    pub(super) fn add(&mut self, dir: u32, name: &[u8], ino: u64) {
-        self.dirs[dir as usize].names.insert(name.into(), Name::new(ino, None));
+    pub(super) fn add(&mut self, dir: u32, name: ShortName, ino: u64) {
+        self.dirs[dir as usize].names.insert(name, Name::new(ino, None));
         if let Some(inode) = self.inodes.get_mut(ino) {
             inode.links += 1;
         }

@@ -1,6 +1,7 @@
 //! What a pack's log is made of: records, and the frames around them. FORMATS.md draws both; the
 //! order of the variants is durable.
 
+use forebay_model::is_file_name;
 use rustix::fs::Statx;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -104,6 +105,31 @@ pub(super) enum Record<'a> {
     Land { dir: u32, name: &'a [u8], to: DirKey },
 }
 
+impl<'a> Record<'a> {
+    /// The names of files that it speaks of.
+    fn names(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let (name, new) = match *self {
+            Record::Make { name, .. }
+            | Record::Link { name, .. }
+            | Record::Drop { name, .. }
+            | Record::Yield { name, .. }
+            | Record::Hide { name, .. }
+            | Record::Land { name, .. } => (Some(name), None),
+            Record::Move { name, new, .. } | Record::Swap { name, new, .. } => {
+                (Some(name), Some(new))
+            }
+            Record::Begin { .. }
+            | Record::Safe { .. }
+            | Record::Dir { .. }
+            | Record::Work { .. }
+            | Record::Content { .. }
+            | Record::Body { .. }
+            | Record::Attr { .. } => (None, None),
+        };
+        name.into_iter().chain(new)
+    }
+}
+
 /// Sizes and checksums at the start of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
@@ -128,12 +154,13 @@ impl Head {
         FRAME as u64 + u64::from(self.record) + u64::from(self.data)
     }
 
-    /// The record of a frame, if it is whole.
+    /// The record of a frame, if it is whole, and names what files can be called.
     pub(super) fn record<'a>(&self, salt: u32, bytes: &'a [u8]) -> Option<Record<'a>> {
         if self.checksum(salt, bytes) != self.crc {
             return None;
         }
-        postcard::from_bytes(bytes).ok()
+        let record: Record<'a> = postcard::from_bytes(bytes).ok()?;
+        record.names().all(is_file_name).then_some(record)
     }
 
     fn checksum(&self, salt: u32, record: &[u8]) -> u32 {
@@ -153,6 +180,9 @@ pub(super) fn frame(
     data: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), Errno> {
+    if !record.names().all(is_file_name) {
+        return Err(Errno::NAMETOOLONG);
+    }
     let start = out.len();
     out.resize(start + FRAME, 0);
     let mut framed =

@@ -179,7 +179,3 @@ pub(super) fn plain(error: &Error, folder: Option<&OwnedFd>, source: &Path) -> S
     let (way, source) = (way_to(folder), source.display().to_string());
     error.message.replace(&*way.to_string_lossy(), &source)
 }
-
-pub(super) fn is_name(name: &str) -> bool {
-    !matches!(name, "" | "." | "..") && name.len() <= 255 && !name.contains(['/', '\0'])
-}

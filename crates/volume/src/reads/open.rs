@@ -6,12 +6,13 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use forebay_model::attached::{ReadsShown, is_bucket};
+use forebay_model::is_file_name;
 use forebay_reads::{Archive, Directory, Face, Kind, MANIFEST};
 use rustix::fs::{CWD, FileType, Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use super::bucket::{InBucket, Listing};
-use super::found::{Place, Trouble, is_name, stat, trouble, way_to};
+use super::found::{Place, Trouble, stat, trouble, way_to};
 use crate::store::Settings;
 
 /// An archive that has all its objects.
@@ -60,7 +61,7 @@ impl Open<'_> {
         let faces = self.archive.faces(shards);
         let folder = self.place.folder();
         let faces = faces.map_err(|error| trouble(&error, folder, self.source))?;
-        match faces.iter().find(|face| !is_name(&face.name)) {
+        match faces.iter().find(|face| !is_file_name(face.name.as_bytes())) {
             Some(face) => {
                 let why = format!("{MANIFEST}: {:?} is no name of a file", face.name);
                 Err(Trouble::new(Kind::Damaged, why))
@@ -74,7 +75,7 @@ impl Open<'_> {
 /// be made: who serves these would wait for himself.
 fn look(folder: &OwnedFd, name: &str, len: Option<u64>) -> Result<(), Trouble> {
     let damaged = |what: &str| Err(Trouble::new(Kind::Damaged, format!("{name} {what}")));
-    if !is_name(name) {
+    if !is_file_name(name.as_bytes()) {
         return damaged("is no name of an object");
     }
     match stat(folder, name) {

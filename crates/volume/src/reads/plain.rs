@@ -5,14 +5,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use forebay_model::Attachment;
+use forebay_model::{Attachment, is_file_name};
 use forebay_reads::{
     Directory, Error, Existing, Indexed, Kind, Objects, Original, index, is_original,
 };
 use rustix::fs::{FileType, Stat, stat};
 
 use super::empty::Guise;
-use super::found::{Found, Place, Trouble, What, is_name, stand};
+use super::found::{Found, Place, Trouble, What, stand};
 use crate::bucket::Ways;
 use crate::cover::{learned_path, open_learned, put_learned};
 
@@ -128,7 +128,7 @@ pub(crate) fn find_plain(volume: &Path, one: &Attachment, ways: &Ways) -> Result
     let faces = existing.faces().map_err(refused)?;
     let faces = faces.into_iter().filter_map(|(nth, face)| Some((face, *guises.get(nth)?)));
     let faces: Vec<_> = faces.collect();
-    if let Some((face, _)) = faces.iter().find(|(face, _)| !is_name(&face.name)) {
+    if let Some((face, _)) = faces.iter().find(|(face, _)| !is_file_name(face.name.as_bytes())) {
         return Err(no(Kind::Damaged, format!("{:?} is no name of a file", face.name)));
     }
     let around = match one.source.is_dir() {

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use forebay_model::is_file_name;
 use forebay_reads::{Archive, Directory, Kind, Packing, pack, source_of};
 
 use super::{pack as one, told};
@@ -113,7 +114,8 @@ fn parse(text: &[u8]) -> Result<Vec<Sample>, String> {
         let line = line_of(&text, row.position().map_or(0, csv::Position::byte) as usize);
         let field = |column: usize| row.get(column).unwrap_or_default();
         let (name, mate) = (field(sample), second.map(field).filter(|path| !path.is_empty()));
-        if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
+        let archive = format!("{name}.reads");
+        if name.is_empty() || name.starts_with('.') || !is_file_name(archive.as_bytes()) {
             return Err(format!("line {line}: `{name}` can't name an archive"));
         }
         let files: Vec<&str> = [field(first)].into_iter().chain(mate).collect();

@@ -18,7 +18,7 @@ use super::super::bodies::Away;
 use super::super::scan::{Lent, into};
 use super::super::ship::Moved;
 use super::super::state::State;
-use super::super::tree::{ROOT, joined};
+use super::super::tree::{DEEPEST, ROOT, joined};
 use crate::native::{Identity, stat_of};
 use crate::short::ShortName;
 
@@ -87,8 +87,8 @@ impl Shown {
         };
         let (tree, aside) = (empty(&state.tree())?, empty(&state.aside())?);
         let identity = Identity::of(&stat_of(tree.as_fd(), c"")?);
-        let name = ShortName::from(&b""[..]);
-        let root = Spot { parent: ROOT, name, identity, number: 0, is_folder: true };
+        let root =
+            Spot { parent: ROOT, name: ShortName::NONE, identity, number: 0, is_folder: true };
         Ok(Shown { tree, aside, spots: FxHashMap::from_iter([(ROOT, root)]), made: 0 })
     }
 
@@ -103,7 +103,7 @@ impl Shown {
             let spot = self.spots.get(&at).filter(|spot| spot.is_folder).ok_or(Errno::STALE)?;
             names.push(&spot.name);
             at = spot.parent;
-            if names.len() > self.spots.len() {
+            if names.len() > DEEPEST.min(self.spots.len()) {
                 return Err(Errno::LOOP);
             }
         }

@@ -92,7 +92,7 @@ impl Touched {
                 self.files.entry(*ino).or_insert_with(|| tree.file(*ino).map(Was::of));
             }
             Record::Name { folder, name, .. } | Record::Gone { folder, name } => {
-                self.names.insert((*folder, (*name).into()));
+                self.names.extend(ShortName::of(name).map(|name| (*folder, name)));
             }
             Record::Begin { .. } | Record::Cut => {}
         }

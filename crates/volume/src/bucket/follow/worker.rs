@@ -94,7 +94,8 @@ impl Worker {
     }
 
     fn show(&mut self, shown: &mut Shown, changes: &mut Changes) -> Result<(), Errno> {
-        if self.tail.touched.is_empty() {
+        // What has no end is not shown: what was shown before stays.
+        if self.tail.touched.is_empty() || self.tail.tree().is_knotted() {
             return Ok(());
         }
         let bodies: &Bodies = &self.follow.bodies;

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use bytes::Bytes;
 
 use super::super::request::Bucket;
-use super::super::segment::Head;
+use super::super::segment::{Damage, Head};
 use super::super::tree::Tree;
 use super::reader::{Reader, read};
 use super::sweep::unneeded;
@@ -123,11 +123,13 @@ impl History {
             }
             part => part?,
         };
-        let is_right = head.number == number && head.each(&records, |_| {}).is_ok();
-        if !is_right {
-            self.damage.push((name, "it is not what was written under this name".to_owned()));
-        }
-        Ok(is_right.then_some((head, records)))
+        let why = match head.each(&records, |_| {}) {
+            Err(damage @ Damage::Unfit(_)) => damage.to_string(),
+            Ok(()) if head.number == number => return Ok(Some((head, records))),
+            _ => "it is not what was written under this name".to_owned(),
+        };
+        self.damage.push((name, why));
+        Ok(None)
     }
 
     /// What nothing needs. Nothing, unless all of the log reads well.

@@ -7,12 +7,15 @@ use bytes::Bytes;
 use super::super::record::Record;
 use super::super::request::Bucket;
 use super::super::segment::{Damage, HEADER, Head};
-use super::super::tree::Tree;
+use super::super::tree::{DEEPEST, Tree};
 use super::{CHECKPOINTS, LOG, Position, name_of_checkpoint, numbers, segment};
 use crate::store::Failed;
 
 /// Bytes of a segment of which the start is asked for: the records of most are in it.
 const START: u64 = 256 << 10;
+
+/// Why a tree that is none is not shown.
+const KNOTTED: &str = "a folder in it has two names, so it may lie in itself";
 
 /// The records of a segment.
 ///
@@ -37,10 +40,7 @@ pub(in crate::bucket) fn read(
         }
         start => start?,
     };
-    let head = Head::parse(&start).map_err(|damage| match damage {
-        Damage::Foreign => broken("it is of another format"),
-        Damage::Broken => broken("it is damaged"),
-    })?;
+    let head = Head::parse(&start).map_err(|damage| broken(&damage.to_string()))?;
     if head.length() != size {
         return Err(broken("it has another length than it says"));
     }
@@ -94,6 +94,10 @@ impl Reader {
                 }
             }
         }
+        if self.tree.is_too_deep() {
+            let why = format!("folders lie more than {DEEPEST} deep in each other");
+            return Err(Failed { kind: io::ErrorKind::InvalidData, why });
+        }
         Ok((Position { next, checkpoint }, is_whole))
     }
 
@@ -110,9 +114,9 @@ impl Reader {
         (head, records): (Head, Bytes),
         tell: &mut dyn FnMut(&Tree, &Record<'_>),
     ) -> Result<(), Failed> {
-        let damaged = |_| Failed {
+        let damaged = |damage: Damage| Failed {
             kind: io::ErrorKind::InvalidData,
-            why: format!("segment {:x} is damaged", head.number),
+            why: format!("segment {:x} of the log: {damage}", head.number),
         };
         // Where the last cut of it is, and whether a new writer began before that.
         let (mut at, mut cut, mut begin) = (0, None, None);
@@ -158,6 +162,9 @@ impl Reader {
                 }
             })
             .map_err(damaged)?;
+        }
+        if self.tree.is_knotted() {
+            return Err(damaged(Damage::Unfit(KNOTTED)));
         }
         // What follows the cut waits for the next one.
         let rest = |(head, _): &(Head, Bytes)| head.count > cut;

@@ -6,6 +6,7 @@ use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
+use forebay_model::is_file_name;
 use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, XattrFlags, chmodat, fchmod, fgetxattr, fsetxattr,
     ftruncate, mkdirat, openat, unlinkat,
@@ -47,14 +48,14 @@ pub(super) fn fill(dir: &OwnedFd, folder: &Folder, above: &str) -> io::Result<Fi
     let mut filled = Filled { odd: folder.odd.clone(), ..Filled::default() };
     let mut wanted: BTreeMap<&str, Wanted<'_>> = BTreeMap::new();
     for name in &folder.folders {
-        match is_name(name) {
+        match is_file_name(name.as_bytes()) {
             true => drop(wanted.insert(name, Wanted::Folder)),
             false => filled.odd.push(format!("{above}{name}/")),
         }
     }
     for object in &folder.objects {
         // A name is a folder or a file: where both are, the folder has more in it.
-        match is_name(&object.name) && !wanted.contains_key(object.name.as_str()) {
+        match is_file_name(object.name.as_bytes()) && !wanted.contains_key(object.name.as_str()) {
             true => drop(wanted.insert(&object.name, Wanted::File(object))),
             false => filled.odd.push(format!("{above}{}", object.name)),
         }
@@ -108,11 +109,6 @@ impl Filled {
         }
         Ok(())
     }
-}
-
-/// Whether a file can have this name.
-fn is_name(name: &str) -> bool {
-    !matches!(name, "" | "." | "..") && name.len() <= 255 && !name.contains(['/', '\0'])
 }
 
 /// What tells the state of an object: its ETag, or what comes nearest to one.

@@ -72,7 +72,8 @@ pub(in crate::bucket) fn of(folder: BorrowedFd<'_>, name: &CStr) -> Result<Exten
     Ok(found)
 }
 
-fn is_kept(name: &[u8]) -> bool {
+/// Whether a volume has attributes of this name: others a log may not give a file.
+pub(in crate::bucket) fn is_kept(name: &[u8]) -> bool {
     KEPT.iter().any(|kind| name.starts_with(kind)) && !name.starts_with(OURS)
 }
 

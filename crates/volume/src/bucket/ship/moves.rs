@@ -67,7 +67,7 @@ impl Moves {
     }
 
     fn note_below(&mut self, tree: &Tree, ino: u64) {
-        tree.own_below(ino, b"", &mut |ino, _, key| {
+        tree.own_below(ino, &mut |ino, _, key| {
             let path = key.as_bytes();
             // Where a name is spelt another way than the path, `settle` looks closer.
             if tree.at(path) != Some(ino) || name_of(ino, path) != key {
@@ -122,7 +122,7 @@ impl Moves {
     fn survey(&self, tree: &Tree) -> (BTreeMap<u64, String>, FxHashMap<String, u64>) {
         let (mut left, mut holders) = (BTreeMap::new(), FxHashMap::default());
         let mut settled = BTreeSet::new();
-        tree.own_below(ROOT, b"", &mut |ino, path, key| {
+        tree.own_below(ROOT, &mut |ino, path, key| {
             holders.insert(key.to_owned(), ino);
             let Some(wanted) = self.wanted.get(&ino) else { return };
             let name = name_of(ino, path);

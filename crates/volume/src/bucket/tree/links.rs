@@ -2,14 +2,19 @@
 
 use super::super::record::{Kind, Place};
 use super::Tree;
+use crate::short::ShortName;
 
 impl Tree {
     pub(super) fn name(&mut self, folder: u64, name: &[u8], ino: u64) -> bool {
         let is_folder = self.files.get(&folder).is_some_and(|file| file.kind == Kind::Folder);
-        let Some(file) = self.files.get_mut(&ino).filter(|_| is_folder) else { return false };
-        file.links += 1;
+        let Some(name) = ShortName::of(name).filter(|_| is_folder) else { return false };
+        let Some(file) = self.files.get_mut(&ino) else { return false };
+        file.links = file.links.saturating_add(1);
+        if file.kind == Kind::Folder && file.links > 1 {
+            self.twice.insert(ino);
+        }
         let Some(folder) = self.files.get_mut(&folder) else { return false };
-        if let Some(before) = folder.names.insert(name.into(), ino) {
+        if let Some(before) = folder.names.insert(name, ino) {
             self.lose(before);
         }
         true
@@ -22,8 +27,10 @@ impl Tree {
         }
     }
 
-    /// Files that have no name now are gone, and what was in folders that are.
-    pub(super) fn cut(&mut self) {
+    /// Files that have no name now are gone, and what was in folders that are. False: a folder has
+    /// two names, so it may lie in itself, and who looks at all that is in it would never end. From
+    /// the root each folder that has one is met once.
+    pub(super) fn cut(&mut self) -> bool {
         while let Some(ino) = self.loose.pop_first() {
             if self.files.get(&ino).is_some_and(|file| file.links == 0)
                 && let Some(gone) = self.files.remove(&ino)
@@ -37,5 +44,9 @@ impl Tree {
                 gone.names.into_values().for_each(|ino| self.lose(ino));
             }
         }
+        let twice = std::mem::take(&mut self.twice);
+        let has_two = |ino: &u64| self.files.get(ino).is_some_and(|file| file.links > 1);
+        self.is_knotted |= twice.iter().any(has_two);
+        !self.is_knotted
     }
 }

@@ -16,7 +16,8 @@ use crate::short::ShortName;
 
 /// The name of a file beside the tree; with one more where it gets several.
 fn aside(ino: u64, more: bool) -> ShortName {
-    format!("{ino:x}{}", if more { "+" } else { "" }).as_bytes().into()
+    let name = format!("{ino:x}{}", if more { "+" } else { "" });
+    ShortName::of(name.as_bytes()).expect("digits are a name")
 }
 
 impl Turn<'_> {

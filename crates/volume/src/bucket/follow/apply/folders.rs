@@ -15,7 +15,7 @@ use crate::short::ShortName;
 
 /// The name of a folder beside the tree.
 fn aside(ino: u64) -> ShortName {
-    format!("d{ino:x}").as_bytes().into()
+    ShortName::of(format!("d{ino:x}").as_bytes()).expect("digits are a name")
 }
 
 impl Turn<'_> {

@@ -68,9 +68,9 @@ impl Shown {
             open_up(folder)?;
             let entries = Dir::read_from(folder)?.collect::<Result<Vec<_>>>()?;
             for entry in entries {
-                let name = entry.file_name().to_bytes();
-                if name != b"." && name != b".." {
-                    remove_in(folder, &name.into()).map_err(|_| Errno::NOTEMPTY)?;
+                // Of `.` and `..` there is none.
+                if let Some(name) = ShortName::of(entry.file_name().to_bytes()) {
+                    remove_in(folder, &name).map_err(|_| Errno::NOTEMPTY)?;
                 }
             }
         }
