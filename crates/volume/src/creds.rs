@@ -6,8 +6,10 @@
 //! differences" in setgroups(2)); the state is kept, so serving one user costs nothing.
 
 use std::cell::RefCell;
+use std::io;
 use std::sync::Arc;
 
+use rustix::io::Errno;
 use rustix::process::{Uid, geteuid};
 
 /// Who asks, as the kernel says it in each request.
@@ -25,6 +27,8 @@ pub struct Caller {
 pub type Groups = Arc<[u32]>;
 
 struct Worn {
+    /// A change went wrong half way: all of it is made again before anything else.
+    torn: bool,
     uid: u32,
     gid: u32,
     groups: Option<Groups>,
@@ -32,7 +36,7 @@ struct Worn {
 }
 
 thread_local! {
-    static WORN: RefCell<Worn> = const { RefCell::new(Worn { uid: 0, gid: 0, groups: None, umask: None }) };
+    static WORN: RefCell<Worn> = const { RefCell::new(Worn { torn: false, uid: 0, gid: 0, groups: None, umask: None }) };
 }
 
 /// Whether this daemon can act as others at all.
@@ -48,36 +52,42 @@ impl Wardrobe {
     }
 
     /// Makes this thread act as `caller`; `groups` is asked for only when they matter.
-    pub(crate) fn wear(self, caller: Caller, groups: impl FnOnce() -> Groups) {
+    ///
+    /// # Errors
+    /// EPERM when this process may not act as them. Nothing may be done for `caller` then: the
+    /// thread can still have the rights of whoever it acted as, or the daemon's.
+    pub(crate) fn wear(self, caller: Caller, groups: impl FnOnce() -> Groups) -> Result<(), Errno> {
         if !self.privileged {
-            return;
+            return Ok(());
         }
         WORN.with_borrow_mut(|worn| {
             let plain = caller.uid == 0;
             let wanted = (!plain).then(groups);
-            if worn.uid == caller.uid && worn.gid == caller.gid && worn.groups == wanted {
-                return;
+            let same = worn.uid == caller.uid && worn.gid == caller.gid && worn.groups == wanted;
+            if same && !worn.torn {
+                return Ok(());
             }
-            // SAFETY: each call takes plain numbers, or a pointer and length of a live slice, and
-            // changes this thread alone.
-            unsafe {
-                if worn.groups != wanted {
-                    let list = wanted.as_deref().unwrap_or(&[]);
-                    libc::syscall(libc::SYS_setgroups, list.len(), list.as_ptr());
-                }
-                libc::syscall(libc::SYS_setfsgid, caller.gid);
-                libc::syscall(libc::SYS_setfsuid, caller.uid);
-                if plain != (worn.uid == 0) {
-                    limit_resource_right(!plain);
-                }
+            let all = std::mem::replace(&mut worn.torn, true);
+            if all || worn.groups != wanted {
+                set_groups(wanted.as_deref().unwrap_or(&[]))?;
             }
-            *worn = Worn { uid: caller.uid, gid: caller.gid, groups: wanted, umask: worn.umask };
-        });
+            set_file_ids(caller.uid, caller.gid)?;
+            if all || plain != (worn.uid == 0) {
+                limit_resource_right(!plain)?;
+            }
+            let umask = worn.umask;
+            *worn = Worn { torn: false, uid: caller.uid, gid: caller.gid, groups: wanted, umask };
+            Ok(())
+        })
     }
 
     /// Makes this thread the daemon itself again.
     pub(crate) fn undress(self) {
-        self.wear(Caller { pid: 0, uid: 0, gid: 0 }, || Arc::from([]));
+        // File system ids go back to those that the process has, which needs no right. Should the
+        // groups stay another's, `torn` says so, and the next caller is refused.
+        if let Err(error) = self.wear(Caller { pid: 0, uid: 0, gid: 0 }, || Arc::from([])) {
+            tracing::error!("a thread keeps groups of whom it served last: {error}");
+        }
     }
 
     /// Does something as the daemon itself, and goes on as whoever this thread acted as.
@@ -86,7 +96,12 @@ impl Wardrobe {
         let groups = WORN.with_borrow(|worn| worn.groups.clone());
         self.undress();
         let done = what();
-        self.wear(Caller { pid: 0, uid, gid }, || groups.unwrap_or_else(|| Arc::from([])));
+        let again = Caller { pid: 0, uid, gid };
+        if let Err(error) = self.wear(again, || groups.unwrap_or_else(|| Arc::from([]))) {
+            // It could a moment ago. What follows would be done for them with root's rights.
+            tracing::error!("can't act as user {uid} again ({error}): the daemon ends here");
+            std::process::abort();
+        }
         done
     }
 }
@@ -103,38 +118,107 @@ pub(crate) fn worn() -> (u32, u32) {
 }
 
 /// Sets the mask that applies to files this thread creates.
-pub(crate) fn set_umask(mask: u32) {
+///
+/// # Errors
+/// EPERM where a filter of system calls keeps the thread from having a mask of its own: that of all
+/// threads would be another request's.
+pub(crate) fn set_umask(mask: u32) -> Result<(), Errno> {
     WORN.with_borrow_mut(|worn| {
         if worn.umask == Some(mask) {
-            return;
+            return Ok(());
         }
         // SAFETY: plain numbers; CLONE_FS gives this thread a mask of its own, once.
         unsafe {
             if worn.umask.is_none() {
-                libc::unshare(libc::CLONE_FS);
+                checked(libc::unshare(libc::CLONE_FS).into())?;
             }
             libc::umask(mask);
         }
         worn.umask = Some(mask);
-    });
+        Ok(())
+    })
 }
 
+/// Rights that a daemon of root's needs, or it would serve some callers as somebody else.
+const NEEDED: [(u32, &str); 5] = [
+    (0, "CAP_CHOWN"),
+    (1, "CAP_DAC_OVERRIDE"),
+    (3, "CAP_FOWNER"),
+    (6, "CAP_SETGID"),
+    (7, "CAP_SETUID"),
+];
 const CAP_SYS_RESOURCE: u32 = 24;
 const LINUX_CAPABILITY_VERSION_3: u32 = 0x2008_0522;
 
-/// Takes CAP_SYS_RESOURCE out of (or back into) this thread's effective set: with it, ext4 and XFS
-/// would let an ordinary caller exceed quota and reserved blocks.
-unsafe fn limit_resource_right(limited: bool) {
-    let mut header = [LINUX_CAPABILITY_VERSION_3, 0u32];
-    // effective, permitted, inheritable; twice 32 bits.
-    let mut sets = [[0u32; 3]; 2];
-    // SAFETY: both arrays have the layout of capget(2) version 3 and outlive the calls.
-    unsafe {
-        if libc::syscall(libc::SYS_capget, header.as_mut_ptr(), sets.as_mut_ptr()) != 0 {
-            return;
-        }
-        let bit = 1 << CAP_SYS_RESOURCE;
-        sets[0][0] = if limited { sets[0][0] & !bit } else { sets[0][0] | (sets[0][1] & bit) };
-        libc::syscall(libc::SYS_capset, header.as_mut_ptr(), sets.as_ptr());
+/// Whether this process can act as the users that it is to serve. Not root, it serves one.
+///
+/// # Errors
+/// PermissionDenied with the names of the rights that root lacks here.
+pub fn check_rights() -> io::Result<()> {
+    if geteuid() != Uid::ROOT {
+        return Ok(());
+    }
+    let (_, sets) = capabilities()?;
+    let lacks = |bit: u32| sets[0][0] & sets[0][1] & (1 << bit) == 0;
+    let missing: Vec<&str> =
+        NEEDED.into_iter().filter(|(bit, _)| lacks(*bit)).map(|(_, name)| name).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let why = format!(
+        "root lacks {} here, and would serve other users with wrong rights; give the container or \
+         service these, or run Forebay as an ordinary user",
+        missing.join(", ")
+    );
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+}
+
+/// The result of a bare system call.
+fn checked(result: libc::c_long) -> Result<(), Errno> {
+    match result {
+        -1 => Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::PERM)),
+        _ => Ok(()),
     }
 }
+
+fn set_groups(list: &[u32]) -> Result<(), Errno> {
+    // SAFETY: pointer and length of a live slice; this thread alone changes.
+    checked(unsafe { libc::syscall(libc::SYS_setgroups, list.len(), list.as_ptr()) })
+}
+
+/// These two calls tell what was, and not whether they did anything: an invalid id, which changes
+/// nothing, reads back what is (setfsuid(2)).
+fn set_file_ids(uid: u32, gid: u32) -> Result<(), Errno> {
+    let set = |call, id: u32| {
+        // SAFETY: plain numbers; this thread alone changes.
+        let now = unsafe {
+            libc::syscall(call, id);
+            libc::syscall(call, u32::MAX)
+        };
+        if now as u32 == id { Ok(()) } else { Err(Errno::PERM) }
+    };
+    set(libc::SYS_setfsgid, gid)?;
+    set(libc::SYS_setfsuid, uid)
+}
+
+/// Header, and sets of this thread: effective, permitted, inheritable; twice 32 bits.
+fn capabilities() -> Result<([u32; 2], [[u32; 3]; 2]), Errno> {
+    let mut header = [LINUX_CAPABILITY_VERSION_3, 0u32];
+    let mut sets = [[0u32; 3]; 2];
+    // SAFETY: both arrays have the layout of capget(2) version 3 and outlive the call.
+    checked(unsafe { libc::syscall(libc::SYS_capget, header.as_mut_ptr(), sets.as_mut_ptr()) })?;
+    Ok((header, sets))
+}
+
+/// Takes CAP_SYS_RESOURCE out of (or back into) this thread's effective set: with it, ext4 and XFS
+/// would let an ordinary caller exceed quota and reserved blocks.
+fn limit_resource_right(limited: bool) -> Result<(), Errno> {
+    let (mut header, mut sets) = capabilities()?;
+    let bit = 1 << CAP_SYS_RESOURCE;
+    sets[0][0] = if limited { sets[0][0] & !bit } else { sets[0][0] | (sets[0][1] & bit) };
+    // SAFETY: as for capget(2). The kernel sets all that it was given, or refuses.
+    checked(unsafe { libc::syscall(libc::SYS_capset, header.as_mut_ptr(), sets.as_ptr()) })
+}
+
+#[cfg(test)]
+mod tests;

@@ -115,6 +115,7 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
     daemon_log::hold(&launch.log.levels);
     // Before the fork, so that the message comes from the place that failed.
     drop(crate::fuse::open_device().map_err(|e| Failure::Closed("opening /dev/fuse".into(), e))?);
+    crate::creds::check_rights().map_err(system("acting as other users"))?;
     let (rescue, rescuer) = Rescue::start()?;
     let plan = cover::plan(&launch.cover, &launch.ways).map_err(Failure::Refused)?;
     let tiers =

@@ -270,9 +270,12 @@ impl Native {
     }
 
     /// Makes this thread act as the caller for what follows.
-    pub(crate) fn act_as(&self, caller: Caller) {
+    ///
+    /// # Errors
+    /// EPERM when it can't, and the request is to be refused.
+    pub(crate) fn act_as(&self, caller: Caller) -> Result<()> {
         maker::note(caller.pid);
-        self.wardrobe.wear(caller, || (self.groups)(caller.pid));
+        self.wardrobe.wear(caller, || (self.groups)(caller.pid))
     }
 
     /// Makes this thread the daemon itself: threads that it begins are as it is.

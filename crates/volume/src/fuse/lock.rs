@@ -70,7 +70,7 @@ impl Waiters {
         unique: u64,
         device: Device,
         lock: LockWaiting,
-        act: impl FnOnce() + Send + 'static,
+        act: impl FnOnce() -> Result<()> + Send + 'static,
     ) {
         static HANDLER: Once = Once::new();
         HANDLER.call_once(|| {
@@ -88,7 +88,9 @@ impl Waiters {
             .name("forebay-lock".into())
             .stack_size(64 << 10)
             .spawn(move || {
-                act();
+                if let Err(error) = act() {
+                    return device.refuse(unique, error);
+                }
                 // The daemon holds all signals back; this thread must hear the one that wakes it.
                 // SAFETY: a zeroed set is a valid one.
                 unsafe {

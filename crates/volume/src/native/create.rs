@@ -54,7 +54,7 @@ impl Native {
             // The kernel did not know: it is to look again.
             return Err(Errno::STALE);
         }
-        set_umask(permissions.umask);
+        set_umask(permissions.umask)?;
         let _change = self.changing(&dir, Some(name));
         let mode = Mode::from_raw_mode(permissions.mode & 0o7777);
         let how = backing_flags(flags)
@@ -80,7 +80,7 @@ impl Native {
         permissions: Permissions,
     ) -> Result<(Created, Arc<Node>)> {
         let fd = self.dir_fd(parent)?;
-        set_umask(permissions.umask);
+        set_umask(permissions.umask)?;
         let mode = Mode::from_raw_mode(permissions.mode & 0o7777);
         let how = backing_flags(flags)
             | OFlags::TMPFILE
@@ -148,7 +148,7 @@ impl Native {
         if self.packed_name(&dir, fd.as_fd(), name).is_some() {
             return Err(Errno::EXIST);
         }
-        set_umask(umask);
+        set_umask(umask)?;
         let _change = self.changing(&dir, Some(name));
         make(fd.as_fd())?;
         // A link that a program makes is a link, wherever it leads.

@@ -51,8 +51,10 @@ pub(crate) fn start(native: &Arc<Native>) {
     for _ in 0..HANDS {
         let weak = Arc::downgrade(native);
         let work = move || {
-            crate::creds::set_umask(0);
-            while work(&weak) {}
+            // Each is to have the mode that it is made with; else all go home in the end.
+            if crate::creds::set_umask(0).is_ok() {
+                while work(&weak) {}
+            }
         };
         // Without the thread, files go home in the end.
         let _ = std::thread::Builder::new().name("forebay-early".into()).spawn(work);

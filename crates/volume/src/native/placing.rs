@@ -53,7 +53,7 @@ impl Native {
             return Ok(made);
         }
         let room = tiers.numbered(number);
-        set_umask(permissions.umask);
+        set_umask(permissions.umask)?;
         let mode = Mode::from_raw_mode(permissions.mode & 0o7777);
         let how = backing_flags(flags);
         let (file, key) = match self.with_room(|| room.make(name, how, mode)) {

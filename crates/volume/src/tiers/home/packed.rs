@@ -158,12 +158,12 @@ fn by_many_hands<T: Sync>(
     let answers: Vec<_> = all.iter().map(|_| OnceLock::new()).collect();
     let work = || {
         // Each is to have the mode that it is made with.
-        crate::creds::set_umask(0);
+        let masked = crate::creds::set_umask(0);
         while let Some((one, answer)) = {
             let at = next.fetch_add(1, Relaxed);
             all.get(at).zip(answers.get(at))
         } {
-            let _ = answer.set(what(one));
+            let _ = answer.set(masked.and_then(|()| what(one)));
         }
     };
     std::thread::scope(|scope| {
