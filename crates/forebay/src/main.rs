@@ -1,12 +1,14 @@
 //! The `forebay` command: the only place that prints, exits, and reads the clock for people.
 
+#[macro_use]
+mod say;
+
 mod commands;
 mod daemon_logs;
 mod ends;
 mod exit;
 mod keep;
 mod placement;
-mod say;
 mod scenario;
 mod storages;
 mod summary_text;
@@ -29,7 +31,17 @@ struct Cli {
 }
 
 fn main() {
-    let code = match Cli::parse().command.run() {
+    let command = match Cli::try_parse() {
+        Ok(cli) => cli.command,
+        // Of wrong usage it says what it was given.
+        Err(error) if error.use_stderr() => {
+            let words = error.render();
+            say::text(&if say::colour() { words.ansi().to_string() } else { words.to_string() });
+            std::process::exit(error.exit_code())
+        }
+        Err(help) => help.exit(),
+    };
+    let code = match command.run() {
         Ok(code) => code,
         Err(stop) => {
             say::error(&stop.message, stop.next.as_deref());

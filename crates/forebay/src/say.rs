@@ -1,7 +1,24 @@
-//! Words for people, on standard error, so that a pipeline's own output stays as it is.
+//! Words for people, on standard error, so that a pipeline's own output stays as it is; and what
+//! was asked for, on standard output. All of it goes through one door, which no control character of
+//! a name passes (`harmless`); `println!` means this door everywhere in this crate.
+
+mod harmless;
 
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use harmless::harmless;
+
+/// Shadows the one of the library, which lets everything pass.
+macro_rules! println {
+    () => { $crate::say::print("\n") };
+    ($($words:tt)*) => { $crate::say::print(&format!("{}\n", format_args!($($words)*))) };
+}
+
+/// As `println!`.
+macro_rules! print {
+    ($($words:tt)*) => { $crate::say::print(&format!($($words)*)) };
+}
 
 /// Whether colours are wanted there.
 pub(crate) fn colour() -> bool {
@@ -32,17 +49,34 @@ static PASSING: AtomicBool = AtomicBool::new(false);
 
 /// Prints a line that stays until the next one, or the next words.
 pub(crate) fn passing(line: &str) {
+    let line = harmless(line, false);
     let _ = std::io::stderr().write_all(format!("\r{line}\x1b[K").as_bytes());
     PASSING.store(true, Relaxed);
 }
 
-/// Prints text as it is.
+/// Prints text to standard output: what was asked for.
+pub(crate) fn print(text: &str) {
+    // Whoever reads may have seen enough (`| head`).
+    let _ = print_all(text);
+}
+
+/// The same, for who wants to know whether all of it got there.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn print_all(text: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout();
+    let colours = out.is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    out.write_all(harmless(text, colours).as_bytes()).and_then(|()| out.flush())
+}
+
+/// Prints text.
 pub(crate) fn text(text: &str) {
     if PASSING.swap(false, Relaxed) {
         let _ = std::io::stderr().write_all(b"\r\x1b[K");
     }
     // Nobody may be reading; that must not change the status of the run.
-    let _ = std::io::stderr().write_all(text.as_bytes());
+    let _ = std::io::stderr().write_all(harmless(text, colour()).as_bytes());
 }
 
 /// Takes a passing line away.

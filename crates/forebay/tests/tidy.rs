@@ -321,6 +321,28 @@ fn dead_links(path: &str, text: &str, exists: impl Fn(&str) -> bool) -> Vec<Stri
     own.filter(|link| !exists(link)).map(|link| format!("{path}: no {link}")).collect()
 }
 
+/// Lines of the roof that write past `say`, where nothing makes names harmless; bytes of files are
+/// written so (`BYTES`), and pages.
+fn past_the_door(path: &str, text: &str) -> Vec<String> {
+    const BYTES: &[&str] = &["say.rs", "commands/reads/cat.rs", "commands/reads/export.rs"];
+    let inner = path.strip_prefix("crates/forebay/src/").filter(|inner| !BYTES.contains(inner));
+    if inner.is_none() {
+        return Vec::new();
+    }
+    let asks = |line: &str| line.contains("is_terminal()") || line.contains("page.as_bytes()");
+    let writes = |line: &str| {
+        ["stdout()", "stderr()", "eprint"].iter().any(|way| line.contains(way)) && !asks(line)
+    };
+    let lines = code(path, text).into_iter().filter(|(_, line)| writes(line));
+    lines.map(|(number, line)| format!("{path}:{number}: {line}: say it by `say`")).collect()
+}
+
+#[test]
+fn words_go_through_one_door() {
+    let all = rust().into_iter().flat_map(|(path, text)| past_the_door(&path, &text));
+    none("doors of words", all.collect());
+}
+
 #[test]
 fn floors_point_down() {
     let mut complaints = floors("bench", &read("bench/Cargo.toml"));
@@ -453,5 +475,7 @@ fn every_rule_can_fail() {
     fails("paths", machine_paths("a.md", concat!("see `/", "work/main`")));
     none("paths", machine_paths("a.md", concat!("see `$PWD/", "work/ab` and ~/", "work/ab")));
     fails("make", unmade("a.md", "run `make nothing`", "test: a ## all\n"));
+    let past = concat!("eprint", "ln!(\"{name}\");\n");
+    fails("doors of words", past_the_door("crates/forebay/src/a.rs", past));
     fails("links", dead_links("a.md", "[a](b.md)", |_| false));
 }

@@ -19,7 +19,7 @@ mod state;
 mod text;
 mod watches;
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use finding::{Finding, Standing};
@@ -174,8 +174,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         let terminal = std::io::stdout().is_terminal();
         text::render(&report, terminal && std::env::var_os("NO_COLOR").is_none())
     };
-    // Nobody may be reading; the exit code says the same.
-    let _ = std::io::stdout().write_all(out.as_bytes());
+    crate::say::print(&out);
     Ok(i32::from(!report.works))
 }
 

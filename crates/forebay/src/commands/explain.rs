@@ -4,7 +4,6 @@ mod chapters;
 pub(super) mod lives;
 mod story;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use forebay_plan::told::{Plan, SCHEMA, explain};
@@ -50,8 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         Some(plan) => plan::explained(&plan, args.all, say::width()),
         None => of_run(args)?,
     };
-    // Whoever reads may have seen enough (`| head`).
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    say::print(&text);
     Ok(0)
 }
 

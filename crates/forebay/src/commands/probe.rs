@@ -15,7 +15,7 @@ mod tier_file;
 mod together;
 mod told;
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -159,6 +159,5 @@ fn told_round(args: &Args, bounds: &Bounds) -> impl Fn(u32) {
 }
 
 fn print(text: &str) {
-    // Who reads may have gone.
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    say::print(text);
 }

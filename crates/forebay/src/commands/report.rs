@@ -74,8 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let data = document::of(&runs, sheet.as_ref());
     let data = text::script_safe(&data.to_string());
     let Some(output) = args.output.as_deref() else {
-        // Whoever reads may have seen enough (`| head`).
-        let _ = std::io::stdout().write_all((data + "\n").as_bytes());
+        say::print(&(data + "\n"));
         return Ok(0);
     };
     let page = page::html(&runs, &data);

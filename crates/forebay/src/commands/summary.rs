@@ -1,6 +1,5 @@
 //! `forebay summary`: the words at the end of a run, again.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use forebay_model::Run;
@@ -30,8 +29,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         true => json(&summary) + "\n",
         false => summary_text::render(&summary, say::width(), false),
     };
-    // Whoever reads may have seen enough (`| head`).
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    say::print(&text);
     Ok(0)
 }
 

@@ -9,7 +9,7 @@ mod screen;
 mod state;
 mod view;
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -84,8 +84,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
             true => as_json(&state),
             false => as_text(&mut state),
         };
-        // Whoever reads may have seen enough (`| head`).
-        let _ = std::io::stdout().write_all(text.as_bytes());
+        say::print(&text);
         return Ok(0);
     }
     if !std::io::stdout().is_terminal() {

@@ -117,8 +117,7 @@ fn path_of(name: &str, volume: &Path, attached: &Attached) -> Option<String> {
 
 /// Whoever reads less than all of it has their reasons; half a sheet on a full disk is an error.
 fn print(text: &str) -> Result<(), Stop> {
-    let mut out = std::io::stdout();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match say::print_all(text) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Stop::new(1, format!("the sheet can't be written: {error}"), "write it elsewhere"))
         }

@@ -1,6 +1,5 @@
 //! WfFormat of WfCommons.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use forebay_plan::import::write_wfformat;
@@ -22,8 +21,7 @@ fn write(args: &Args) -> Result<(), Stop> {
     let work = scenario::workload(what)?;
     let text = write_wfformat(&work) + "\n";
     let Some(path) = &args.output else {
-        // Whoever reads may have seen enough (`| head`).
-        let _ = std::io::stdout().write_all(text.as_bytes());
+        say::print(&text);
         return Ok(());
     };
     let same = |path: &PathBuf| path.canonicalize().ok();

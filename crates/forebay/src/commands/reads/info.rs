@@ -1,7 +1,6 @@
 //! `forebay reads info`.
 
 use std::fmt::Write as _;
-use std::io::Write;
 use std::path::PathBuf;
 
 use forebay_reads::{Archive, Shape, Total, hex};
@@ -29,8 +28,7 @@ pub(super) fn run(args: &Info) -> Result<i32, Stop> {
     let archive = super::open(&args.archive)?;
     let totals = archive.totals().map_err(|error| super::stop(&args.archive, &error))?;
     let text = if args.json { as_json(&archive, &totals) } else { words(&archive, &totals) };
-    // Whoever reads may have seen enough (`| head`).
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    crate::say::print(&text);
     Ok(0)
 }
 
