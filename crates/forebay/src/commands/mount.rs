@@ -12,6 +12,7 @@ use forebay_volume::cover::Access;
 use forebay_volume::daemon_log::Levels;
 use forebay_volume::fuse::Emulated;
 use forebay_volume::launch::{self, Failure, Mount, Record, Unmounting, place_of};
+use rustix::mount::MountFlags;
 
 use super::run::{Trace, check_output, header, record_file, run_name};
 use crate::exit::{DAEMON_LOST, FILES_AWAY, NOTHING_RUN, Stop};
@@ -48,6 +49,13 @@ pub(crate) struct Args {
     /// Everybody may use it, as the permissions of the files allow
     #[arg(long)]
     allow_other: bool,
+    /// Set-user-id and set-group-id bits and file capabilities of the volume count, as root: only
+    /// where you trust whoever writes it with this machine
+    #[arg(long)]
+    suid: bool,
+    /// Device nodes of the volume can be opened, as root: only where you trust its writers so
+    #[arg(long)]
+    dev: bool,
     /// Record what is done to storage, in this run file; it is complete when it is unmounted
     #[arg(short, long, value_name = "RUN")]
     output: Option<PathBuf>,
@@ -116,6 +124,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         volume: args.volume,
         point: point.clone(),
         access,
+        withheld: withheld(args.suid, args.dev)?,
         every_read: args.trace == Trace::EveryRead,
         placement,
         warmed: placement::warmed,
@@ -139,6 +148,22 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         return Ok(0);
     }
     finish(mounted.wait(underway::show, bucket::tell_waiting), Some(&log_folder))
+}
+
+/// What counts for nothing on the mount unless it was asked for.
+fn withheld(suid: bool, dev: bool) -> Result<MountFlags, Stop> {
+    if (suid || dev) && !rustix::process::geteuid().is_root() {
+        return Err(Stop::new(
+            NOTHING_RUN,
+            "--suid and --dev are root's: set-user-id programs and device nodes count on no mount \
+             of an ordinary user",
+            "leave them out, or ask an administrator to mount it; nothing was mounted",
+        ));
+    }
+    let mut flags = MountFlags::NOSUID | MountFlags::NODEV;
+    flags.set(MountFlags::NOSUID, !suid);
+    flags.set(MountFlags::NODEV, !dev);
+    Ok(flags)
 }
 
 /// What became of the volume, in words and as an exit code.

@@ -137,6 +137,10 @@ pub(super) fn targets(volume: &Path, all: &[Mount], ways: &Ways) -> Result<Vec<T
             }
         };
         let mut found = found.map_err(refuse(one.source.clone()))?;
+        if one.url().is_some() || one.shows != Shows::Files {
+            // Whoever writes the bucket, or wrote the archive, is no root of this machine.
+            found.flags |= MountFlags::NOSUID | MountFlags::NODEV;
+        }
         if one.read_only {
             found.flags |= MountFlags::RDONLY;
         }

@@ -30,6 +30,9 @@ pub struct Mount {
     pub point: PathBuf,
     /// To whom.
     pub access: Access,
+    /// What of the volume counts though its writers may be anybody: `MountFlags::NOSUID` and
+    /// `NODEV` unless they were asked to be left out.
+    pub withheld: MountFlags,
     /// Let no read or write bypass the daemon.
     pub every_read: bool,
     /// Where files go; `None`: all stay in place.
@@ -83,6 +86,7 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
     // SAFETY: nothing here owns one of these yet.
     unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
     daemon_log::hold(&wanted.log.levels);
+    crate::creds::check_rights().map_err(system("acting as other users"))?;
     let (rescue, _) = Rescue::start()?;
     let opened = wanted.bucket.map(bucket::Role::open).transpose().map_err(Failure::Bucket)?;
     let local = opened.as_ref().map(bucket::Ready::directory);
@@ -95,6 +99,7 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
     if opened.as_ref().is_some_and(bucket::Ready::is_read_only) {
         plan.targets.iter_mut().for_each(|target| target.flags |= MountFlags::RDONLY);
     }
+    plan.targets.iter_mut().for_each(|target| target.flags |= wanted.withheld);
     let refuse = |error| cover::Refusal { path: wanted.point.clone(), attached: false, error };
     let point = wanted.point.canonicalize().map_err(refuse).map_err(Failure::Refused)?;
     if point != volume && point.starts_with(&volume) {
