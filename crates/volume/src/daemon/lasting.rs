@@ -20,7 +20,7 @@ use super::leaving::Leaving;
 use super::{Event, Run};
 use crate::bucket::Follow;
 use crate::cover::take_away;
-use crate::launch::{Channel, ToDaemon, ToFront, doors_of};
+use crate::launch::{Channel, ToDaemon, ToFront, doors_for};
 
 impl Run {
     /// Follows a lasting mount to its end.
@@ -102,7 +102,7 @@ impl Door {
         let flags = SocketFlags::CLOEXEC;
         let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
         // Another's name is passed over: that of a mount that had this number, or anybody's.
-        let bound = doors_of(device, volume).find(|address| bind(&socket, address).is_ok());
+        let bound = doors_for(device, volume).find(|address| bind(&socket, address).is_ok());
         bound.ok_or(Errno::ADDRINUSE)?;
         listen(&socket, 16)?;
         let (socket, me) = (Arc::new(socket), rustix::process::geteuid());
