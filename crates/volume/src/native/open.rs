@@ -6,11 +6,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use forebay_model::TreeId;
 use parking_lot::Mutex;
-use rustix::fs::{FallocateFlags, Mode, OFlags, Statx, openat};
+use rustix::fs::{Access, AtFlags, CWD, FallocateFlags, Mode, OFlags, Statx, accessat, openat};
 use rustix::io::Errno;
 
 use super::iostate::{Fresh, Wish};
-use super::{Handle, Identity, IoState, Native, Node, Result, device_of, reopen, stat_of};
+use super::{
+    Handle, Identity, IoState, Native, Node, Result, device_of, proc_path, reopen, stat_of,
+};
 use crate::tiers::Lent;
 
 /// What an open gives.
@@ -39,6 +41,9 @@ pub(crate) fn backing_flags(flags: u32) -> OFlags {
     OFlags::from_bits_retain(flags & keep as u32) | OFlags::CLOEXEC | OFlags::NONBLOCK
 }
 
+/// Set in the flags of an open(2) that execve(2) makes (`__FMODE_EXEC`); open(2) itself takes no such.
+pub(super) const EXEC: u32 = 0x20;
+
 pub(super) fn writes(flags: u32) -> bool {
     flags & libc::O_ACCMODE as u32 != libc::O_RDONLY as u32
 }
@@ -63,7 +68,10 @@ impl Native {
             self.begins_to_write();
         }
         let _opening = self.opening();
-        let file = self.open_backing(&node, backing_flags(flags))?;
+        let file = match self.open_backing(&node, backing_flags(flags)) {
+            Err(Errno::ACCESS) if flags & EXEC != 0 => self.open_program(&node)?,
+            other => other?,
+        };
         let mut stat = stat_of(file.as_fd(), c"")?;
         self.as_long_as_shown(&mut stat);
         let in_the_way = |copy: &Lent| writes(flags) || !copy.is_held() && !copy.is_of(&stat);
@@ -71,6 +79,14 @@ impl Native {
         let opened = self.opened(&node, file, flags, &stat)?;
         self.opened_anew(&node, Some(&stat).filter(|_| !writes(flags)));
         Ok((opened, node))
+    }
+
+    /// Opens a program that the caller may execute and not read (mode 0711): its bytes go to the
+    /// kernel, which runs it.
+    fn open_program(&self, node: &Arc<Node>) -> Result<OwnedFd> {
+        let held = self.open_backing(node, OFlags::PATH | OFlags::CLOEXEC)?;
+        accessat(CWD, proc_path(held.as_fd()), Access::EXEC_OK, AtFlags::EACCESS)?;
+        self.wardrobe.undressed(|| self.with_room(|| reopen(held.as_fd(), backing_flags(0))))
     }
 
     fn open_backing(&self, node: &Arc<Node>, flags: OFlags) -> Result<OwnedFd> {

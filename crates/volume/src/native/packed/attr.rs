@@ -5,12 +5,11 @@ use std::sync::Arc;
 use rustix::fs::{OFlags, Statx, StatxTimestamp, ftruncate};
 use rustix::io::Errno;
 
+use super::open::keep_set_id;
 use super::{Packed, SET_ID, stamp, writes};
+use crate::native::open::EXEC;
 use crate::native::{Change, Entry, Native, Node, Result, When};
 use crate::pack::{Attr, Time};
-
-/// Set in the flags of an open(2) that execve(2) makes (`__FMODE_EXEC`).
-const EXEC: u32 = 0x20;
 
 fn shown_time(time: Time) -> StatxTimestamp {
     // SAFETY: plain numbers, for which zero is a value.
@@ -103,7 +102,12 @@ impl Native {
         if changes {
             let mut in_use = packed.in_use.lock();
             let now = pack.now();
-            let attr = changed(&pack.attr(packed.ino)?.0, &change, now);
+            let old = pack.attr(packed.ino)?.0;
+            let attr = changed(&old, &change, now);
+            if let (Some(used), true) = (&mut *in_use, attr.mode != old.mode) {
+                // Whoever has it open may write to it next.
+                keep_set_id(used, &attr)?;
+            }
             if let (Some(used), true) = (&mut *in_use, change.mtime.is_some()) {
                 // It goes on from there.
                 stamp(&used.work, attr.atime, attr.mtime)?;

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use rustix::fs::Statx;
 use rustix::io::Errno;
 
+use super::open::keep_set_id;
 use super::{InUse, Packed, stamp};
 use crate::native::create::Created;
 use crate::native::folder::Right;
@@ -75,7 +76,13 @@ impl Native {
             }
         };
         let since = Time::of(&stat.stx_ctime);
-        let in_use = InUse { work, set_id: 0, begun: true, since };
+        let mut in_use = InUse { work, set_id: 0, begun: true, since };
+        if let Err(error) = keep_set_id(&mut in_use, &attr) {
+            pack.leave(key, name.to_bytes());
+            pack.forget(ino);
+            pack.done(ino, in_use.work);
+            return Err(error);
+        }
         let packed = Packed { in_use: Mutex::new(Some(in_use)), ..Packed::new(ino) };
         packed.body.store(apart, Relaxed);
         let packed = Arc::new(packed);

@@ -79,13 +79,17 @@ impl Native {
             pack.begin(packed.ino, &used.work)?;
             used.begun = true;
         }
-        // The kernel takes them from the file that is written to.
-        if attr.mode & SET_ID != 0 {
-            let kept = if attr.mode & 0o010 != 0 { SET_ID } else { 0o4000 };
-            fchmod(&used.work.file, Mode::from_raw_mode(0o666 | attr.mode & (kept | 0o010)))?;
-            used.set_id = u32::from(used.stat()?.stx_mode) & SET_ID;
-            used.attributes_set()?;
-        }
-        Ok(())
+        keep_set_id(used, attr)
     }
+}
+
+/// Gives the working file the set-id bits, for the kernel to take away with a write.
+pub(super) fn keep_set_id(used: &mut InUse, attr: &Attr) -> Result<()> {
+    if attr.mode & SET_ID != 0 {
+        let kept = if attr.mode & 0o010 != 0 { SET_ID } else { 0o4000 };
+        fchmod(&used.work.file, Mode::from_raw_mode(0o666 | attr.mode & (kept | 0o010)))?;
+        used.set_id = u32::from(used.stat()?.stx_mode) & SET_ID;
+        used.attributes_set()?;
+    }
+    Ok(())
 }
