@@ -120,7 +120,7 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
     let plan = cover::plan(&launch.cover, &launch.ways).map_err(Failure::Refused)?;
     let tiers =
         open_tiers(&plan, launch.placement.as_ref(), launch.warmed).map_err(Failure::Tier)?;
-    let missing: Vec<String> = tiers.iter().flatten().flat_map(|tiers| tiers.missing()).collect();
+    let missing: Vec<String> = tiers.iter().flatten().flat_map(|tiers| tiers.warnings()).collect();
     let (mounts_out, mounts_in) = pair()?;
     let (front_side, daemon_side) = pair()?;
     let signals = front::block_signals();

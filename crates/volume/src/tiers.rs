@@ -9,6 +9,7 @@
 mod arrivals;
 mod book;
 mod cache;
+mod deed;
 mod folder;
 mod home;
 mod moving;
@@ -23,6 +24,7 @@ mod ruling;
 mod syncing;
 
 use std::ffi::{CStr, CString};
+use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -64,6 +66,8 @@ pub struct Tiers {
     rooms: Vec<Room>,
     /// Rooms that had files and are not there now.
     missing: Vec<Entry>,
+    /// Directories that the book calls rooms, and why they are none of this volume's.
+    foreign: Vec<(Entry, io::Error)>,
     book: Book,
     /// Bodies that were replaced, with the time (ns of the run) and their name now.
     retired: Mutex<Vec<(u64, usize, CString)>>,

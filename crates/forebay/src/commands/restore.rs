@@ -36,6 +36,9 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     for missing in tiers.missing() {
         say::error(&missing, Some("mount what belongs there, then restore again"));
     }
+    for foreign in tiers.foreign() {
+        say::error(&foreign, Some("if .forebay came here from elsewhere, remove it"));
+    }
     let clock = SystemClock::start();
     let progress = Progress::new(&clock, &underway::show);
     let home = bring_home(&directory, &tiers, Which::All, &progress);

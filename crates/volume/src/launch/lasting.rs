@@ -127,7 +127,7 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
             return Err(Failure::Tier(Trouble { path, step, error }));
         }
     }
-    let missing = tiers.iter().flatten().flat_map(|tiers| tiers.missing());
+    let missing = tiers.iter().flatten().flat_map(|tiers| tiers.warnings());
     let warnings = opened.as_ref().and_then(bucket::Ready::warning).into_iter().chain(missing);
     let warnings = warnings.collect();
     plan.move_to(&volume, &point);

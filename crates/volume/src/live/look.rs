@@ -163,7 +163,7 @@ fn tell_tiers(tiers: &Tiers, live: &mut Live) {
     if let (files @ 1.., why) = tiers.spilled() {
         live.warnings.push(format!("{files} files stayed in place against their rule: {why}"));
     }
-    live.warnings.extend(tiers.missing());
+    live.warnings.extend(tiers.warnings());
     if let Some(cache) = tiers.cache_told() {
         live.warnings.extend(cache.why_not.iter().map(|why| format!("not copied: {why}")));
         live.cache = Some(cache);

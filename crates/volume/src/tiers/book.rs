@@ -15,8 +15,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::folder::{LOCK, Locked, check_mine, fresh_name, lock, make, make_own};
 use super::opening::directory as tier_directory;
-use super::pages;
-use super::{OWN, Purpose, Trouble};
+use super::{OWN, Purpose, Trouble, deed, pages};
 
 const NAME: &str = "volume.json";
 /// A run that was killed a moment ago takes a moment to be gone.
@@ -103,7 +102,10 @@ impl Book {
         check_mine(&mine).map_err(Trouble::at(&mine, "using"))?;
         let mut entries = self.entries.lock();
         let known = entries.iter().find(|entry| {
-            entry.tier == tier.id && entry.path.parent() == Some(&mine) && entry.path.is_dir()
+            entry.tier == tier.id
+                && entry.path.parent() == Some(&mine)
+                && entry.path.is_dir()
+                && deed::check(entry, directory).is_ok()
         });
         if let Some(entry) = known {
             return Ok(entry.clone());
@@ -111,6 +113,7 @@ impl Book {
         // A room for each pool, which has a capacity of its own.
         let path = mine.join(format!("{}-{}", fresh_name(), tier.id));
         make(&path, 0o1733).map_err(Trouble::at(&path, "making"))?;
+        deed::write(&path, directory).map_err(Trouble::at(&path, "writing the deed of"))?;
         let entry = Entry { tier: tier.id.clone(), path };
         entries.push(entry.clone());
         Ok(entry)
@@ -151,7 +154,8 @@ impl Book {
     /// counts as empty only if no link leads to it (`all_home`): its tier may not be mounted.
     pub(super) fn close_rooms(&self, all_home: bool) {
         let packs = |entry: &Entry| super::packing::folder(&entry.path).exists();
-        self.entries.lock().retain(|entry| match fs::remove_dir(&entry.path) {
+        let volume = self.own.parent().unwrap_or(&self.own);
+        let close = |entry: &Entry| match fs::remove_dir(&entry.path) {
             // Its tier has packed files still: a room is theirs, too.
             Ok(()) if packs(entry) => {
                 // The next run makes it, too.
@@ -159,11 +163,14 @@ impl Book {
                 true
             }
             Ok(()) => {
+                let _ = fs::remove_file(deed::file(&entry.path));
                 drop(entry.path.parent().map(fs::remove_dir));
                 false
             }
             Err(error) => error.kind() != io::ErrorKind::NotFound || !all_home,
-        });
+        };
+        // What is another's is left as it is, in the book too.
+        self.entries.lock().retain(|entry| deed::check(entry, volume).is_err() || close(entry));
         if !self.entries.lock().is_empty() {
             // The old one, with rooms that are gone, does no harm.
             let _ = self.save();

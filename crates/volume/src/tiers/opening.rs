@@ -9,8 +9,8 @@ use std::sync::{Arc, OnceLock};
 use forebay_model::{Rules, Site, Tier};
 use parking_lot::Mutex;
 
-use super::book::{Book, Opened};
-use super::{Cache, OWN, Room, Tiers};
+use super::book::{Book, Entry, Opened};
+use super::{Cache, OWN, Room, Tiers, deed};
 use crate::store::Settings;
 
 /// What the tiers of a directory are opened for.
@@ -102,6 +102,7 @@ impl Tiers {
             rules: None,
             rooms: Vec::new(),
             missing: Vec::new(),
+            foreign: Vec::new(),
             book,
             retired: Mutex::default(),
             packing: None,
@@ -136,6 +137,10 @@ impl Tiers {
             self.book.save()?;
         }
         for entry in self.book.entries() {
+            if let Err(error) = deed::check(&entry, directory) {
+                self.foreign.push((entry, error));
+                continue;
+            }
             // A tier may have moved since: files that it had are where they were.
             let tier = current.iter().find(|(now, _)| *now == entry).map(|(_, tier)| *tier);
             match Room::open(&entry, tier) {
@@ -155,6 +160,18 @@ impl Tiers {
         Ok(())
     }
 
+    /// Directories that the book calls rooms and that are none of this volume's, in words: nothing in
+    /// them is touched.
+    pub fn foreign(&self) -> impl Iterator<Item = String> {
+        self.foreign.iter().map(|(Entry { tier, path }, why)| {
+            format!(
+                "{} is named as a room of tier {tier} by .forebay/volume.json, and is none of this \
+                 directory's ({why}): nothing in it is touched",
+                path.display()
+            )
+        })
+    }
+
     /// Tiers that had files and are not there now, in words.
     pub fn missing(&self) -> impl Iterator<Item = String> {
         self.missing.iter().map(|entry| {
@@ -165,6 +182,11 @@ impl Tiers {
                 entry.tier
             )
         })
+    }
+
+    /// Both, for whoever only shows the volume.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
+        self.missing().chain(self.foreign())
     }
 
     /// Nobody uses the volume any more: another run may.

@@ -45,6 +45,11 @@ pub fn check(directory: &Path, tiers: &Tiers) -> std::io::Result<Checked> {
     for entry in &tiers.missing {
         checked.find(&entry.path, "its tier is not there", "mount what belongs there");
     }
+    for (entry, why) in &tiers.foreign {
+        let what = format!("the book calls it a room of this directory, and it is none: {why}");
+        let next = "nothing in it was touched; if .forebay came from elsewhere, remove it";
+        checked.find(&entry.path, &what, next);
+    }
     let found = find::links(&root, tiers);
     for left in found.left {
         let next = "the bytes are gone with the body: remove the link, and make the file again";
