@@ -12,9 +12,10 @@ use forebay_model::{Reach, Rules, Site};
 use forebay_volume::store::{ProfileFile, Settings};
 use forebay_volume::tiers::{Trouble, Wanted};
 
+use crate::commands::run::state_directories;
 use crate::exit::{NOTHING_RUN, Stop};
 pub(crate) use cache::warmed;
-pub(crate) use told::{tell, tell_left};
+pub(crate) use told::{count, tell, tell_left};
 
 /// Reads site and rules; `None` when no rules are given.
 pub(crate) fn load(site: Option<&Path>, rules: Option<&Path>) -> Result<Option<Wanted>, Stop> {
@@ -40,7 +41,12 @@ pub(crate) fn load(site: Option<&Path>, rules: Option<&Path>) -> Result<Option<W
     let site = Site::parse(&read(&site)?, &source, &variable).map_err(wrong)?;
     let source = rules.display().to_string();
     let rules = Rules::parse(&read(rules)?, &source, &site).map_err(wrong)?;
-    Ok(Some(Wanted { site, rules, settings: settings() }))
+    Ok(Some(Wanted { site, rules, settings: settings(), spares: spares() }))
+}
+
+/// Where spares of books are, or may be: a book says on which tiers files of a directory lie.
+pub(crate) fn spares() -> Vec<PathBuf> {
+    state_directories().iter().map(|state| state.join("volumes")).collect()
 }
 
 /// How much each tier may take, for those who look at the run.

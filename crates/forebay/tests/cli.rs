@@ -73,6 +73,8 @@ mod faults;
 mod help;
 #[path = "cli/import.rs"]
 mod import;
+#[path = "cli/out_of_sight.rs"]
+mod out_of_sight;
 #[path = "cli/outside.rs"]
 mod outside;
 #[path = "cli/packed.rs"]

@@ -8,7 +8,7 @@ mod leaving;
 mod record;
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -24,11 +24,12 @@ use crate::daemon_log::{self, About};
 use crate::fuse::{Emulated, Session};
 use crate::launch::{Channel, HomecomingTold, Rescue, ToDaemon, ToFront};
 use crate::live;
-use crate::native::Settings;
+use crate::native::{ROOT, Settings};
 use crate::processes::Processes;
 use crate::reads::Shown;
 use crate::recorder::Recorder;
 use crate::tiers::{Progress, Tiers, Underway, Which, bring_home};
+use crate::whereabouts::moved_along;
 use house::House;
 use record::Keeper;
 
@@ -345,6 +346,7 @@ impl Run {
         let notes = homecoming::notes(&homecomings, drained, took);
         let shipped = self.ship();
         let ended = self.end(true);
+        self.follow_directories();
         let kept = self.keeper.as_mut().map(|keeper| keeper.finish(ended, &notes));
         let (run, mut warnings) = kept.unwrap_or_default();
         warnings.extend(self.prefixes().flat_map(Prefix::finish));
@@ -355,6 +357,18 @@ impl Run {
         warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
         warnings.extend(daemon_log::close(false));
         Some(over(run, None, warnings, homecomings, shipped))
+    }
+
+    /// Directories may have been renamed since: what is written into one goes along.
+    fn follow_directories(&mut self) {
+        let Some(keeper) = &mut self.keeper else { return };
+        for (session, (then, _)) in self.sessions.iter().zip(&self.volumes) {
+            if let Ok(root) = session.native().dir_fd(ROOT)
+                && let Some(now) = moved_along(keeper.output(), root.as_fd(), then)
+            {
+                return keeper.put_to(now);
+            }
+        }
     }
 
     /// Takes in what the front says; true when the command has ended.
@@ -408,7 +422,7 @@ impl Run {
         ruled
             .map(|(directory, tiers)| {
                 let home = bring_home(directory, tiers, Which::Ruled { succeeded }, &progress);
-                let mut told = home.told(directory);
+                let mut told = home.told(&tiers.now_at(directory));
                 told.spilled = tiers.spilled();
                 told.cache = tiers.cache_told();
                 told

@@ -29,3 +29,4 @@ mod short;
 pub mod store;
 pub mod tiers;
 mod watch;
+mod whereabouts;

@@ -21,11 +21,13 @@ mod placed;
 mod publish;
 mod room;
 mod ruling;
+mod spare;
 mod syncing;
 
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
@@ -39,7 +41,11 @@ use cache::Cache;
 pub(crate) use cache::Lent;
 pub use cache::Warmed;
 pub(crate) use folder::make_own;
-pub use home::{Checked, Finding, Homecoming, Left, Progress, Underway, Which, bring_home, check};
+pub(crate) use home::times::set as set_times;
+pub use home::{
+    Checked, Finding, Homecoming, Left, Progress, Strays, Underway, Which, bring_home, check,
+    strays,
+};
 pub(crate) use home::{Unnamed, make_packed};
 pub(crate) use moving::{Cargo, Carried, Goal};
 pub use opening::{Purpose, Trouble, Wanted};
@@ -132,12 +138,21 @@ impl Tiers {
             return Err(Errno::NOSPC);
         }
         self.spilled.fetch_add(1, Relaxed);
+        self.note_spill(why);
+        Ok(None)
+    }
+
+    /// A tier had no room for us when the run began.
+    fn note_full(&self, trouble: &Trouble) {
+        self.note_spill(|| format!("a tier is full: {trouble}"));
+    }
+
+    fn note_spill(&self, why: impl FnOnce() -> String) {
         self.why_spilled.get_or_init(|| {
             let why = why();
             tracing::warn!("files stay in place against their rule: {why}");
             why
         });
-        Ok(None)
     }
 
     /// The placed file that the symbolic link `name` stands for, if it is one of ours. Whether the
@@ -150,6 +165,12 @@ impl Tiers {
             .enumerate()
             .find_map(|(number, room)| Some((number, room.key_of(target.to_bytes())?)))?;
         Some(Placed::new(room, key))
+    }
+
+    /// The path of a body.
+    pub(crate) fn path_of(&self, placed: &Placed) -> std::path::PathBuf {
+        let name = std::ffi::OsStr::from_bytes(placed.key.to_bytes());
+        self.room(placed).path.join(name)
     }
 
     /// Attributes of a body.
@@ -197,8 +218,9 @@ impl Tiers {
         }
     }
 
-    /// Removes bodies that were replaced long ago.
+    /// Removes bodies that were replaced long ago, and looks after the book.
     pub(crate) fn remove_retired(&self, now: u64) {
+        self.book.look_after(true);
         self.retired.lock().retain(|(then, room, name)| {
             let keep = now.saturating_sub(*then) < RETIRED_NANOS;
             if !keep {

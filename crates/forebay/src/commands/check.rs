@@ -8,7 +8,9 @@ use forebay_model::ByteCount;
 use forebay_volume::tiers::{Checked, Purpose, Tiers, Trouble, check};
 
 use super::mount::bucket::url_of;
+use super::restore::tell_without_book;
 use crate::exit::Stop;
+use crate::placement::spares;
 use crate::say;
 
 /// Options of `forebay check`.
@@ -38,15 +40,14 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         Stop::new(1, format!("{shown} can't be found: {error}"), "name a directory that exists")
     })?;
     let Some(tiers) = open(&directory, args.repair)? else {
-        say::note(&format!("no file of {shown} is on another tier"));
-        return Ok(0);
+        return Ok(if tell_without_book(&shown, &directory)? { 0 } else { 1 });
     };
     if let Some((kept, lost)) = tiers.salvaged() {
         let lost = ByteCount(lost);
         let kept = kept.display();
         say::note(&format!("the log was written anew, without {lost} that are damaged ({kept})"));
     }
-    let checked = check(&directory, &tiers).map_err(|error| {
+    let checked = check(&tiers).map_err(|error| {
         Stop::new(1, format!("{shown} can't be read: {error}"), "check as its owner, or as root")
     })?;
     tell(&shown, &checked);
@@ -61,7 +62,8 @@ fn open(directory: &Path, repair: bool) -> Result<Option<Tiers>, Stop> {
         };
         Stop::new(1, trouble.to_string(), next)
     };
-    let purpose = if repair { Purpose::Repair } else { Purpose::Restore };
+    let spares = spares();
+    let purpose = if repair { Purpose::Repair(&spares) } else { Purpose::Restore(&spares) };
     Tiers::open(directory, purpose).map_err(stop)
 }
 

@@ -1,11 +1,12 @@
 //! `forebay restore`: every file back in place, for good.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use forebay_volume::clock::SystemClock;
-use forebay_volume::tiers::{Progress, Purpose, Tiers, Which, bring_home};
+use forebay_volume::tiers::{Progress, Purpose, Tiers, Which, bring_home, strays};
 
 use crate::exit::{FILES_AWAY, Stop};
+use crate::placement::spares;
 use crate::{placement, say, underway};
 
 /// Options of `forebay restore`.
@@ -26,13 +27,15 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let directory = args.directory.canonicalize().map_err(|error| {
         Stop::new(1, format!("{shown} can't be found: {error}"), "name a directory that exists")
     })?;
-    let tiers = Tiers::open(&directory, Purpose::Restore).map_err(|trouble| {
+    let tiers = Tiers::open(&directory, Purpose::Restore(&spares())).map_err(|trouble| {
         Stop::new(1, trouble.to_string(), "nothing was changed; `forebay check` says more")
     })?;
     let Some(tiers) = tiers else {
-        say::note(&format!("no file of {shown} is on another tier"));
-        return Ok(0);
+        return Ok(if tell_without_book(&shown, &directory)? { 0 } else { FILES_AWAY });
     };
+    if let Some(book) = tiers.lost_book() {
+        say::note(&format!("{} was removed; its spare tells where files are", book.display()));
+    }
     for missing in tiers.missing() {
         say::error(&missing, Some("mount what belongs there, then restore again"));
     }
@@ -52,4 +55,26 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         say::note(&format!("no file of {shown} was on another tier"));
     }
     Ok(if at_home { 0 } else { FILES_AWAY })
+}
+
+/// Nothing says that files of a directory are on tiers: says whether links do. True if none does.
+pub(super) fn tell_without_book(shown: &str, directory: &Path) -> Result<bool, Stop> {
+    let found = strays(directory).map_err(|error| {
+        Stop::new(1, format!("{shown} can't be read: {error}"), "do it as its owner, or as root")
+    })?;
+    let Some((link, target)) = found.first else {
+        say::note(&format!("no file of {shown} is on another tier"));
+        return Ok(true);
+    };
+    let message = format!(
+        "{} of {shown} are links to a tier (first: {} -> {}), and .forebay/volume.json, which says \
+         that they are its files, is gone, and so is its spare in the state directory",
+        placement::count(found.count),
+        link.display(),
+        target.display()
+    );
+    let next = "restore with the XDG_STATE_HOME and HOME of the run; else copy each file from where \
+                its link leads (cp --remove-destination \"$(readlink F)\" F)";
+    say::error(&message, Some(next));
+    Ok(false)
 }

@@ -38,12 +38,25 @@ pub(crate) fn tell(told: &HomecomingTold) -> bool {
     }
     if told.left.0 > 0 {
         let message = format!(
-            "{} could not be brought home (first: {}); they are on their tier, nothing is lost",
+            "{} could not be brought home (first: {}); nothing of them was removed",
             count(told.left.0),
             told.left.1
         );
         let next = format!(
             "make room, or move away what has the name, then `forebay restore {}`",
+            told.directory.display()
+        );
+        say::error(&message, Some(&next));
+    }
+    if told.lost.0 > 0 {
+        let message = format!(
+            "the bytes of {} are gone from their tier (first: {}): something else has removed them, \
+             a purge by age or a power failure",
+            count(told.lost.0),
+            told.lost.1
+        );
+        let next = format!(
+            "`forebay check {}` names them all: remove the links, and make the files again",
             told.directory.display()
         );
         say::error(&message, Some(&next));
@@ -57,7 +70,8 @@ pub(crate) fn tell(told: &HomecomingTold) -> bool {
         let next = "look at their tier's disk, and whether their bytes are right";
         say::error(&message, Some(next));
     }
-    tell_unpublished(told) && told.left.0 == 0 && told.unsynced.0 == 0
+    let all_here = told.left.0 == 0 && told.lost.0 == 0 && told.unsynced.0 == 0;
+    tell_unpublished(told) && all_here
 }
 
 /// Somebody did not wait: says what goes on, and what to do if it can't.
@@ -89,7 +103,7 @@ fn tell_unpublished(told: &HomecomingTold) -> bool {
     told.unpublished.0 == 0
 }
 
-pub(super) fn count(files: u64) -> String {
+pub(crate) fn count(files: u64) -> String {
     if files == 1 { "1 file".to_owned() } else { format!("{files} files") }
 }
 

@@ -78,6 +78,16 @@ impl Keeper {
         Ok(Keeper { book, recorder, output, stop: Some(stop), thread: thread.ok() })
     }
 
+    /// Where the run file goes.
+    pub(super) fn output(&self) -> &Path {
+        &self.output
+    }
+
+    /// It goes there instead.
+    pub(super) fn put_to(&mut self, output: PathBuf) {
+        self.output = output;
+    }
+
     /// Nothing was run: leaves no file.
     pub(super) fn abandon(&mut self) {
         self.halt();

@@ -61,6 +61,8 @@ pub struct HomecomingTold {
     pub kept: (u64, u64),
     /// Files that could not be brought home: how many, and why the first could not.
     pub left: (u64, String),
+    /// Files whose bytes are gone from their tier: how many, and the first.
+    pub lost: (u64, String),
     /// Bodies on tiers to which no link leads.
     pub nameless: u64,
     /// Files that were published to other tiers, and their bytes.

@@ -52,6 +52,9 @@ impl Native {
             }
             return Ok(made);
         }
+        if rule.layout.is_packed() {
+            return tiers.spill(rule, || "the packed files could not be begun".to_owned());
+        }
         let room = tiers.numbered(number);
         set_umask(permissions.umask)?;
         let mode = Mode::from_raw_mode(permissions.mode & 0o7777);

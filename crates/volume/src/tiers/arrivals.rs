@@ -1,6 +1,9 @@
 //! The list of files on their way home: what a killed homecoming may have left behind, a copy beside
 //! its link or a body whose link was replaced already, is found by it and taken away. Losing the
 //! list leaves litter and loses nothing.
+//!
+//! A file that moves while a run goes on may have another name, or none, when it is looked for: of
+//! those the list says which they are, and whether they got their names at all.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -8,8 +11,33 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use crate::native::Identity;
+
 /// The list's name in Forebay's own folder.
 pub(super) const LIST: &str = "volume.arrivals";
+
+/// In the place of a link: what became of the file, which is told by its identity. No link below a
+/// directory has such a path.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mark(&'static [u8]);
+
+/// The file is about to get its name; its body is left behind then.
+pub(super) const LANDS: Mark = Mark(b"/+");
+/// It never will; nor will its body have a link, if there is one.
+pub(super) const FAILED: Mark = Mark(b"/-");
+
+impl Mark {
+    /// The mark of a file.
+    pub(super) fn mark(self, file: &Identity) -> Vec<u8> {
+        let name = format!("{:x}.{:x}", file.inode, file.born);
+        [self.0, name.as_bytes()].concat()
+    }
+
+    /// Which file has this mark in an entry.
+    pub(super) fn of(self, arrival: &Arrival) -> Option<&[u8]> {
+        arrival.link.as_os_str().as_bytes().strip_prefix(self.0)
+    }
+}
 
 /// An entry of the list.
 pub(super) fn line(body: &[u8], link: &[u8]) -> Vec<u8> {

@@ -2,20 +2,29 @@
 //! it may lie, so that a later run, or `forebay restore`, finds them. One process tree at a time
 //! uses it: whoever has it open holds a lock on the folder. It says nothing of single files: links
 //! and bodies do.
+//!
+//! A program, or a person, may remove it (`git clean -fdx` does). While a run lasts it is written
+//! again; afterwards its spare tells the same (`spare`). It is reached through the directory's own
+//! descriptor: another directory may have its path meanwhile.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 use forebay_model::{Tier, TierId};
 use parking_lot::Mutex;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
 
 use super::folder::{LOCK, Locked, check_mine, fresh_name, lock, make, make_own};
 use super::opening::directory as tier_directory;
+use super::spare::Spare;
 use super::{OWN, Purpose, Trouble, deed, pages};
+use crate::native::proc_path;
 
 const NAME: &str = "volume.json";
 /// A run that was killed a moment ago takes a moment to be gone.
@@ -31,10 +40,21 @@ pub(super) struct Entry {
 /// The book of one covered directory.
 #[derive(Debug)]
 pub(super) struct Book {
+    /// The covered directory.
+    root: OwnedFd,
+    /// The folder, by way of that.
     own: PathBuf,
+    /// The book as people know it.
+    shown: PathBuf,
     entries: Mutex<Vec<Entry>>,
     /// Held as long as the book is open; processes that inherit it hold it too.
-    lock: OwnedFd,
+    lock: Mutex<OwnedFd>,
+    /// What says the same when the book is gone. The first is this run's own.
+    spares: Vec<Spare>,
+    /// All that is known is from a spare.
+    pub(super) was_gone: bool,
+    /// How often in a row it was looked for in vain.
+    missed: AtomicU32,
 }
 
 /// What came of opening a book.
@@ -56,26 +76,48 @@ impl Book {
     /// A book that can't be read, or is of a newer format.
     pub(super) fn open(directory: &Path, purpose: Purpose<'_>) -> Result<Opened, Trouble> {
         let needed = matches!(purpose, Purpose::Place(_));
-        let own = directory.join(OWN);
-        let file = own.join(NAME);
-        if !needed && fs::symlink_metadata(&file).is_err() {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = openat(CWD, directory, flags, Mode::empty());
+        let root = root.map_err(|error| Trouble::at(directory, "opening")(error.into()))?;
+        let through = proc_path(root.as_fd());
+        let own = Path::new(std::ffi::OsStr::from_bytes(through.to_bytes())).join(OWN);
+        let (folder, file) = (directory.join(OWN), own.join(NAME));
+        let shown = folder.join(NAME);
+        let spares: Vec<Spare> =
+            purpose.spares().iter().filter_map(|shelf| Spare::of(shelf, root.as_fd())).collect();
+        let is_there = fs::symlink_metadata(&file).is_ok();
+        let known = (!is_there).then(|| spares.iter().find_map(|spare| spare.read(directory)));
+        let known = known.flatten();
+        if !needed && !is_there && known.is_none() {
             return Ok(Opened::None);
         }
-        if needed {
-            make_own(&own).map_err(Trouble::at(&own, "making"))?;
+        if needed || known.is_some() {
+            make_own(&own).map_err(Trouble::at(&folder, "making"))?;
         }
         let patience = if matches!(purpose, Purpose::Show) { Duration::ZERO } else { PATIENCE };
-        let lock = match lock(&own, patience).map_err(Trouble::at(&own, "opening"))? {
-            Locked::Mine(lock) => lock,
+        let lock = match lock(&own, patience).map_err(Trouble::at(&folder, "opening"))? {
+            Locked::Mine(lock) => Mutex::new(lock),
             Locked::Busy => return Ok(Opened::Busy),
             Locked::Foreign => return Ok(Opened::Foreign),
         };
+        let was_gone = known.is_some();
         let entries = match fs::read(&file) {
-            Ok(text) => pages::parse(&text).map_err(Trouble::at(&file, "reading"))?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(Trouble::at(&file, "reading")(error)),
+            Ok(text) => pages::parse(&text).map_err(Trouble::at(&shown, "reading"))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => known.unwrap_or_default(),
+            Err(error) => return Err(Trouble::at(&shown, "reading")(error)),
         };
-        Ok(Opened::Book(Book { own, entries: Mutex::new(entries), lock }))
+        let (entries, missed) = (Mutex::new(entries), AtomicU32::new(0));
+        Ok(Opened::Book(Book { root, own, shown, entries, lock, spares, was_gone, missed }))
+    }
+
+    /// The covered directory, whatever its name is now.
+    pub(super) fn root(&self) -> &OwnedFd {
+        &self.root
+    }
+
+    /// The book, for a message.
+    pub(super) fn shown(&self) -> &Path {
+        &self.shown
     }
 
     pub(super) fn entries(&self) -> Vec<Entry> {
@@ -125,6 +167,9 @@ impl Book {
     /// No room or no right in the covered directory.
     pub(super) fn save(&self) -> Result<(), Trouble> {
         let text = pages::text(self.entries());
+        if let Some(spare) = self.spares.first() {
+            spare.write(self.entries(), &self.shown);
+        }
         let (file, fresh) = (self.own.join(NAME), self.own.join("volume.json.new"));
         let write = || {
             let _ = fs::remove_file(&fresh);
@@ -135,14 +180,55 @@ impl Book {
         };
         write().map_err(|error| {
             let _ = fs::remove_file(&fresh);
-            Trouble { path: file.clone(), step: "writing", error }
+            Trouble { path: self.shown.clone(), step: "writing", error }
         })
+    }
+
+    /// Writes the book again if somebody has removed it. `later`: only if it was gone the last time
+    /// too, for who removes a directory with all that is in it must not find more there.
+    pub(super) fn look_after(&self, later: bool) {
+        let gone = fs::symlink_metadata(self.own.join(NAME))
+            .is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        if !gone || self.entries.lock().is_empty() {
+            return self.missed.store(0, Relaxed);
+        }
+        let before = self.missed.fetch_add(1, Relaxed);
+        if later && before == 0 {
+            return;
+        }
+        match self.write_again() {
+            Ok(()) => tracing::error!(
+                "{} was removed while files of the directory are on tiers: it is written again",
+                self.shown.display()
+            ),
+            // Once: it is tried again and again.
+            Err(error) if before < 2 => tracing::error!(
+                "{} was removed while files of the directory are on tiers, and can't be written \
+                 again: {error}",
+                self.shown.display()
+            ),
+            Err(_) => {}
+        }
+    }
+
+    fn write_again(&self) -> Result<(), Trouble> {
+        make_own(&self.own).map_err(Trouble::at(&self.shown, "making the folder of"))?;
+        let locked = lock(&self.own, Duration::ZERO);
+        match locked.map_err(Trouble::at(&self.shown, "locking"))? {
+            Locked::Mine(lock) => *self.lock.lock() = lock,
+            // The lock that this run had went with the folder.
+            Locked::Busy | Locked::Foreign => {
+                let error = io::Error::other("another run has made it meanwhile");
+                return Err(Trouble::at(&self.shown, "locking")(error));
+            }
+        }
+        self.save()
     }
 
     /// Lets the next run have it, before whoever waits for this one hears that it is over.
     pub(super) fn unlock(&self) {
         // The lock ends with its descriptor at the latest.
-        let _ = flock(&self.lock, FlockOperation::Unlock);
+        let _ = flock(&*self.lock.lock(), FlockOperation::Unlock);
     }
 
     /// Where the list of files on their way home is kept.
@@ -151,13 +237,14 @@ impl Book {
     }
 
     /// Takes away what is empty: rooms, and the book when none is left. A room that is not there
-    /// counts as empty only if no link leads to it (`all_home`): its tier may not be mounted.
-    pub(super) fn close_rooms(&self, all_home: bool) {
+    /// counts as empty only if no link leads to it (`all_home`): its tier may not be mounted. One
+    /// stays that links lead to whose bodies are gone (`lost`): what they are is known by it alone.
+    pub(super) fn close_rooms(&self, all_home: bool, lost: &BTreeSet<PathBuf>) {
         let packs = |entry: &Entry| super::packing::folder(&entry.path).exists();
         let volume = self.own.parent().unwrap_or(&self.own);
         let close = |entry: &Entry| match fs::remove_dir(&entry.path) {
             // Its tier has packed files still: a room is theirs, too.
-            Ok(()) if packs(entry) => {
+            Ok(()) if packs(entry) || lost.contains(&entry.path) => {
                 // The next run makes it, too.
                 let _ = make(&entry.path, 0o1733);
                 true
@@ -177,6 +264,7 @@ impl Book {
             return;
         }
         let _ = fs::remove_file(self.own.join(NAME));
+        self.spares.iter().for_each(Spare::remove);
         // Last, for the lock ends with its name.
         let _ = fs::remove_file(self.own.join(LOCK));
         let names = fs::read_dir(&self.own).into_iter().flatten().flatten();

@@ -12,6 +12,7 @@ mod land;
 mod leave;
 mod litter;
 mod names;
+mod opened;
 mod packed;
 mod packed_dirs;
 pub(super) mod packed_file;
@@ -19,6 +20,8 @@ mod packed_marks;
 mod packed_names;
 mod progress;
 mod publishing;
+mod stray;
+pub(super) mod times;
 mod told;
 mod verdict;
 
@@ -28,17 +31,19 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use forebay_model::After;
-use rustix::fs::{CWD, Mode, OFlags, Statx, openat};
+use rustix::fs::{Mode, OFlags, Statx, openat};
 
 use super::arrivals::Arrivals;
 use super::publish::Publisher;
 use super::{Tiers, passage};
 pub use check::{Checked, Finding, check};
-use find::Group;
+use find::{Group, Walking};
 pub(super) use find::{below, parent};
 use land::Landing;
 pub(crate) use packed_file::{Unnamed, make as make_packed};
 pub use progress::{Progress, Underway};
+pub use stray::{Strays, strays};
+use times::Times;
 pub use told::{Homecoming, Left};
 
 /// Which files go home.
@@ -53,7 +58,7 @@ pub enum Which {
     All,
 }
 
-/// Brings files home below `directory`, which must be seen bare.
+/// Brings files home below the covered directory, which must be seen bare. It was at `directory`.
 pub fn bring_home(
     directory: &Path,
     tiers: &Tiers,
@@ -62,8 +67,10 @@ pub fn bring_home(
 ) -> Homecoming {
     let mut done = Homecoming { unsynced: tiers.syncing.finish(), ..Homecoming::default() };
     tiers.end_cache();
+    tiers.book.look_after(false);
+    crate::descriptors::take_all();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let root = match openat(CWD, directory, flags, Mode::empty()) {
+    let root = match openat(tiers.book.root(), c".", flags, Mode::empty()) {
         Ok(root) => root,
         Err(error) => {
             done.left.push(Left { path: PathBuf::from("."), why: error.to_string() });
@@ -77,6 +84,7 @@ pub fn bring_home(
         batch: Vec::new(),
         bytes: 0,
         linked: BTreeSet::new(),
+        times: Times::default(),
         arrivals: Arrivals::open(tiers.book.arrivals()),
         publisher: None,
         progress,
@@ -93,15 +101,20 @@ pub fn bring_home(
     }
     work.done.withheld = which == Which::Ruled { succeeded: false } && tiers.publishes();
     work.done.brought = tiers.moved();
-    passage::take_away(work.root.as_fd());
+    // Of those that are on their way there is no other name: before they go, that is noted.
+    work.arrivals.old.extend(passage::take_away(work.root.as_fd()));
     work.settle();
-    let mut closed = Vec::new();
+    let (mut closed, mut lost) = (Vec::new(), BTreeSet::new());
     let packed = work.packed_amount();
     // A walk over a million files is not for nothing.
     if find::may_be_links(tiers) {
-        let found = find::links(&work.root, tiers);
+        let found = find::links(&work.root, tiers, Walking::OpenUp);
         work.done.left = found.left;
         closed = found.closed;
+        for (left, room) in found.lost {
+            work.done.lost.push(left);
+            lost.insert(tiers.rooms[room].path.clone());
+        }
         let sizes = found.groups.iter().filter_map(|group| tiers.stat(&group.placed).ok());
         let bytes: u64 = sizes.map(|body| body.stx_size).sum();
         progress.begin(false, found.groups.len() as u64 + packed.0, bytes + packed.1);
@@ -114,14 +127,14 @@ pub fn bring_home(
     }
     work.bring_packed(which);
     work.publish();
-    work.clean_up();
+    work.clean_up(closed.is_empty());
     work.find_nameless();
     if !work.done.nameless.is_empty() {
         work.done.left.append(&mut closed);
     }
     work.arrivals.close();
     tiers.close_pack();
-    tiers.book.close_rooms(work.done.left.is_empty());
+    tiers.book.close_rooms(work.done.left.is_empty(), &lost);
     work.done
 }
 
@@ -133,6 +146,8 @@ struct Work<'a> {
     bytes: u64,
     /// Bodies to which a link still leads.
     linked: BTreeSet<(usize, CString)>,
+    /// Those of directories that files come home to.
+    times: Times,
     arrivals: Arrivals,
     progress: &'a Progress<'a>,
     /// Set while files are published, too.

@@ -15,6 +15,7 @@ use forebay_model::{After, Drain, Fsync, Home, Placement};
 use rustix::fs::{AtFlags, Statx, renameat, unlinkat};
 use rustix::io::Errno;
 
+use super::home::find::Walking;
 use super::passage::Passage;
 use super::syncing::Which;
 use super::{Placed, Tiers};
@@ -69,7 +70,7 @@ impl Tiers {
         if !self.drains() || !self.rooms.iter().any(|room| room.had_bodies) {
             return Vec::new();
         }
-        let found = super::home::find::links(root, self).groups.into_iter();
+        let found = super::home::find::links(root, self, Walking::Look).groups.into_iter();
         let one = found.filter_map(|group| {
             let path = group.only()?.as_os_str().as_bytes().to_vec();
             self.goal(&path, Some(&group.placed)).is_some().then_some(path)
@@ -118,7 +119,12 @@ impl Tiers {
         name: &CStr,
     ) -> Result<Option<Placed>, Errno> {
         carried.check(passage)?;
-        renameat(passage.dir(), &carried.name, dir, name)?;
+        carried.lands(passage)?;
+        let named = renameat(passage.dir(), &carried.name, dir, name);
+        if named.is_err() {
+            carried.failed(passage);
+        }
+        named?;
         let Some((number, key, reserved)) = &carried.body else { return Ok(None) };
         let placed = Placed::new(*number, key.clone());
         placed.charged.store(*reserved, Relaxed);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
@@ -20,10 +21,21 @@ pub enum Purpose<'a> {
     Place(&'a Wanted),
     /// A run without rules: what was placed before is shown as it should be.
     Show,
-    /// `forebay restore`.
-    Restore,
+    /// `forebay restore`; the folders may have a spare of the book.
+    Restore(&'a [PathBuf]),
     /// `forebay check --repair`: a damaged log of packed files is written anew.
-    Repair,
+    Repair(&'a [PathBuf]),
+}
+
+impl Purpose<'_> {
+    /// Folders with spares of books. What only shows takes none for the book.
+    pub(super) fn spares(&self) -> &[PathBuf] {
+        match self {
+            Purpose::Place(wanted) => &wanted.spares,
+            Purpose::Restore(spares) | Purpose::Repair(spares) => spares,
+            Purpose::Show => &[],
+        }
+    }
 }
 
 /// What a site and rules ask for.
@@ -35,6 +47,8 @@ pub struct Wanted {
     pub rules: Rules,
     /// How buckets are reached.
     pub settings: Settings,
+    /// Folders for spares of books, in state directories; the first is written to.
+    pub spares: Vec<PathBuf>,
 }
 
 /// Why the tiers of a directory can't be used.
@@ -62,6 +76,13 @@ pub(super) fn directory(tier: &Tier) -> Result<&Path, Trouble> {
     };
     let at = || Path::new("tier").join(tier.whole().as_str());
     tier.path.as_deref().ok_or_else(|| Trouble::at(&at(), "using")(io::Error::other(why)))
+}
+
+impl Trouble {
+    /// There is no room for what was tried.
+    pub(super) fn is_full(&self) -> bool {
+        matches!(self.error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    }
 }
 
 impl std::fmt::Display for Trouble {
@@ -131,7 +152,11 @@ impl Tiers {
             let named = wanted.rules.tiers().into_iter().chain(wanted.rules.caches());
             let named: BTreeSet<_> = named.collect();
             for tier in named.into_iter().filter_map(|id| wanted.site.tier(id)) {
-                current.push((self.book.add(directory, tier)?, tier));
+                match self.book.add(directory, tier) {
+                    Ok(entry) => current.push((entry, tier)),
+                    Err(trouble) if trouble.is_full() => self.note_full(&trouble),
+                    Err(trouble) => return Err(trouble),
+                }
             }
             self.publish_dirs = super::publish::open(directory, wanted)?;
             self.book.save()?;
@@ -144,6 +169,11 @@ impl Tiers {
             // A tier may have moved since: files that it had are where they were.
             let tier = current.iter().find(|(now, _)| *now == entry).map(|(_, tier)| *tier);
             match Room::open(&entry, tier) {
+                // The lock of a run that still lasts has gone with its book.
+                Ok(room) if !room.take() && self.book.was_gone => {
+                    let error = io::Error::other("another run has files of this directory there");
+                    return Err(Trouble::at(&entry.path, "using")(error));
+                }
                 Ok(room) => self.rooms.push(room),
                 Err(error) if tier.is_none() && error.kind() == io::ErrorKind::NotFound => {
                     self.missing.push(entry);
@@ -155,7 +185,7 @@ impl Tiers {
             Purpose::Place(wanted) => wanted.rules.pack(),
             _ => None,
         };
-        self.open_pack(wanted, matches!(purpose, Purpose::Repair))?;
+        self.open_pack(wanted, matches!(purpose, Purpose::Repair(_)))?;
         self.charge_pack();
         Ok(())
     }
@@ -189,6 +219,16 @@ impl Tiers {
         self.missing().chain(self.foreign())
     }
 
+    /// The book that somebody has removed, where only its spare told of tiers.
+    pub fn lost_book(&self) -> Option<&Path> {
+        self.book.was_gone.then(|| self.book.shown())
+    }
+
+    /// Where the covered directory is now.
+    pub(crate) fn now_at(&self, then: &Path) -> PathBuf {
+        crate::whereabouts::now_at(self.book.root().as_fd(), then)
+    }
+
     /// Nobody uses the volume any more: another run may.
     pub(crate) fn let_go(&self) {
         self.book.unlock();
@@ -198,6 +238,6 @@ impl Tiers {
     pub(crate) fn close(&self) {
         self.end_cache();
         self.close_pack();
-        self.book.close_rooms(false);
+        self.book.close_rooms(false, &BTreeSet::new());
     }
 }

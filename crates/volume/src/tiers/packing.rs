@@ -35,10 +35,18 @@ impl Tiers {
         for (number, room) in self.rooms.iter().enumerate() {
             let path = folder(&room.path);
             let here = wanted == Some(&room.tier) && room.writable;
-            if !here && fs::symlink_metadata(&path).is_err() {
+            let is_there = fs::symlink_metadata(&path).is_ok();
+            if !here && !is_there {
                 continue;
             }
             let pack = match open(room, &path) {
+                // Nothing was packed before, and nothing can be now: files stay in place.
+                Err(trouble) if !is_there && trouble.is_full() => {
+                    let _ = fs::remove_file(path.join("log"));
+                    let _ = fs::remove_dir(&path);
+                    self.note_full(&trouble);
+                    continue;
+                }
                 Err(trouble) if repair && trouble.error.to_string().contains(DAMAGED) => {
                     let (pack, lost) = salvage(&path)?;
                     self.salvaged = Some((path.join("log.damaged"), lost));

@@ -1,7 +1,7 @@
 //! The text of a volume's book.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use forebay_model::TierId;
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,9 @@ struct Pages {
     /// See FORMATS.md.
     format: u32,
     rooms: Vec<Line>,
+    /// Of a spare: the book itself, as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    book: Option<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -25,19 +28,37 @@ struct Line {
 }
 
 pub(super) fn text(entries: Vec<Entry>) -> Vec<u8> {
+    written(entries, None)
+}
+
+/// The same, as a spare has it.
+pub(super) fn spare_text(entries: Vec<Entry>, book: &Path) -> Vec<u8> {
+    written(entries, Some(book.to_string_lossy().into_owned()))
+}
+
+fn written(entries: Vec<Entry>, book: Option<String>) -> Vec<u8> {
     let line = |entry: Entry| Line { tier: entry.tier.to_string(), path: entry.path };
-    let pages = Pages { format: FORMAT, rooms: entries.into_iter().map(line).collect() };
+    let pages = Pages { format: FORMAT, rooms: entries.into_iter().map(line).collect(), book };
     let mut text = serde_json::to_vec_pretty(&pages).expect("plain data has a JSON form");
     text.push(b'\n');
     text
 }
 
 pub(super) fn parse(text: &[u8]) -> io::Result<Vec<Entry>> {
+    read(text).map(|(entries, _)| entries)
+}
+
+/// What a spare says, and of which book.
+pub(super) fn parse_spare(text: &[u8]) -> Option<(Vec<Entry>, Option<PathBuf>)> {
+    read(text).ok().map(|(entries, book)| (entries, book.map(PathBuf::from)))
+}
+
+fn read(text: &[u8]) -> io::Result<(Vec<Entry>, Option<String>)> {
     let pages: Pages = serde_json::from_slice(text)?;
     if pages.format > FORMAT {
         let newer = format!("format {} is newer than this program's {FORMAT}", pages.format);
         return Err(io::Error::other(newer));
     }
     let entry = |line: Line| Entry { tier: TierId(line.tier), path: line.path };
-    Ok(pages.rooms.into_iter().map(entry).collect())
+    Ok((pages.rooms.into_iter().map(entry).collect(), pages.book))
 }

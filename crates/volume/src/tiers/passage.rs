@@ -4,18 +4,23 @@
 //!
 //! All is reached through descriptors: where the directory is covered, its paths lead to ourselves.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, OsStr};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use parking_lot::Mutex;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, mkdirat, openat, unlinkat};
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, fstat, mkdirat, openat, readlinkat, unlinkat,
+};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use super::OWN;
-use super::arrivals::{LIST, line};
+use super::arrivals::{Arrival, FAILED, LIST, line};
+use crate::native::{Identity, stat_of};
 
 /// The directory's name in Forebay's own folder.
 const NAME: &CStr = c"moving";
@@ -54,7 +59,6 @@ impl Passage {
         // was looked at; who serves a tree of one's own may let a group write there.
         let shut = if geteuid().is_root() { Mode::WGRP | Mode::WOTH } else { Mode::WOTH };
         check(&own, FileType::Directory, shut)?;
-        clear(&own);
         match mkdirat(&own, NAME, Mode::RWXU) {
             Err(Errno::EXIST) => {}
             other => other?,
@@ -69,8 +73,14 @@ impl Passage {
         let (flags, mode) = (flags | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
         let list = openat(&own, LIST, flags, mode)?;
         check(&list, FileType::RegularFile, shut)?;
+        let mut list = File::from(list);
+        for Arrival { body, link } in failed(&own) {
+            list.write_all(&line(body.as_os_str().as_bytes(), link.as_os_str().as_bytes()))
+                .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        }
+        clear(&own);
         let length = fstat(&list)?.st_size as u64;
-        Ok(Passage { dir, list: Mutex::new((File::from(list), length)) })
+        Ok(Passage { dir, list: Mutex::new((list, length)) })
     }
 
     pub(super) fn dir(&self) -> &OwnedFd {
@@ -90,12 +100,28 @@ impl Passage {
     }
 }
 
-/// Takes away what a kill left on its way: its bytes are whole where it came from.
-pub(super) fn take_away(root: BorrowedFd<'_>) {
-    if let Ok(own) = own(root) {
-        clear(&own);
-        let _ = unlinkat(&own, NAME, AtFlags::REMOVEDIR);
-    }
+/// Takes away what a kill left on its way: its bytes are whole where it came from. Tells what it was.
+pub(super) fn take_away(root: BorrowedFd<'_>) -> Vec<Arrival> {
+    let Ok(own) = own(root) else { return Vec::new() };
+    let all = failed(&own);
+    clear(&own);
+    let _ = unlinkat(&own, NAME, AtFlags::REMOVEDIR);
+    all
+}
+
+/// All that is on its way and will not arrive: the body that a link would have had, and which file
+/// it is.
+fn failed(own: &OwnedFd) -> Vec<Arrival> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(dir) = openat(own, NAME, flags, Mode::empty()) else { return Vec::new() };
+    let one = |name: std::ffi::CString| {
+        let stat = stat_of(dir.as_fd(), &name).ok()?;
+        let body = readlinkat(&dir, &name, Vec::new()).unwrap_or_default();
+        let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
+        let link = path(&FAILED.mark(&Identity::of(&stat)));
+        Some(Arrival { body: path(body.to_bytes()), link })
+    };
+    names(own).unwrap_or_default().into_iter().filter_map(one).collect()
 }
 
 /// The names of what is on its way, or was when a run was killed.

@@ -11,7 +11,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use forebay_model::{Tier, TierId, TreeId};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, openat, renameat, unlinkat};
+use rustix::fs::{
+    AtFlags, CWD, FlockOperation, Mode, OFlags, Statx, flock, openat, renameat, unlinkat,
+};
 use rustix::io::Errno;
 
 use super::book::Entry;
@@ -25,6 +27,12 @@ pub(super) const RETIRED: &str = "old.";
 /// Longest part of a file's own name that its body's name repeats, in bytes: the whole must stay
 /// below 255.
 const NAME_PART: usize = 190;
+
+/// What is left free of a tier's disk, at most, and otherwise one part in 64: files that are open
+/// grow, and nobody else should find the disk full.
+const RESERVE: u64 = 64 << 20;
+/// Between two looks at a disk, in milliseconds.
+const LOOK_EVERY: u64 = 100;
 
 /// The directory of one volume on one tier.
 #[derive(Debug)]
@@ -43,6 +51,8 @@ pub(crate) struct Room {
     capacity: Option<u64>,
     used: AtomicU64,
     next: AtomicU64,
+    /// When its disk was looked at, in ms of this machine's life, and whether it was full: one bit.
+    looked: AtomicU64,
 }
 
 impl Room {
@@ -77,7 +87,14 @@ impl Room {
             capacity: tier.and_then(|tier| tier.capacity).map(|bytes| bytes.get()),
             used: AtomicU64::new(used),
             next: AtomicU64::new(first),
+            looked: AtomicU64::new(0),
         })
+    }
+
+    /// Takes it for this run; false when another has it. Where its file system knows no such locks,
+    /// that of the book is the only one.
+    pub(super) fn take(&self) -> bool {
+        flock(&self.root, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK)
     }
 
     /// No body is there.
@@ -92,8 +109,26 @@ impl Room {
         (self.used.load(Relaxed), self.capacity, all)
     }
 
+    /// It takes no new file: the capacity is used up, or its disk, whoever has filled that.
     pub(super) fn is_full(&self) -> bool {
-        self.capacity.is_some_and(|capacity| self.used.load(Relaxed) >= capacity)
+        self.capacity.is_some_and(|capacity| self.used.load(Relaxed) >= capacity) || self.is_tight()
+    }
+
+    /// Its disk has so little room left that the next files would not fit. Looked at now and then:
+    /// far storage answers that as slowly as anything.
+    fn is_tight(&self) -> bool {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse);
+        let now = now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000;
+        let (looked, was_tight) = unpack(self.looked.load(Relaxed));
+        if now.saturating_sub(looked) < LOOK_EVERY {
+            return was_tight;
+        }
+        let is_tight = rustix::fs::fstatvfs(&self.root).is_ok_and(|all| {
+            let reserve = (all.f_blocks * all.f_frsize / 64).min(RESERVE);
+            all.f_blocks > 0 && all.f_bavail * all.f_frsize < reserve
+        });
+        self.looked.store(now << 1 | u64::from(is_tight), Relaxed);
+        is_tight
     }
 
     /// Half of it is taken, or nearly all of the file system where there is no bound.
@@ -186,6 +221,10 @@ impl Room {
     }
 }
 
+fn unpack(looked: u64) -> (u64, bool) {
+    (looked >> 1, looked & 1 == 1)
+}
+
 /// A number that no other body of the volume has, and the name that people know.
 fn key(number: u64, name: &CStr) -> CString {
     let name = name.to_bytes();
@@ -194,7 +233,7 @@ fn key(number: u64, name: &CStr) -> CString {
     CString::new(key).expect("neither part holds a NUL")
 }
 
-fn number_of(key: &[u8]) -> Option<u64> {
+pub(super) fn number_of(key: &[u8]) -> Option<u64> {
     let end = key.iter().position(|byte| *byte == b'.')?;
     u64::from_str_radix(std::str::from_utf8(&key[..end]).ok()?, 16).ok()
 }

@@ -35,7 +35,12 @@ impl Ground {
         let rules = Rules::parse(RULES, "rules", &site).expect("rules");
         let tiers = Tiers::open(
             home.path(),
-            Purpose::Place(&Wanted { site, rules, settings: Default::default() }),
+            Purpose::Place(&Wanted {
+                site,
+                rules,
+                settings: Default::default(),
+                spares: Vec::new(),
+            }),
         );
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, home.path(), flags, Mode::empty()).expect("it is there");

@@ -87,8 +87,13 @@ impl Native {
         let was = self.with_room(|| openat(&dir, &cargo.name, flags, Mode::empty()));
         let mut shown = merged_of(tiers, dir.as_fd(), cargo.from.as_deref(), &cargo.name)?;
         node.guise.put_on(&mut shown);
+        // To its programs nothing has happened to the directory, nor has it to Nextflow's hashes.
+        let up = self.node(*parent)?;
+        let _times = up.folder.get().map(|folder| folder.alone());
+        let before = stat_of(dir.as_fd(), c"")?;
         tiers.forget_copy(node.identity());
         let placed = tiers.name_carried(passage, carried, dir.as_fd(), &cargo.name)?.map(Arc::new);
+        crate::tiers::set_times(dir.as_fd(), &before);
         node.placed.set(placed.clone());
         let name = &cargo.name;
         let since = merged_of(tiers, dir.as_fd(), placed.as_deref(), name).unwrap_or(shown);

@@ -58,7 +58,7 @@ impl Ground {
         );
         let site = Site::parse(&site, "site", &|_| None).expect("right");
         let rules = Rules::parse(rules, "rules", &site).expect("right");
-        let wanted = Wanted { site, rules, settings: Default::default() };
+        let wanted = Wanted { site, rules, settings: Default::default(), spares: Vec::new() };
         let tiers = Tiers::open(&home, Purpose::Place(&wanted)).expect("opens").expect("is there");
         let tiers = tiers.start();
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -261,6 +261,73 @@ fn what_can_not_move_stays_whole_and_is_tried_again() {
     assert!(ground.is_link("a.bam") && ground.read(id) == "words");
     assert_eq!(ground.go_home().brought, (1, 5), "the end brings it");
     assert_eq!(fs::read_to_string(ground.home.join("a.bam")).expect("at home"), "words");
+}
+
+/// The run is killed between two steps of a move, and the file is renamed or removed since.
+#[test]
+fn what_a_killed_move_left_behind_goes_whatever_the_file_is_called_now() {
+    for removed in [false, true] {
+        let ground = Ground::new("");
+        // Landed: the body goes.
+        let home = ground.write("a.bam", "words");
+        ground.land(&ground.begin(home)).expect("landed");
+        let other = ground.write("b.sam", "other");
+        ground.rename("b.sam", "b.near");
+        ground.land(&ground.begin(other)).expect("landed");
+        // Not landed: what was made for it goes.
+        let waiting = ground.write("c.sam", "third");
+        ground.rename("c.sam", "c.near");
+        ground.begin(waiting);
+        assert_eq!(ground.bodies().len(), 6, "{:?}", ground.bodies());
+        for (name, text) in [("a.bam", "words"), ("b.near", "other"), ("c.near", "third")] {
+            let (from, to) = (ground.home.join(name), ground.home.join(format!("{name}.x")));
+            fs::rename(&from, &to).expect("renamed");
+            if removed && name == "a.bam" {
+                fs::remove_file(&to).expect("removed");
+            } else {
+                assert_eq!(fs::read_to_string(&to).expect("there"), text);
+            }
+        }
+        ground.go_home();
+        assert_eq!(ground.home.join("a.bam.x").exists(), !removed);
+        for (name, text) in [("b.near.x", "other"), ("c.near.x", "third")] {
+            assert_eq!(fs::read_to_string(ground.home.join(name)).expect("there"), text);
+        }
+    }
+}
+
+/// If this fails, the only copy of a file is taken for what a move has left behind.
+#[test]
+fn a_body_whose_move_did_not_land_stays_when_its_link_is_taken_away() {
+    let ground = Ground::new("");
+    let id = ground.write("a.bam", "words");
+    let begun = ground.begin(id);
+    // It is announced, and then it can't be named.
+    let passage = ground.native.passage().expect("there");
+    let nowhere = fs::File::open("/dev/shm").expect("another file system");
+    let named = ground.tiers.name_carried(passage, &begun.1, nowhere.as_fd(), c"x");
+    assert_eq!(named.map(drop), Err(Errno::XDEV));
+    drop(begun);
+    fs::rename(ground.home.join("a.bam"), ground.far.join("kept")).expect("moved away");
+    ground.native.end_moves();
+    let clock = crate::clock::ManualClock::default();
+    let progress = Progress::new(&clock, &|_| ());
+    let done = bring_home(&ground.home, &ground.tiers, Which::All, &progress);
+    assert_eq!(done.nameless.len(), 1, "{done:?}");
+    assert_eq!(fs::read_to_string(&done.nameless[0]).expect("there"), "words");
+}
+
+#[test]
+fn a_directory_does_not_change_when_a_file_comes_home() {
+    let ground = Ground::new("");
+    ground.write("a.bam", "words");
+    let then = std::time::UNIX_EPOCH + std::time::Duration::from_secs(7);
+    let dir = fs::File::open(&ground.home).expect("there");
+    dir.set_times(fs::FileTimes::new().set_modified(then)).expect("set");
+    ground.native.move_due(EVER);
+    assert!(!ground.is_link("a.bam"));
+    assert_eq!(fs::metadata(&ground.home).and_then(|meta| meta.modified()).expect("there"), then);
+    ground.go_home();
 }
 
 #[test]

@@ -24,9 +24,11 @@ fn cover(dir: &Path, tier: &Path) -> Native {
     let text = "[[rule]]\nmatch = \"packed/**\"\nhome = \"far\"\nlayout = \"packed\"\n\
                 [[trust]]\nmatch = \"trusted/**\"\nfor = \"1 s\"\n";
     let rules = Rules::parse(text, "rules.toml", &site).expect("rules");
-    let tiers =
-        Tiers::open(dir, Purpose::Place(&Wanted { site, rules, settings: Default::default() }))
-            .expect("opened");
+    let tiers = Tiers::open(
+        dir,
+        Purpose::Place(&Wanted { site, rules, settings: Default::default(), spares: Vec::new() }),
+    )
+    .expect("opened");
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = openat(CWD, dir, flags, Mode::empty()).expect("a fresh directory");
     let native = Native::new(root, Settings::default(), Box::new(|_| Arc::from([])));

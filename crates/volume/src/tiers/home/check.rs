@@ -6,8 +6,9 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::{Mode, OFlags, openat};
 
+use super::find::Walking;
 use super::{Tiers, find, packed_dirs};
 use crate::tiers::{OWN, passage};
 
@@ -38,10 +39,14 @@ pub struct Checked {
 ///
 /// # Errors
 /// The directory can't be opened.
-pub fn check(directory: &Path, tiers: &Tiers) -> std::io::Result<Checked> {
+pub fn check(tiers: &Tiers) -> std::io::Result<Checked> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let root = openat(CWD, directory, flags, Mode::empty())?;
+    let root = openat(tiers.book.root(), c".", flags, Mode::empty())?;
     let mut checked = Checked::default();
+    if let Some(book) = tiers.lost_book() {
+        let what = "it was removed: where files are is known from its spare alone";
+        checked.find(book, what, "`forebay restore` brings them home");
+    }
     for entry in &tiers.missing {
         checked.find(&entry.path, "its tier is not there", "mount what belongs there");
     }
@@ -50,10 +55,13 @@ pub fn check(directory: &Path, tiers: &Tiers) -> std::io::Result<Checked> {
         let next = "nothing in it was touched; if .forebay came from elsewhere, remove it";
         checked.find(&entry.path, &what, next);
     }
-    let found = find::links(&root, tiers);
-    for left in found.left {
+    let found = find::links(&root, tiers, Walking::Look);
+    for (lost, _) in &found.lost {
         let next = "the bytes are gone with the body: remove the link, and make the file again";
-        checked.find(&left.path, &format!("a link without a body: {}", left.why), next);
+        checked.find(&lost.path, &format!("a link without a body: {}", lost.why), next);
+    }
+    for left in &found.left {
+        checked.find(&left.path, &left.why, "see what is said of its tier");
     }
     for closed in &found.closed {
         checked.find(&closed.path, &closed.why, "check as the user who owns it, or as root");
@@ -99,9 +107,10 @@ impl Checked {
             self.find(&path, &what, "remove it inside a run, and make it again");
         }
         let dirs = pack.dirs();
-        let places = packed_dirs::find(root, &dirs);
+        let places = packed_dirs::find(root, &dirs, Walking::Look);
         for dir in dirs.iter().filter(|dir| !places.contains_key(&dir.key)) {
-            let what = format!("it is gone, and {} packed files were in it", dir.names.len());
+            let why = packed_dirs::why_not(root, &dir.path);
+            let what = format!("{} packed files were in it, and {why}", dir.names.len());
             let next = "its files stay packed: a backup of the directory itself brings none back";
             self.find(Path::new(OsStr::from_bytes(&dir.path)), &what, next);
         }

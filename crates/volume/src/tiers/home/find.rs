@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{Dir, FileType, Mode, OFlags, openat, readlinkat};
 use rustix::io::Errno;
 
+use super::opened::open_up;
 use super::{Left, Links};
 use crate::native::{device_of, stat_of};
 use crate::tiers::{OWN, Placed, Room, Tiers, ours};
@@ -17,6 +18,18 @@ use crate::tiers::{OWN, Placed, Room, Tiers, ours};
 /// How a directory is entered.
 const INTO: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// How one is held whose names nobody lists: that it may be searched is enough.
+const HOLD: OFlags =
+    OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// What a walk may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::tiers) enum Walking {
+    /// Look, and change nothing.
+    Look,
+    /// Open, for a moment, the directories that this user has closed.
+    OpenUp,
+}
 
 /// One body, and all links to it.
 pub(in crate::tiers) struct Group {
@@ -54,6 +67,8 @@ pub(in crate::tiers) struct Found {
     pub(in crate::tiers) groups: Vec<Group>,
     /// Links that could not be followed.
     pub(super) left: Vec<Left>,
+    /// Links whose bodies are gone, and the rooms that these were in.
+    pub(super) lost: Vec<(Left, usize)>,
     /// Directories that this user may not read. They matter only if some body has no name.
     pub(super) closed: Vec<Left>,
 }
@@ -64,24 +79,35 @@ pub(super) fn may_be_links(tiers: &Tiers) -> bool {
 }
 
 /// Looks for the links of placed files.
-pub(in crate::tiers) fn links(root: &OwnedFd, tiers: &Tiers) -> Found {
-    let device = stat_of(root.as_fd(), c"").map_or(0, |stat| device_of(&stat));
-    let (left, closed) = (Vec::new(), Vec::new());
-    let mut walk = Walk { tiers, device, groups: BTreeMap::new(), left, closed };
-    let mut path = PathBuf::new();
-    walk.enter(root, c".", &mut path);
-    let groups = walk.groups.into_values().collect();
-    Found { groups, left: walk.left, closed: walk.closed }
+pub(in crate::tiers) fn links(root: &OwnedFd, tiers: &Tiers, walking: Walking) -> Found {
+    let mut met = Met { tiers, groups: BTreeMap::new(), left: Vec::new(), lost: Vec::new() };
+    let closed = all_links(root, walking, &mut |dir, name, path| {
+        if let Err(why) = met.meet(dir, name, path) {
+            met.left.push(Left { path: path.to_owned(), why });
+        }
+    });
+    let groups = met.groups.into_values().collect();
+    Found { groups, left: met.left, lost: met.lost, closed }
 }
+
+/// Shows `meet` every symbolic link below `root`: its directory, its name, and its path. Tells which
+/// directories could not be looked into.
+pub(super) fn all_links(root: &OwnedFd, walking: Walking, meet: Meet<'_>) -> Vec<Left> {
+    let device = stat_of(root.as_fd(), c"").map_or(0, |stat| device_of(&stat));
+    let mut walk = Walk { meet, device, walking, closed: Vec::new() };
+    walk.enter(root, c".", &mut PathBuf::new());
+    walk.closed
+}
+
+type Meet<'a> = &'a mut dyn FnMut(&OwnedFd, &CStr, &Path);
 
 /// A walk by descriptors: paths may be longer than the kernel takes at once, and nobody can slip a
 /// link in between.
 struct Walk<'a> {
-    tiers: &'a Tiers,
+    meet: Meet<'a>,
     /// Other file systems are not entered.
     device: u64,
-    groups: BTreeMap<(usize, CString), Group>,
-    left: Vec<Left>,
+    walking: Walking,
     closed: Vec<Left>,
 }
 
@@ -93,10 +119,15 @@ impl Walk<'_> {
     }
 
     fn look_into(&mut self, above: &OwnedFd, name: &CStr, path: &mut PathBuf) -> Result<(), Errno> {
-        let dir = openat(above, name, INTO, Mode::empty())?;
-        if device_of(&stat_of(dir.as_fd(), c"")?) != self.device {
+        let held = openat(above, name, HOLD, Mode::empty())?;
+        let stat = stat_of(held.as_fd(), c"")?;
+        if device_of(&stat) != self.device {
             return Ok(());
         }
+        let lends = self.walking == Walking::OpenUp && !rustix::process::geteuid().is_root();
+        let need = Mode::RUSR | Mode::XUSR;
+        let _opened = lends.then(|| open_up(held.as_fd(), &stat, need)).flatten();
+        let dir = openat(&held, c".", INTO, Mode::empty())?;
         for entry in Dir::read_from(&dir)? {
             let entry = entry?;
             let name = entry.file_name();
@@ -115,18 +146,24 @@ impl Walk<'_> {
             path.push(OsStr::from_bytes(name.to_bytes()));
             match kind {
                 FileType::Directory => self.enter(&dir, name, path),
-                FileType::Symlink => {
-                    if let Err(why) = self.meet(&dir, name, path) {
-                        self.left.push(Left { path: path.clone(), why });
-                    }
-                }
+                FileType::Symlink => (self.meet)(&dir, name, path),
                 _ => {}
             }
             path.pop();
         }
         Ok(())
     }
+}
 
+/// What links were met.
+struct Met<'a> {
+    tiers: &'a Tiers,
+    groups: BTreeMap<(usize, CString), Group>,
+    left: Vec<Left>,
+    lost: Vec<(Left, usize)>,
+}
+
+impl Met<'_> {
     fn meet(&mut self, dir: &OwnedFd, name: &CStr, path: &Path) -> Result<(), String> {
         let word = |error: Errno| error.to_string();
         let Some(placed) = self.tiers.recognise(dir.as_fd(), name) else {
@@ -137,7 +174,15 @@ impl Walk<'_> {
             return if away { Err("its tier is not there".to_owned()) } else { Ok(()) };
         };
         let link = stat_of(dir.as_fd(), name).map_err(word)?;
-        let body = self.tiers.stat(&placed).map_err(word)?;
+        let body = match self.tiers.stat(&placed) {
+            // Purged from its tier by age, or taken by a power failure there.
+            Err(Errno::NOENT) => {
+                let why = format!("{} is not there", self.tiers.path_of(&placed).display());
+                self.lost.push((Left { path: path.to_owned(), why }, placed.room));
+                return Ok(());
+            }
+            body => body.map_err(word)?,
+        };
         if !ours(&link, &body) {
             // Somebody's link to a file of somebody else.
             return Ok(());
@@ -156,12 +201,17 @@ impl Walk<'_> {
 
 /// A directory below `root`, reached without following any link.
 pub(in crate::tiers) fn below(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
-    let mut dir = openat(root, c".", INTO, Mode::empty())?;
+    let mut dir = held(root, OsStr::new("."))?;
     for part in path.components() {
         let Component::Normal(part) = part else { return Err(Errno::INVAL) };
-        dir = openat(&dir, part, INTO, Mode::empty())?;
+        dir = held(&dir, part)?;
     }
     Ok(dir)
+}
+
+/// A directory in another, to make, find and remove names in it.
+pub(super) fn held(above: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
+    openat(above, name, HOLD, Mode::empty())
 }
 
 /// The directory of a path below `root`, reached without following any link, and its last name.

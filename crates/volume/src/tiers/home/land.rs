@@ -1,9 +1,8 @@
 //! Replacing links by files: many copies are made safe by one call, then named, then the names are
 //! made safe, then the bodies go.
 
-use std::ffi::{CString, OsStr};
+use std::ffi::CString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Statx, renameat, syncfs, unlinkat};
@@ -38,14 +37,28 @@ impl Work<'_> {
         let path = group.first().to_owned();
         let (dir, name) = match parent(&self.root, &path) {
             Ok(found) => found,
+            // Files that wait to be named hold a directory each.
+            Err(Errno::MFILE) if !self.batch.is_empty() => {
+                self.land();
+                return self.bring(group, body);
+            }
+            // It has its own way into closed directories.
+            Err(Errno::ACCESS) => return self.bring_all(&group, body.stx_size),
             Err(error) => return self.leave(&group, error),
         };
+        self.times.keep(dir.as_fd(), above(&path));
         let here = stat_of(dir.as_fd(), c"").map(|dir| device_of(&dir));
         let fresh = if here == Ok(device_of(body)) {
             None
         } else {
             match self.copy(&path, &group.placed, dir.as_fd()) {
                 Ok(fresh) => Some(fresh),
+                Err(Errno::MFILE) if !self.batch.is_empty() => {
+                    drop(dir);
+                    self.land();
+                    return self.bring(group, body);
+                }
+                Err(Errno::ACCESS) => return self.bring_all(&group, body.stx_size),
                 Err(error) => return self.leave(&group, error),
             }
         };
@@ -57,18 +70,13 @@ impl Work<'_> {
         }
     }
 
-    /// The path of a body.
-    fn body_of(&self, placed: &Placed) -> PathBuf {
-        self.tiers.room(placed).path.join(OsStr::from_bytes(placed.key.to_bytes()))
-    }
-
     pub(super) fn copy(
         &mut self,
         path: &Path,
         placed: &Placed,
         dir: BorrowedFd<'_>,
     ) -> Result<CString, Errno> {
-        let noted = self.arrivals.note(&self.body_of(placed), path);
+        let noted = self.arrivals.note(&self.tiers.path_of(placed), path);
         noted.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
         let step = |bytes| {
             self.progress.copied(bytes);
@@ -82,23 +90,28 @@ impl Work<'_> {
         self.bytes = 0;
         self.progress.landing();
         let batch = std::mem::take(&mut self.batch);
-        if batch.is_empty() {
-            return;
+        if !batch.is_empty() {
+            self.land_batch(&batch);
         }
+        self.times.give_back(&self.root);
+    }
+
+    fn land_batch(&mut self, batch: &[Landing]) {
         // One call for all: they lie on one file system.
         if let Err(error) = syncfs(&self.root) {
-            for one in &batch {
+            for one in batch {
                 drop_copy(one);
                 self.leave_one(&one.path, &one.placed, error);
             }
             return;
         }
         let (mut landed, mut apart) = (Vec::new(), Vec::new());
-        for one in &batch {
+        for one in batch {
             match self.replace(one) {
                 Ok(()) => landed.push(one),
-                // Two parts of one file system (subvolumes, bind mounts): a copy after all.
-                Err(Errno::XDEV) if one.fresh.is_none() => apart.push(one),
+                // Two parts of one file system (subvolumes, bind mounts): a copy after all. And into a
+                // closed directory in its own way.
+                Err(Errno::XDEV | Errno::ACCESS) if one.fresh.is_none() => apart.push(one),
                 Err(error) => {
                     drop_copy(one);
                     self.leave_one(&one.path, &one.placed, error);
@@ -139,6 +152,11 @@ impl Work<'_> {
             }
         }
     }
+}
+
+/// The directory that a path is in.
+pub(super) fn above(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new(""))
 }
 
 fn drop_copy(one: &Landing) {

@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Statx, unlinkat};
+use rustix::io::Errno;
 
 use super::find::{self, Group};
+use super::opened::open_way;
 use super::{Left, Work, add};
 use crate::tiers::Placed;
 use crate::tiers::publish::Source;
@@ -19,8 +21,13 @@ impl Work<'_> {
         }
         let mut gone = true;
         for path in group.paths() {
-            let found = find::parent(&self.root, path);
-            gone &= found.and_then(|(dir, name)| unlinkat(&dir, name, AtFlags::empty())).is_ok();
+            gone &= match self.remove_name(path) {
+                Err(Errno::ACCESS) => {
+                    let _opened = open_way(&self.root, path);
+                    self.remove_name(path).is_ok()
+                }
+                done => done.is_ok(),
+            };
         }
         if gone {
             self.tiers.remove(&group.placed);
@@ -28,6 +35,11 @@ impl Work<'_> {
         } else {
             self.leave(group, "it could not be removed");
         }
+    }
+
+    fn remove_name(&self, path: &Path) -> Result<(), Errno> {
+        let (dir, name) = find::parent(&self.root, path)?;
+        unlinkat(&dir, name, AtFlags::empty())
     }
 
     pub(super) fn leave(&mut self, group: &Group, why: impl ToString) {

@@ -1,35 +1,52 @@
 //! What an earlier, killed, homecoming or somebody outside has left: copies beside links, bodies
 //! whose links were replaced already, bodies without a link.
 
+use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use rustix::fs::{AtFlags, Statx, syncfs, unlinkat};
 
 use super::{Work, copy, find};
 use crate::native::stat_of;
 use crate::tiers::Placed;
-use crate::tiers::arrivals::Arrival;
+use crate::tiers::arrivals::{Arrival, FAILED, LANDS};
 use crate::tiers::room::is_copy;
 
 impl Work<'_> {
     /// Takes away what an earlier, killed, homecoming left: copies beside links, and bodies whose
-    /// links it had replaced already.
-    pub(super) fn clean_up(&mut self) {
-        for Arrival { body, link } in std::mem::take(&mut self.arrivals.old) {
+    /// links it had replaced already. `complete`: there is no link that was not seen.
+    pub(super) fn clean_up(&mut self, complete: bool) {
+        let old = std::mem::take(&mut self.arrivals.old);
+        let failed: BTreeSet<_> = old.iter().filter_map(|one| FAILED.of(one)).collect();
+        let complete = complete && self.done.left.is_empty();
+        for arrival in &old {
+            let Arrival { body, link } = arrival;
             let key = body.file_name().and_then(|name| CString::new(name.as_bytes()).ok());
             let rooms = &self.tiers.rooms;
             let room = rooms.iter().position(|room| body.parent() == Some(room.path.as_path()));
             let (Some(key), Some(number)) = (key, room) else { continue };
-            let Ok((dir, name)) = find::parent(&self.root, &link) else { continue };
             let placed = Placed::new(number, key);
-            let _ = unlinkat(&dir, copy::passing_name(&placed), AtFlags::empty());
             let linked = self.linked.contains(&(number, placed.key.clone()));
-            if !linked && self.has_arrived(dir.as_fd(), &name, &placed) && syncfs(&dir).is_ok() {
+            // Where it went it may have got another name since, or have been removed.
+            let left_behind = match LANDS.of(arrival) {
+                Some(file) => complete && !failed.contains(file),
+                None if FAILED.of(arrival).is_some() => complete,
+                None => self.is_at(link, &placed),
+            };
+            if !linked && left_behind && syncfs(&self.root).is_ok() {
                 let _ = rooms[number].remove(&placed.key);
             }
         }
+    }
+
+    /// Whether what a link led to is there as a file. Takes away a copy beside it.
+    fn is_at(&self, link: &Path, placed: &Placed) -> bool {
+        let Ok((dir, name)) = find::parent(&self.root, link) else { return false };
+        let _ = unlinkat(&dir, copy::passing_name(placed), AtFlags::empty());
+        self.has_arrived(dir.as_fd(), &name, placed)
     }
 
     /// Whether the file at a name, in place or on another tier, is a copy of a body.

@@ -8,6 +8,8 @@ use rustix::fs::{AtFlags, linkat, renameat, syncfs, unlinkat};
 use rustix::io::Errno;
 
 use super::find::{Group, parent};
+use super::land::above;
+use super::opened::open_way;
 use super::{Work, copy};
 use crate::tiers::Placed;
 
@@ -32,8 +34,19 @@ impl Work<'_> {
     }
 
     pub(super) fn bring_names(&mut self, names: &[PathBuf], placed: &Placed) -> Result<(), Errno> {
+        match self.try_names(names, placed) {
+            Err(Errno::ACCESS) => {
+                let _opened: Vec<_> = names.iter().map(|path| open_way(&self.root, path)).collect();
+                self.try_names(names, placed)
+            }
+            done => done,
+        }
+    }
+
+    fn try_names(&mut self, names: &[PathBuf], placed: &Placed) -> Result<(), Errno> {
         let Some((first, others)) = names.split_first() else { return Ok(()) };
         let (dir, name) = parent(&self.root, first)?;
+        self.times.keep(dir.as_fd(), above(first));
         let fresh = self.copy(first, placed, dir.as_fd())?;
         let mut done = syncfs(&self.root);
         for path in others {
@@ -54,6 +67,7 @@ impl Work<'_> {
         placed: &Placed,
     ) -> Result<(), Errno> {
         let (other, name) = parent(&self.root, path)?;
+        self.times.keep(other.as_fd(), above(path));
         let mut passing = copy::passing_name(placed).into_bytes();
         passing.push(b'+');
         let passing = CString::new(passing).map_err(|_| Errno::INVAL)?;

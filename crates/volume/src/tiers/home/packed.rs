@@ -1,7 +1,6 @@
 //! Bringing packed files home: each becomes a plain file in place, whole under its name or not there
 //! at all, and leaves the pack when it is safe.
 
-use std::collections::HashMap;
 use std::ffi::{CString, OsStr};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
@@ -10,14 +9,14 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use forebay_model::After;
-use rustix::fs::{Statx, syncfs};
+use rustix::fs::syncfs;
 use rustix::io::Errno;
 
+use super::opened::open_way;
 use super::packed_dirs::Place;
 use super::packed_file::make_all;
 use super::packed_names::Files;
 use super::{Left, Which, Work, verdict};
-use crate::native::stat_of;
 use crate::pack::{DirKey, Found, Pack};
 
 /// Files that are made safe together.
@@ -34,6 +33,22 @@ pub(super) struct Name {
     pub(super) found: Found,
 }
 
+/// The same when it is at home, or must not be any more: its directory need not be open.
+pub(super) struct Landed {
+    dir: DirKey,
+    name: CString,
+    ino: u64,
+    bytes: u64,
+    path: PathBuf,
+}
+
+impl Landed {
+    pub(super) fn of(name: &Name) -> Landed {
+        let (ino, bytes) = (name.found.ino, name.found.attr.size);
+        Landed { dir: name.place.key, name: name.name.clone(), ino, bytes, path: name.path() }
+    }
+}
+
 impl Name {
     pub(super) fn path(&self) -> PathBuf {
         self.place.path.join(OsStr::from_bytes(self.name.to_bytes()))
@@ -47,7 +62,6 @@ impl Work<'_> {
         let Some(pack) = tiers.pack() else { return };
         let mut files = Files::of(pack, self);
         let (mut wave, mut batch) = (Vec::new(), Vec::new());
-        let mut touched: HashMap<DirKey, (Arc<Place>, Statx)> = HashMap::new();
         while let Some(names) = files.next(self) {
             self.tell();
             let Some(ino) = names.first().map(|name| name.found.ino) else { continue };
@@ -68,18 +82,13 @@ impl Work<'_> {
                 // Published is its only copy then; if that failed, it stays for the next run.
                 After::Discard if !self.publish_packed(pack, &names, true) => {}
                 After::Discard => {
-                    leave_pack(pack, &names);
+                    leave_pack(pack, &names.iter().map(Landed::of).collect::<Vec<_>>());
                     self.done.discarded.0 += 1;
                     self.done.discarded.1 += size;
                 }
                 After::Restore => {
                     for name in &names {
-                        let place = &name.place;
-                        if !touched.contains_key(&place.key)
-                            && let Ok(stat) = stat_of(place.fd.as_fd(), c"")
-                        {
-                            touched.insert(place.key, (Arc::clone(place), stat));
-                        }
+                        self.times.keep(name.place.fd.as_fd(), &name.place.path);
                     }
                     wave.push(names);
                     if wave.len() >= WAVE {
@@ -93,59 +102,61 @@ impl Work<'_> {
         }
         self.make_wave(pack, &mut wave, &mut batch);
         self.land_packed(pack, &mut batch);
-        // A directory is as old as its files say, not as their coming home.
-        touched.values().for_each(|(place, stat)| place.set_times(stat));
+        self.times.give_back(&self.root);
     }
 
     /// Makes files under all their names, several at a time.
-    fn make_wave(&mut self, pack: &Pack, wave: &mut Vec<Vec<Name>>, batch: &mut Vec<Vec<Name>>) {
+    fn make_wave(&mut self, pack: &Pack, wave: &mut Vec<Vec<Name>>, batch: &mut Vec<Vec<Landed>>) {
         let made = by_many_hands(wave, |names| make_all(pack, names));
         for (names, made) in wave.drain(..).zip(made) {
             // Directories that are closed to writers are opened for one file after the other.
             let made = match made {
                 Err(Errno::ACCESS) => {
-                    let _opened: Vec<_> = names.iter().map(|name| name.place.open_up()).collect();
+                    let up =
+                        |name: &Name| (open_way(&self.root, &name.path()), name.place.open_up());
+                    let _opened: Vec<_> = names.iter().map(up).collect();
                     make_all(pack, &names)
                 }
                 made => made,
             };
             match (made, names.first()) {
-                (Ok(()), _) => batch.push(names),
+                (Ok(()), _) => batch.push(names.iter().map(Landed::of).collect()),
                 (Err(Errno::EXIST), Some(first)) => {
-                    self.leave_packed(first, "another file has its name in place");
+                    self.leave_packed(first.path(), "another file has its name in place");
                 }
-                (Err(error), Some(first)) => self.leave_packed(first, error),
+                (Err(error), Some(first)) => self.leave_packed(first.path(), error),
                 (Err(_), None) => {}
             }
         }
     }
 
     /// Makes a batch safe, then lets the pack forget it.
-    fn land_packed(&mut self, pack: &Pack, batch: &mut Vec<Vec<Name>>) {
+    fn land_packed(&mut self, pack: &Pack, batch: &mut Vec<Vec<Landed>>) {
         let safe = batch.is_empty() || syncfs(&self.root).is_ok();
         for names in batch.drain(..) {
             let Some(first) = names.first() else { continue };
             if safe {
                 self.done.brought.0 += 1;
-                self.done.brought.1 += first.found.attr.size;
+                self.done.brought.1 += first.bytes;
                 leave_pack(pack, &names);
                 self.tell();
             } else {
-                self.leave_packed(first, "the file system in place could not make it safe");
+                let path = first.path.clone();
+                self.leave_packed(path, "the file system in place could not make it safe");
             }
         }
     }
 
-    fn leave_packed(&mut self, name: &Name, why: impl ToString) {
-        self.done.left.push(Left { path: name.path(), why: why.to_string() });
+    fn leave_packed(&mut self, path: PathBuf, why: impl ToString) {
+        self.done.left.push(Left { path, why: why.to_string() });
     }
 }
 
 /// Removes a file from the pack.
-pub(super) fn leave_pack(pack: &Pack, names: &[Name]) {
+pub(super) fn leave_pack(pack: &Pack, names: &[Landed]) {
     for name in names {
-        pack.leave(name.place.key, name.name.to_bytes());
-        pack.forget(name.found.ino);
+        pack.leave(name.dir, name.name.to_bytes());
+        pack.forget(name.ino);
     }
 }
 

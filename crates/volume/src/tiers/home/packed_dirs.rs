@@ -1,5 +1,6 @@
 //! Finding directories in place again: where they were when their first file was packed, or wherever
-//! they have been moved to since.
+//! they have been moved to since. There may be more of them than a process may have files open, so
+//! each is opened when its files come home.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -8,68 +9,48 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{Dir, FileType, Mode, Statx, Timestamps, fchmod, futimens};
-use rustix::time::Timespec;
+use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
+use rustix::io::Errno;
 
+use super::find::{Walking, below};
+use super::opened::{OpenedUp, open_up, open_way};
 use crate::native::{device_of, stat_of};
-use crate::pack::{DirKey, PackedDir, Time};
+use crate::pack::{DirKey, PackedDir};
 use crate::tiers::OWN;
 
-/// A directory in place.
+/// A directory in place, open.
 pub(super) struct Place {
     pub(super) fd: OwnedFd,
     pub(super) key: DirKey,
     pub(super) path: PathBuf,
 }
 
-/// A directory that its owner may write to for a moment; dropped, it is as it was.
-pub(super) struct OpenedUp<'p>(&'p Place, Option<Mode>);
-
-impl Drop for OpenedUp<'_> {
-    fn drop(&mut self) {
-        if let Some(mode) = self.1 {
-            if let Err(error) = fchmod(&self.0.fd, mode) {
-                tracing::error!(
-                    "{} keeps a permission that was lent: {error}",
-                    self.0.path.display()
-                );
-            }
-        }
-    }
-}
-
 impl Place {
-    /// Lets its owner make files in it.
-    pub(super) fn open_up(&self) -> OpenedUp<'_> {
-        let stat = stat_of(self.fd.as_fd(), c"");
-        let mode = stat.map(|stat| Mode::from_raw_mode(u32::from(stat.stx_mode) & 0o7777));
-        let mode = mode.ok().filter(|mode| fchmod(&self.fd, *mode | Mode::RWXU).is_ok());
-        OpenedUp(self, mode)
+    /// Opens a directory that was found; it may be closed to its owner above.
+    pub(super) fn open(root: &OwnedFd, path: &Path, key: DirKey) -> Option<Arc<Place>> {
+        let (fd, _) = open_dir(root, path, Walking::OpenUp).ok().filter(|(_, now)| *now == key)?;
+        Some(Arc::new(Place { fd, key, path: path.to_owned() }))
     }
 
-    /// Gives it back the times that it had.
-    pub(super) fn set_times(&self, stat: &Statx) {
-        let time = |time: Time| Timespec { tv_sec: time.sec, tv_nsec: time.nsec as _ };
-        let times = Timestamps {
-            last_access: time(Time::of(&stat.stx_atime)),
-            last_modification: time(Time::of(&stat.stx_mtime)),
-        };
-        // Without: its times are those of its last file that came home.
-        let _ = futimens(&self.fd, &times);
+    /// Lets its owner make files in it, for a moment.
+    pub(super) fn open_up(&self) -> Option<OpenedUp> {
+        open_up(self.fd.as_fd(), &stat_of(self.fd.as_fd(), c"").ok()?, Mode::RWXU)
     }
 }
 
-/// The directories that there are, of those that have packed files.
-pub(super) fn find(root: &OwnedFd, dirs: &[PackedDir]) -> HashMap<DirKey, Arc<Place>> {
-    // A descriptor for each.
-    crate::descriptors::take_all();
+/// Where the directories are that there are, of those that have packed files.
+pub(super) fn find(
+    root: &OwnedFd,
+    dirs: &[PackedDir],
+    walking: Walking,
+) -> HashMap<DirKey, PathBuf> {
     let mut places = HashMap::new();
     let mut moved = HashSet::new();
     for PackedDir { key, path, .. } in dirs {
         let path = PathBuf::from(OsStr::from_bytes(path));
-        match open_dir(root, &path).filter(|(_, now)| now == key) {
-            Some((fd, key)) => drop(places.insert(key, Arc::new(Place { fd, key, path }))),
-            None => drop(moved.insert(*key)),
+        match open_dir(root, &path, walking) {
+            Ok((_, now)) if now == *key => drop(places.insert(*key, path)),
+            _ => drop(moved.insert(*key)),
         }
     }
     if !moved.is_empty() {
@@ -79,14 +60,25 @@ pub(super) fn find(root: &OwnedFd, dirs: &[PackedDir]) -> HashMap<DirKey, Arc<Pl
     places
 }
 
+/// Why a directory was not found, in words.
+pub(super) fn why_not(root: &OwnedFd, path: &[u8]) -> &'static str {
+    match below(root, Path::new(OsStr::from_bytes(path))) {
+        Err(Errno::ACCESS) => "its directory may not be looked into by this user",
+        Err(Errno::MFILE | Errno::NFILE) => "too many files are open to look into its directory",
+        _ => "its directory is gone",
+    }
+}
+
 fn walk(
     dir: &OwnedFd,
     device: u64,
     path: &mut PathBuf,
     moved: &mut HashSet<DirKey>,
-    places: &mut HashMap<DirKey, Arc<Place>>,
+    places: &mut HashMap<DirKey, PathBuf>,
 ) {
-    let Ok(entries) = Dir::read_from(dir) else { return };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let entries = openat(dir, c".", flags, Mode::empty()).and_then(Dir::new);
+    let Ok(entries) = entries else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
         let dots = matches!(name.to_bytes(), b"." | b"..");
@@ -96,22 +88,29 @@ fn walk(
             continue;
         }
         let name = OsStr::from_bytes(name.to_bytes());
-        let Some((fd, key)) = open_dir(dir, Path::new(name)) else { continue };
+        let Ok((fd, key)) = open_dir(dir, Path::new(name), Walking::Look) else { continue };
         if !stat_of(fd.as_fd(), c"").is_ok_and(|stat| device_of(&stat) == device) {
             continue;
         }
         path.push(name);
         walk(&fd, device, path, moved, places);
         if moved.remove(&key) {
-            places.insert(key, Arc::new(Place { fd, key, path: path.clone() }));
+            places.insert(key, path.clone());
         }
         path.pop();
     }
 }
 
-/// A directory in place, opened.
-fn open_dir(root: &OwnedFd, path: &Path) -> Option<(OwnedFd, DirKey)> {
-    let fd = super::find::below(root, path).ok()?;
-    let key = DirKey::of(&stat_of(fd.as_fd(), c"").ok()?);
-    Some((fd, key))
+/// A directory in place, opened, and which one it is.
+fn open_dir(root: &OwnedFd, path: &Path, walking: Walking) -> Result<(OwnedFd, DirKey), Errno> {
+    let fd = match below(root, path) {
+        Err(Errno::ACCESS) if walking == Walking::OpenUp => {
+            // The directory itself need not be open for that.
+            let _opened = open_way(root, path);
+            below(root, path)
+        }
+        fd => fd,
+    }?;
+    let key = DirKey::of(&stat_of(fd.as_fd(), c"")?);
+    Ok((fd, key))
 }

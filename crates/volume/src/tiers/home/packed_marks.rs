@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rustix::fs::{AtFlags, Statx, syncfs, unlinkat};
 
-use super::packed::{Name, leave_pack};
+use super::packed::{Landed, Name, leave_pack};
 use super::packed_dirs::{self, Place};
 use super::{Work, find};
 use crate::native::stat_of;
@@ -32,25 +32,27 @@ impl Work<'_> {
     }
 
     /// The packed names that files in place have now. A link that a packed name was to replace goes.
-    fn settle_names(&self, links: bool) -> Vec<Name> {
+    fn settle_names(&self, links: bool) -> Vec<Landed> {
         let Some(pack) = self.tiers.pack() else { return Vec::new() };
         let dirs = pack.marked(links);
         if dirs.is_empty() {
             return Vec::new();
         }
-        let places = packed_dirs::find(&self.root, &dirs);
+        let places = packed_dirs::find(&self.root, &dirs, find::Walking::OpenUp);
         let mut yielded = Vec::new();
         for dir in &dirs {
-            let Some(place) = places.get(&dir.key) else { continue };
+            let place = places.get(&dir.key);
+            let place = place.and_then(|path| Place::open(&self.root, path, dir.key));
+            let Some(place) = place else { continue };
             for bytes in &dir.names {
                 let Some(found) = pack.find(dir.key, bytes) else { continue };
                 let Ok(name) = CString::new(&**bytes) else { continue };
                 let Ok(there) = stat_of(place.fd.as_fd(), &name) else { continue };
                 let key = Some(DirKey::of(&there));
                 if [found.yields, found.lands].contains(&key) {
-                    yielded.push(Name { place: Arc::clone(place), name, found });
+                    yielded.push(Landed::of(&Name { place: Arc::clone(&place), name, found }));
                 } else if links && found.over == key {
-                    self.remove_hidden(place, &name, &there);
+                    self.remove_hidden(&place, &name, &there);
                 }
             }
         }

@@ -2,15 +2,16 @@
 //! in memory with all that is to be known of them.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::{CString, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::find::Walking;
 use super::packed::Name;
-use super::packed_dirs::{self, Place};
+use super::packed_dirs::{self, Place, why_not};
 use super::{Left, Work};
-use crate::pack::{DirKey, Pack, PackedDir};
+use crate::pack::{DirKey, Found, Pack, PackedDir};
 
 /// Names that are looked at together.
 const PART: usize = 4096;
@@ -19,16 +20,16 @@ const PART: usize = 4096;
 pub(super) struct Files<'p> {
     pack: &'p Pack,
     dirs: Vec<PackedDir>,
-    places: HashMap<DirKey, Arc<Place>>,
+    places: HashMap<DirKey, PathBuf>,
     ready: Vec<Vec<Name>>,
     /// Files with several names, which need not be in one directory: they come last.
-    shared: BTreeMap<u64, Vec<Name>>,
+    shared: BTreeMap<u64, Vec<(DirKey, CString, Found)>>,
 }
 
 impl<'p> Files<'p> {
     pub(super) fn of(pack: &'p Pack, work: &Work<'_>) -> Files<'p> {
         let mut dirs = pack.dirs();
-        let places = packed_dirs::find(&work.root, &dirs);
+        let places = packed_dirs::find(&work.root, &dirs, Walking::OpenUp);
         // The last of a list is taken first.
         dirs.reverse();
         dirs.iter_mut().for_each(|dir| dir.names.reverse());
@@ -40,8 +41,28 @@ impl<'p> Files<'p> {
         while self.ready.is_empty() && !self.dirs.is_empty() {
             self.look(work);
         }
-        let more = || self.shared.pop_first().map(|(_, names)| names);
-        self.ready.pop().or_else(more)
+        if let Some(next) = self.ready.pop() {
+            return Some(next);
+        }
+        while let Some((_, names)) = self.shared.pop_first() {
+            let open = |(key, name, found): &(DirKey, CString, Found)| {
+                let place = Place::open(&work.root, self.places.get(key)?, *key)?;
+                Some(Name { place, name: name.clone(), found: *found })
+            };
+            match names.iter().map(open).collect::<Option<Vec<_>>>() {
+                Some(names) => return Some(names),
+                None => names.iter().for_each(|(key, name, _)| self.is_left(work, *key, name)),
+            }
+        }
+        None
+    }
+
+    /// A directory that was there a moment ago can't be opened.
+    fn is_left(&self, work: &mut Work<'_>, key: DirKey, name: &CStr) {
+        let Some(dir) = self.places.get(&key) else { return };
+        let path = dir.join(OsStr::from_bytes(name.to_bytes()));
+        let why = why_not(&work.root, dir.as_os_str().as_bytes()).to_owned();
+        work.done.left.push(Left { path, why });
     }
 
     fn look(&mut self, work: &mut Work<'_>) {
@@ -52,21 +73,22 @@ impl<'p> Files<'p> {
         if rest == 0 {
             self.dirs.pop();
         }
-        let Some(place) = self.places.get(&key) else {
+        let place = self.places.get(&key).and_then(|path| Place::open(&work.root, path, key));
+        let Some(place) = place else {
+            let why = why_not(&work.root, path.as_os_str().as_bytes());
             for name in names.into_iter().rev() {
                 let path = path.join(OsStr::from_bytes(&name));
-                work.done.left.push(Left { path, why: "its directory is gone".to_owned() });
+                work.done.left.push(Left { path, why: why.to_owned() });
             }
             return;
         };
         for name in names {
             let Some(found) = self.pack.find(key, &name) else { continue };
             let Ok(text) = CString::new(&*name) else { continue };
-            let name = Name { place: Arc::clone(place), name: text, found };
             if found.links > 1 {
-                self.shared.entry(found.ino).or_default().push(name);
+                self.shared.entry(found.ino).or_default().push((key, text, found));
             } else {
-                self.ready.push(vec![name]);
+                self.ready.push(vec![Name { place: Arc::clone(&place), name: text, found }]);
             }
         }
     }

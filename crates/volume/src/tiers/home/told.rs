@@ -32,6 +32,8 @@ pub struct Homecoming {
     pub withheld: bool,
     /// Files that could not be brought; links still lead to them.
     pub left: Vec<Left>,
+    /// Files whose bytes are gone from their tier; links lead to nothing.
+    pub lost: Vec<Left>,
     /// Bodies that no link leads to, as paths.
     pub nameless: Vec<PathBuf>,
 }
@@ -46,6 +48,7 @@ impl Homecoming {
             discarded: self.discarded,
             kept: self.kept,
             left: told(&self.left),
+            lost: told(&self.lost),
             published: self.published,
             unpublished: told(&self.unpublished),
             withheld: self.withheld,

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 
 use super::{Cargo, Goal};
 use crate::native::{Identity, stat_of};
+use crate::tiers::arrivals::{FAILED, LANDS};
 use crate::tiers::home::attributes::attributes;
 use crate::tiers::home::copy::{Step, bytes};
 use crate::tiers::{Passage, Tiers};
@@ -27,6 +28,8 @@ pub(crate) struct Carried {
     identity: Identity,
     /// The body, and the bytes that were set apart for it.
     pub(super) body: Option<(usize, CString, u64)>,
+    /// The path of the body that it leaves behind.
+    from: Option<CString>,
 }
 
 impl Carried {
@@ -39,6 +42,22 @@ impl Carried {
             Ok(stat) if Identity::of(&stat) == self.identity => Ok(self.identity),
             Ok(_) | Err(Errno::NOENT) => Err(Errno::CANCELED),
             Err(other) => Err(other),
+        }
+    }
+
+    /// Notes that it is about to get its name: what it leaves behind is no file's from then on,
+    /// whatever becomes of the name.
+    pub(super) fn lands(&self, passage: &Passage) -> Result<(), Errno> {
+        let Some(from) = &self.from else { return Ok(()) };
+        let noted = passage.note(from.to_bytes(), &LANDS.mark(&self.identity));
+        noted.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+    }
+
+    /// Notes that it did not.
+    pub(super) fn failed(&self, passage: &Passage) {
+        if self.from.is_some() {
+            // Without, a body is litter only if no link leads to it either.
+            let _ = passage.note(b"", &FAILED.mark(&self.identity));
         }
     }
 }
@@ -76,8 +95,9 @@ impl Tiers {
             self.note(passage, placed.room, &placed.key, cargo)?;
             stat_of(file.as_fd(), c"")
         };
+        let from = Some(self.rooms[placed.room].target(&placed.key));
         match make() {
-            Ok(stat) => Ok(Carried { name, identity: Identity::of(&stat), body: None }),
+            Ok(stat) => Ok(Carried { name, identity: Identity::of(&stat), body: None, from }),
             Err(error) => {
                 self.drop_way(passage, &name, None);
                 Err(error)
@@ -121,8 +141,9 @@ impl Tiers {
         };
         let made = make();
         let body = Some((number, key, bytes));
+        let from = cargo.from.as_ref().map(|from| self.rooms[from.room].target(&from.key));
         match made {
-            Ok(stat) => Ok(Carried { name, identity: Identity::of(&stat), body }),
+            Ok(stat) => Ok(Carried { name, identity: Identity::of(&stat), body, from }),
             Err(error) => {
                 self.drop_way(passage, &name, body.as_ref());
                 Err(error)

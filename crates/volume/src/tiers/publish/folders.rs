@@ -6,12 +6,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{Gid, Mode, OFlags, Uid, fchmod, fchown, fsync, mkdirat, openat};
+use rustix::fs::{
+    AtFlags, CWD, Gid, Mode, OFlags, Uid, chmodat, fchmod, fchown, fsync, mkdirat, openat,
+};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use super::Publisher;
-use crate::native::stat_of;
+use crate::native::{proc_path, stat_of};
 use crate::tiers::home::below;
 
 const INTO: OFlags =
@@ -107,7 +109,8 @@ impl Publisher<'_> {
         for (to, path, mode) in std::mem::take(&mut self.made).into_iter().rev() {
             let found = self.base(to).and_then(|base| below(base, &path));
             // Without: its owner can look into it, and nobody else.
-            let _ = found.and_then(|fd| fchmod(fd, mode));
+            let change = |fd: OwnedFd| chmodat(CWD, proc_path(fd.as_fd()), mode, AtFlags::empty());
+            let _ = found.and_then(change);
         }
     }
 }

@@ -37,7 +37,7 @@ impl Killed {
         let site = format!("[tier.far]\npath = '{}'\nreach = 'node'\n", far.display());
         let site = Site::parse(&site, "site", &|_| None).expect("right");
         let rules = Rules::parse(RULES, "rules", &site).expect("right");
-        let wanted = Wanted { site, rules, settings: Default::default() };
+        let wanted = Wanted { site, rules, settings: Default::default(), spares: Vec::new() };
         let tiers = Tiers::open(&home, Purpose::Place(&wanted)).expect("opens").expect("is there");
         let tiers = Arc::new(tiers);
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -67,7 +67,8 @@ impl Killed {
     }
 
     fn restore(&self) -> Homecoming {
-        let tiers = Tiers::open(&self.home, Purpose::Restore).expect("opens").expect("is there");
+        let tiers =
+            Tiers::open(&self.home, Purpose::Restore(&[])).expect("opens").expect("is there");
         let clock = ManualClock::default();
         bring_home(&self.home, &tiers, Which::All, &Progress::new(&clock, &|_| ()))
     }
@@ -85,7 +86,7 @@ impl Killed {
         assert_eq!(fs::read_dir(&self.far).expect("there").count(), 0, "nothing is on the tier");
         // Whoever removes it has removed it.
         fs::remove_file(self.home.join(name)).expect("removed");
-        if let Some(tiers) = Tiers::open(&self.home, Purpose::Restore).expect("opens") {
+        if let Some(tiers) = Tiers::open(&self.home, Purpose::Restore(&[])).expect("opens") {
             let clock = ManualClock::default();
             bring_home(&self.home, &tiers, Which::All, &Progress::new(&clock, &|_| ()));
         }

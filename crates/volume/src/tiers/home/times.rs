@@ -1,0 +1,47 @@
+//! The times of directories that files come home to: a directory is as old as its files say, not as
+//! their coming home. Nextflow hashes them, and would run again what takes such a directory.
+
+use std::collections::HashMap;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Statx, Timestamps, utimensat};
+use rustix::time::Timespec;
+
+use super::find::below;
+use crate::native::{proc_path, stat_of};
+use crate::pack::{DirKey, Time};
+
+/// Times as they were before the first file came.
+#[derive(Default)]
+pub(super) struct Times(HashMap<DirKey, (PathBuf, Statx)>);
+
+impl Times {
+    /// A file is about to come to a directory.
+    pub(super) fn keep(&mut self, dir: BorrowedFd<'_>, path: &Path) {
+        if let Ok(stat) = stat_of(dir, c"") {
+            self.0.entry(DirKey::of(&stat)).or_insert_with(|| (path.to_owned(), stat));
+        }
+    }
+
+    /// All have come that were to come for now.
+    pub(super) fn give_back(&mut self, root: &OwnedFd) {
+        for (key, (path, stat)) in self.0.drain() {
+            let Ok(dir) = below(root, &path) else { continue };
+            if stat_of(dir.as_fd(), c"").is_ok_and(|now| DirKey::of(&now) == key) {
+                set(dir.as_fd(), &stat);
+            }
+        }
+    }
+}
+
+/// Gives a directory the times that it had.
+pub(crate) fn set(dir: BorrowedFd<'_>, stat: &Statx) {
+    let time = |time: Time| Timespec { tv_sec: time.sec, tv_nsec: time.nsec as _ };
+    let times = Timestamps {
+        last_access: time(Time::of(&stat.stx_atime)),
+        last_modification: time(Time::of(&stat.stx_mtime)),
+    };
+    // Without, as in somebody else's directory, its times are those of its last file that came.
+    let _ = utimensat(CWD, proc_path(dir), &times, AtFlags::empty());
+}
