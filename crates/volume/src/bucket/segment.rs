@@ -90,6 +90,12 @@ impl Draft {
 }
 
 impl Head {
+    /// A segment of these bytes, which need be no records.
+    #[cfg(test)]
+    pub(crate) fn sealed(number: u64, count: u32, records: &[u8]) -> Vec<u8> {
+        Draft { records: records.to_vec(), data: Vec::new(), count }.finish(number)
+    }
+
     pub(crate) fn parse(bytes: &[u8]) -> Result<Head, Damage> {
         let bytes = bytes.get(..HEADER).ok_or(Damage::Broken)?;
         if bytes[..8] != MAGIC {

@@ -149,6 +149,20 @@ impl Head {
         (head.record > 0 && head.record <= LONGEST && head.data <= MOST_DATA).then_some(head)
     }
 
+    /// That of a frame without data, of these bytes, which need be no record.
+    #[cfg(test)]
+    pub(super) fn over(salt: u32, record: &[u8]) -> Head {
+        let head =
+            Head { record: record.len() as u32, data: 0, data_crc: crc32fast::hash(&[]), crc: 0 };
+        Head { crc: head.checksum(salt, record), ..head }
+    }
+
+    /// The checksum that a frame of this length should have.
+    #[cfg(test)]
+    pub(super) fn sealed(&self, salt: u32, record: &[u8]) -> u32 {
+        self.checksum(salt, record)
+    }
+
     /// The whole frame, in bytes.
     pub(super) fn length(&self) -> u64 {
         FRAME as u64 + u64::from(self.record) + u64::from(self.data)

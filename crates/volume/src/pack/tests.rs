@@ -4,6 +4,7 @@
 mod crash;
 mod disk;
 mod early;
+mod hostile;
 mod story;
 
 use std::path::Path;

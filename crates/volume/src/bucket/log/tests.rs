@@ -1,5 +1,7 @@
 //! Ends of a writer at any write, two writers, and damage.
 
+mod hostile;
+
 use super::super::memory::Memory;
 use super::super::record::{Attr, Kind, Place};
 use super::super::segment::HEADER;
