@@ -106,3 +106,53 @@ fn a_reader_that_leaves_ends_the_command_as_without_us() {
     assert_eq!(done(&mut bash).code(0).text(), format!("y\n{}\n", 128 + libc::SIGPIPE));
     place.nothing_left();
 }
+
+/// Whatever a file or a server is called or says: a terminal is told of it, and does nothing.
+#[test]
+fn no_name_and_no_server_writes_to_a_terminal() {
+    use std::io::{Read, Write};
+    const EVIL: &str = "x\x1b]0;PWN\x07\u{9b}2J\u{202e}y";
+    let place = Place::new();
+    let quiet = |words: &[&str], end: &crate::place::Done| {
+        let told = end.stderr.clone() + &end.text();
+        let is_bad = |c: char| c.is_control() && !matches!(c, '\n' | '\t') || c == '\u{202e}';
+        assert!(!told.contains(is_bad), "{words:?}: {told:?}");
+        assert!(told.contains("PWN"), "{words:?}: it is told of: {told:?}");
+    };
+    std::fs::create_dir(place.project.join(EVIL)).expect("made");
+    std::fs::write(place.project.join("bad.toml"), format!("x = '{EVIL}'\n")).expect("written");
+    for words in [
+        &["summary", EVIL][..],
+        &["summary", "a.run", EVIL],
+        &["mount", EVIL, EVIL, EVIL],
+        &["unmount", EVIL],
+        &["restore", EVIL],
+        &["reads", "info", EVIL],
+        &["no-such-command", EVIL, "--\x1b]0;PWN\x07"],
+        &[EVIL],
+        &["plan", EVIL],
+        &["simulate", EVIL],
+        &["attach", EVIL, "/nowhere", EVIL],
+    ] {
+        quiet(words, &done(&mut place.forebay(words)));
+    }
+    // A server whose every answer is an error with escapes.
+    let server = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", server.local_addr().expect("bound"));
+    std::thread::spawn(move || {
+        for stream in server.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let said =
+                format!("<?xml version='1.0'?><Error><Code>AccessDenied{EVIL}</Code></Error>");
+            let head = format!("HTTP/1.1 403 Forbidden\r\nContent-Length: {}\r\n", said.len());
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(format!("{head}Connection: close\r\n\r\n{said}").as_bytes());
+        }
+    });
+    for words in [&["check", "s3://b/v"][..], &["reads", "info", "s3://b/v"]] {
+        let mut asked = place.forebay(words);
+        asked.env("AWS_ENDPOINT_URL", &url).env("AWS_ACCESS_KEY_ID", "k");
+        asked.env("AWS_SECRET_ACCESS_KEY", "s").env("AWS_REGION", "us-east-1");
+        quiet(words, &done(&mut asked));
+    }
+}

@@ -53,14 +53,19 @@ impl Tiered {
         self.place.forebay(&["restore", "."])
     }
 
-    /// Bodies on a tier.
+    /// Bodies on a tier, and all else but the deeds of rooms that are there.
     pub(crate) fn bodies(&self, tier: &Path) -> Vec<PathBuf> {
+        let is_deed = |path: &Path| {
+            let is_named_so = path.extension().is_some_and(|end| end == "volume");
+            is_named_so && path.with_extension("").is_dir()
+        };
         let mut all = Vec::new();
         let mut dirs = vec![tier.to_owned()];
         while let Some(dir) = dirs.pop() {
             for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
                 match entry.file_type().expect("a type").is_dir() {
                     true => dirs.push(entry.path()),
+                    false if is_deed(&entry.path()) => {}
                     false => all.push(entry.path()),
                 }
             }
@@ -438,4 +443,56 @@ fn a_directory_whose_name_is_no_text_gets_its_files_back() {
     end.code(0).says("1 file (2 B) brought home");
     assert_eq!(std::fs::read(directory.join("a.sam")).expect("there"), b"x\n");
     tiered.all_home();
+}
+
+/// A directory that somebody sent, with a book that calls this user's own directories rooms.
+#[test]
+fn a_book_from_elsewhere_moves_and_removes_no_file() {
+    let Some(tiered) = Tiered::with_fuse() else { return };
+    let user = rustix::process::geteuid().as_raw();
+    let data = tiered.place.all.join("data");
+    std::fs::create_dir(&data).expect("made");
+    std::fs::set_permissions(&tiered.place.all, PermissionsExt::from_mode(0o700)).expect("set");
+    for name in ["1.bam", "copy.of-my-thesis", "old.results"] {
+        std::fs::write(data.join(name), "precious").expect("written");
+    }
+    // And the room of another volume of this user's, which has a file.
+    let other = tiered.place.all.join("other");
+    std::fs::create_dir(&other).expect("made");
+    let keep = SAM.to_owned() + "after = \"keep\"\n";
+    let mut run = tiered.script(&keep, "echo theirs > a.sam");
+    done(run.current_dir(&other)).code(0);
+    let body = std::fs::read_link(other.join("a.sam")).expect("a link");
+    let room = body.parent().expect("a room").display().to_string();
+    assert!(room.contains(&format!("forebay-{user}/")), "{room}");
+
+    let own = tiered.place.project.join(".forebay");
+    std::fs::create_dir_all(&own).expect("made");
+    let (book, rooms) = (own.join("volume.json"), [data.display().to_string(), room]);
+    let line = |path: &String| format!("{{\"tier\": \"far\", \"path\": \"{path}\"}}");
+    let text = rooms.each_ref().map(line).join(", ");
+    let text = format!("{{\"format\": 1, \"rooms\": [{text}]}}");
+    std::fs::write(&book, &text).expect("written");
+    std::os::unix::fs::symlink(data.join("1.bam"), tiered.place.project.join("input.bam"))
+        .expect("linked");
+    std::os::unix::fs::symlink(&body, tiered.place.project.join("taken.sam")).expect("linked");
+
+    let end = done(&mut tiered.place.forebay(&["run", "-q", "--", "true"]));
+    end.code(0).says("nothing in it is touched");
+    done(&mut tiered.script(SAM, "echo x > b.sam")).code(0);
+    let end = done(&mut tiered.place.forebay(&["check", "."]));
+    end.code(1).says("no directory that Forebay makes is called so").says("it has files of");
+    done(&mut tiered.restore()).says("nothing in it is touched");
+
+    for name in ["1.bam", "copy.of-my-thesis", "old.results"] {
+        assert_eq!(std::fs::read_to_string(data.join(name)).expect(name), "precious");
+    }
+    assert_eq!(std::fs::read_to_string(&body).expect("where it was"), "theirs\n");
+    for name in ["input.bam", "taken.sam"] {
+        assert!(tiered.is_link(name), "{name}");
+    }
+    assert!(!tiered.is_link("b.sam"), "the volume's own files come home");
+    // Whoever the room is of still finds it.
+    done(tiered.restore().current_dir(&other)).code(0);
+    assert!(std::fs::symlink_metadata(other.join("a.sam")).expect("there").is_file());
 }

@@ -250,7 +250,7 @@ impl Book {
                 true
             }
             Ok(()) => {
-                let _ = fs::remove_file(deed::file(&entry.path));
+                let _ = fs::remove_file(deed::place(&entry.path));
                 drop(entry.path.parent().map(fs::remove_dir));
                 false
             }

@@ -1,15 +1,15 @@
-//! The deed of a room: a file beside it that says which volume it is of. The book of a volume says
-//! where its rooms are, and a book comes along with a directory that somebody sends; the deed lies
-//! where nobody but this user writes. A room is a volume's if each names the other.
+//! The deed of a room: a link beside it whose text says which volume it is of. The book of a volume
+//! says where its rooms are, and a book comes along with a directory that somebody sends; the deed
+//! lies where nobody but this user writes. A room is a volume's if each names the other.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use forebay_model::TierId;
-use rustix::fs::{CWD, Mode, OFlags, openat};
-use serde::{Deserialize, Serialize};
+use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat, symlinkat};
+use rustix::io::Errno;
 
 use super::book::Entry;
 use crate::native::{Identity, stat_of};
@@ -19,29 +19,17 @@ const FORMAT: u32 = 1;
 /// Hexadecimal digits before the tier in the name of a room.
 const DIGITS: usize = 16;
 
-/// See FORMATS.md.
-#[derive(Debug, Serialize, Deserialize)]
-struct Deed {
-    format: u32,
-    /// The covered directory, where it was when the room was made.
-    volume: String,
-    /// Tells it after it was renamed: inode, and time of birth in nanoseconds since 1970 (0: none).
-    inode: u64,
-    born: i64,
-}
-
-impl Deed {
-    fn of(volume: &Path) -> io::Result<Deed> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = openat(CWD, volume, flags, Mode::empty())?;
-        let Identity { inode, born, .. } = Identity::of(&stat_of(folder.as_fd(), c"")?);
-        let volume = volume.to_string_lossy().into_owned();
-        Ok(Deed { format: FORMAT, volume, inode, born: born as i64 })
-    }
+/// What tells the covered directory, also after it was renamed: inode, and time of birth in
+/// nanoseconds since 1970 (0: none).
+fn identity(volume: &Path) -> io::Result<(u64, i128)> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = openat(CWD, volume, flags, Mode::empty())?;
+    let Identity { inode, born, .. } = Identity::of(&stat_of(folder.as_fd(), c"")?);
+    Ok((inode, born))
 }
 
 /// Where the deed of a room is.
-pub(super) fn file(room: &Path) -> PathBuf {
+pub(super) fn place(room: &Path) -> PathBuf {
     let mut path = room.as_os_str().to_owned();
     path.push(".volume");
     PathBuf::from(path)
@@ -52,11 +40,14 @@ pub(super) fn file(room: &Path) -> PathBuf {
 /// # Errors
 /// Those of the tier's file system.
 pub(super) fn write(room: &Path, volume: &Path) -> io::Result<()> {
-    let mut text = serde_json::to_vec(&Deed::of(volume)?)?;
-    text.push(b'\n');
-    let mut out = File::create_new(file(room))?;
-    out.write_all(&text)?;
-    out.sync_all()
+    let (inode, born) = identity(volume)?;
+    let known = format!("{FORMAT} {inode} {born} ");
+    let text = [known.as_bytes(), volume.as_os_str().as_bytes()].concat();
+    match symlinkat(text.as_slice(), CWD, place(room)) {
+        // XFS takes a kilobyte: what tells the directory is enough.
+        Err(Errno::NAMETOOLONG) => Ok(symlinkat(known, CWD, place(room))?),
+        done => Ok(done?),
+    }
 }
 
 /// Looks whether a room that a book names is the volume's. It says nothing of a room that is not
@@ -65,21 +56,28 @@ pub(super) fn write(room: &Path, volume: &Path) -> io::Result<()> {
 /// # Errors
 /// `InvalidInput`, in words: it is not, or nobody can say.
 pub(super) fn check(entry: &Entry, volume: &Path) -> io::Result<()> {
-    let refuse = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, why.to_owned()));
+    let refuse = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     if !is_named_as_ours(entry) {
-        return refuse("no directory that Forebay makes is called so");
+        return refuse("no directory that Forebay makes is called so".to_owned());
     }
-    let deed: Deed = match fs::read(file(&entry.path)) {
-        Ok(text) => serde_json::from_slice(&text)?,
+    let text = match readlinkat(CWD, place(&entry.path), Vec::new()) {
+        Ok(text) => text.into_bytes(),
         // An earlier version made the room: its name, which nobody guesses, is all there is.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(()),
+        Err(error) => return Err(error.into()),
     };
-    let now = Deed::of(volume)?;
-    match (deed.inode, deed.born) == (now.inode, now.born) || deed.volume == now.volume {
-        _ if deed.format > FORMAT => refuse("a newer Forebay made it"),
+    let mut parts = text.splitn(4, |byte| *byte == b' ');
+    let mut number = || parts.next().and_then(|part| std::str::from_utf8(part).ok()?.parse().ok());
+    let (format, inode, born): (_, Option<i128>, Option<i128>) = (number(), number(), number());
+    if format.is_none_or(|format| format > i128::from(FORMAT)) {
+        return refuse("a newer Forebay made it".to_owned());
+    }
+    let was = parts.next().unwrap_or_default();
+    let now = identity(volume)?;
+    let is_same = inode == Some(now.0.into()) && born == Some(now.1);
+    match is_same || was == volume.as_os_str().as_bytes() {
         true => Ok(()),
-        false => refuse(&format!("it has files of {}", deed.volume)),
+        false => refuse(format!("it has files of {}", String::from_utf8_lossy(was))),
     }
 }
 
@@ -101,6 +99,8 @@ fn is_named_as_ours(entry: &Entry) -> bool {
 #[cfg(test)]
 mod tests {
     //! If these fail, a directory that somebody sent has Forebay move this user's own files.
+    use std::fs;
+
     use super::*;
 
     fn entry(path: PathBuf) -> Entry {
@@ -127,9 +127,11 @@ mod tests {
         check(&room, &of("renamed")).expect("it is still the same");
         fs::create_dir(of("one")).expect("made");
         check(&room, &of("one")).expect("put back from a backup");
-        let newer = fs::read_to_string(file(&room.path)).expect("read");
-        fs::write(file(&room.path), newer.replace(":1,", ":2,")).expect("written");
-        assert!(check(&room, &of("one")).is_err(), "of a newer format");
+        for text in ["2 1 1 /x", "?", " "] {
+            fs::remove_file(place(&room.path)).expect("removed");
+            std::os::unix::fs::symlink(text, place(&room.path)).expect("linked");
+            assert!(check(&room, &of("one")).is_err(), "of a newer format: {text:?}");
+        }
     }
 
     #[test]

@@ -362,3 +362,45 @@ fn who_reads_makes_no_volume_and_uses_no_directory_of_a_writer() {
     let as_writer = State::take(&other, &wanted.url, "me");
     assert_eq!(refused(as_writer), Err("it belongs to a reader".to_owned()));
 }
+
+/// A reader that has seen a folder and a file in it meets these records.
+fn meets(records: &[Record<'_>]) {
+    let bucket = Memory::new();
+    let log = Log::open(Arc::clone(&bucket) as Arc<dyn Bucket>, "writer".to_owned());
+    let (mut log, _) = log.expect("it opens");
+    let mut say = |records: &[Record<'_>]| {
+        let mut draft = Draft::default();
+        records.iter().for_each(|record| draft.add(record));
+        draft.add(&Record::Cut);
+        log.write(draft.finish(log.next()).into()).expect("written");
+    };
+    let folder = |ino| Record::File { ino, kind: Kind::Folder, attr: Attr::default() };
+    let name = |folder, name: &'static [u8], ino| Record::Name { folder, name, ino };
+    let plain = Record::File { ino: 3, kind: Kind::Plain, attr: Attr::default() };
+    say(&[folder(2), name(ROOT, b"d", 2), plain, name(2, b"file", 3)]);
+    let mut reader = reader(&bucket);
+    let before = listing(&reader.tree);
+    assert_eq!(before.len(), 2);
+    let thesis = reader.tree.parent().expect("a state").join("thesis");
+    std::fs::write(&thesis, "mine").expect("written");
+    let outside = || listing(thesis.parent().expect("a state"));
+    let around = outside();
+
+    say(records);
+    for _ in 0..2 {
+        let failed = reader.look().expect_err("it is said");
+        assert_eq!(failed.kind, io::ErrorKind::InvalidData, "{failed}");
+        assert_eq!(listing(&reader.tree), before, "{records:?}");
+        assert_eq!(outside(), around, "{records:?}");
+    }
+    assert_eq!(std::fs::read_to_string(&thesis).expect("there"), "mine");
+}
+
+#[test]
+fn what_no_writer_says_changes_nothing_here_and_nothing_outside() {
+    let name = |folder, name: &'static [u8], ino| Record::Name { folder, name, ino };
+    meets(&[name(ROOT, b"../thesis", 3)]);
+    meets(&[Record::Gone { folder: ROOT, name: b"../thesis" }]);
+    meets(&[name(2, b"itself", 2)]);
+    meets(&[name(ROOT, b"twice", 2)]);
+}
