@@ -67,7 +67,7 @@ fn work(root: &Path, lot: &mut Lot, told: &mut Told, stop: &AtomicBool, power: &
         version += 1;
         let file = lot.draw(FILES);
         let (name, bytes) = (root.join(format!("d{}/f{file}", file % 3)), bytes_of(file, version));
-        let synced = file % 2 == 0;
+        let synced = file.is_multiple_of(2);
         let to = if synced { name.with_extension("new") } else { name.clone() };
         let write = || {
             let mut made = File::create(&to)?;

@@ -9,11 +9,11 @@ const CAP_SETUID: u32 = 7;
 
 /// Takes a right away from this thread, for good.
 fn lose(bit: u32) {
-    let (mut header, mut sets) = capabilities().unwrap();
+    let (mut header, mut sets) = capabilities().expect("root may");
     (sets[0][0], sets[0][1]) = (sets[0][0] & !(1 << bit), sets[0][1] & !(1 << bit));
     // SAFETY: as in `limit_resource_right`.
     checked(unsafe { libc::syscall(libc::SYS_capset, header.as_mut_ptr(), sets.as_ptr()) })
-        .unwrap();
+        .expect("root may");
 }
 
 /// User and group that the kernel has for this thread.
@@ -25,7 +25,7 @@ fn file_ids() -> (u32, u32) {
 
 fn as_root(what: impl FnOnce() + Send) {
     if geteuid() == Uid::ROOT {
-        std::thread::scope(|scope| scope.spawn(what).join().unwrap());
+        std::thread::scope(|scope| scope.spawn(what).join().expect("root may"));
     }
 }
 
@@ -35,11 +35,11 @@ fn wear(caller: Caller) -> Result<(), Errno> {
 
 #[test]
 fn each_right_that_is_missing_is_named_at_the_start() {
-    as_root(|| check_rights().unwrap());
+    as_root(|| check_rights().expect("root may"));
     for (bit, name) in NEEDED {
         as_root(|| {
             lose(bit);
-            let refused = check_rights().unwrap_err();
+            let refused = check_rights().expect_err("no right");
             assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
             assert!(refused.to_string().contains(&format!("lacks {name} here")), "{refused}");
         });
@@ -49,9 +49,9 @@ fn each_right_that_is_missing_is_named_at_the_start() {
 #[test]
 fn a_caller_is_who_the_kernel_says_that_this_thread_is() {
     as_root(|| {
-        wear(SOMEBODY).unwrap();
+        wear(SOMEBODY).expect("root may");
         assert_eq!(file_ids(), (SOMEBODY.uid, SOMEBODY.gid));
-        assert_eq!(capabilities().unwrap().1[0][0] & 1 << CAP_SYS_RESOURCE, 0);
+        assert_eq!(capabilities().expect("root may").1[0][0] & 1 << CAP_SYS_RESOURCE, 0);
         Wardrobe::new().undress();
         assert_eq!((file_ids(), worn()), ((0, 0), (0, 0)));
     });
@@ -73,7 +73,7 @@ fn who_can_not_become_the_caller_refuses_each_time() {
 #[test]
 fn a_right_that_is_lost_meanwhile_refuses_the_next_caller() {
     as_root(|| {
-        wear(SOMEBODY).unwrap();
+        wear(SOMEBODY).expect("root may");
         lose(CAP_SETUID);
         let other = Caller { uid: 65531, ..SOMEBODY };
         assert_eq!(wear(other), Err(Errno::PERM));

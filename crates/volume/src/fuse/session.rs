@@ -220,10 +220,10 @@ impl Session {
         let refused = Cell::new(None);
         let request = Request { header, body, device, process, began, refused };
         // Reads and writes act through an open descriptor and RELEASE names no caller.
-        if !matches!(header.opcode, op::READ | op::FLUSH | op::RELEASE | op::RELEASEDIR) {
-            if let Err(error) = self.tree.native.act_as(caller) {
-                return request.refuse(error);
-            }
+        if !matches!(header.opcode, op::READ | op::FLUSH | op::RELEASE | op::RELEASEDIR)
+            && let Err(error) = self.tree.native.act_as(caller)
+        {
+            return request.refuse(error);
         }
         let names =
             [op::CREATE, op::MKNOD, op::MKDIR, op::SYMLINK, op::LINK, op::RENAME, op::RENAME2];
