@@ -140,6 +140,8 @@ impl Work<'_> {
     /// The new name over the link, if it still is the link: somebody outside may have put another
     /// file in its place.
     fn replace(&self, one: &Landing) -> Result<(), Errno> {
+        // A directory that is closed to its owner does not say.
+        stat_of(one.dir.as_fd(), &one.name)?;
         let still = self.tiers.recognise(one.dir.as_fd(), &one.name);
         if still.is_none_or(|now| (now.room, &now.key) != (one.placed.room, &one.placed.key)) {
             return Err(Errno::STALE);
