@@ -353,8 +353,10 @@ impl Run {
         warnings.extend(self.reads().flat_map(Shown::finish));
         warnings.extend(self.followed().flat_map(Follow::finish));
         self.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.let_go());
+        let errors = daemon_log::take_errors();
         homecoming::speak(&homecomings, shipped.as_ref());
         warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+        warnings.extend(errors);
         warnings.extend(daemon_log::close(false));
         Some(over(run, None, warnings, homecomings, shipped))
     }

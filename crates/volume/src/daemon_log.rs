@@ -21,7 +21,7 @@ pub use levels::{Levels, NotLevels};
 pub use shelf::{About, FORMAT, Kept, Told, is_alive, kept, read_about};
 pub(crate) use speak::{close, path, speak, trouble};
 pub use tail::{LOG, OLDER, last_lines};
-pub(crate) use voice::{hand_down, hold};
+pub(crate) use voice::{hand_down, hold, take_errors};
 
 /// Where a daemon says what it has to say, and how much.
 #[derive(Debug, Clone)]

@@ -18,8 +18,8 @@ const MOST: usize = 4000;
 pub(super) struct Said {
     at: Timespec,
     pub(super) level: Level,
-    module: &'static str,
-    text: String,
+    pub(super) module: &'static str,
+    pub(super) text: String,
 }
 
 impl Said {

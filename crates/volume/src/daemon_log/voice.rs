@@ -20,6 +20,8 @@ use crate::clock::{Clock, MachineClock};
 
 /// Lines that are held before there is a daemon.
 const HELD: usize = 1000;
+/// How many different errors are said at the end.
+const ERRORS_SAID: usize = 20;
 
 /// A kind of line: where it comes from, and how bad it is.
 type Kind = (Level, &'static str);
@@ -37,12 +39,21 @@ pub(super) struct Voice {
     lost: AtomicU64,
     /// Lines that are warnings or worse.
     warned: AtomicU64,
+    /// Errors that no request waits for. A bucket's are not among them: its health has words of its
+    /// own.
+    errors: Mutex<Vec<String>>,
 }
 
 impl Voice {
     fn say(&self, said: Said) {
         if said.level <= Level::WARN {
             self.warned.fetch_add(1, Relaxed);
+        }
+        if said.level == Level::ERROR && !said.module.starts_with("bucket") {
+            let mut errors = self.errors.lock();
+            if errors.len() < ERRORS_SAID && !errors.contains(&said.text) {
+                errors.push(said.text.clone());
+            }
         }
         match self.queue.get() {
             Some(queue) => self.send(queue, Word::Said(said)),
@@ -156,6 +167,11 @@ pub(crate) fn hold(levels: &Levels) {
     if tracing::subscriber::set_global_default(listener(levels, Arc::clone(&voice))).is_ok() {
         let _ = VOICE.set(voice);
     }
+}
+
+/// Errors so far that nobody was told of, for the end of the run or mount.
+pub(crate) fn take_errors() -> Vec<String> {
+    VOICE.get().map(|voice| std::mem::take(&mut *voice.errors.lock())).unwrap_or_default()
 }
 
 /// Of a process that becomes another program: what it said goes into the log that its daemon keeps.

@@ -106,8 +106,8 @@ pub fn bring_home(
     work.settle();
     let (mut closed, mut lost) = (Vec::new(), BTreeSet::new());
     let packed = work.packed_amount();
-    // A walk over a million files is not for nothing.
-    if find::may_be_links(tiers) {
+    // A walk over a million files is not for nothing; who restores wants to know of bodies that are gone.
+    if which == Which::All || find::may_be_links(tiers) {
         let found = find::links(&work.root, tiers, Walking::OpenUp);
         work.done.left = found.left;
         closed = found.closed;
