@@ -247,7 +247,7 @@ fn a_tier_that_others_have_filled_takes_no_new_file() {
             );
             // Longer than between two looks at the disk.
             let script = format!(
-                "set -e; echo first > a.sam; {}; sleep 0.3
+                "set -e; rm -f *.sam; echo first > a.sam; {}; sleep 0.3
                 for n in 1 2 3 4 5; do head -c 200000 /dev/zero > $n.sam; done
                 cat ?.sam | wc -c",
                 if before { "" } else { &fill }

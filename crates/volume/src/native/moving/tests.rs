@@ -117,6 +117,8 @@ impl Ground {
         let mut all = Vec::new();
         [&self.far, &self.near].into_iter().for_each(|tier| below(tier, &mut all));
         below(&self.home.join(".forebay/moving"), &mut all);
+        // Deeds of rooms.
+        all.retain(|name| !name.ends_with(".volume"));
         all
     }
 
@@ -308,7 +310,7 @@ fn a_body_whose_move_did_not_land_stays_when_its_link_is_taken_away() {
     let named = ground.tiers.name_carried(passage, &begun.1, nowhere.as_fd(), c"x");
     assert_eq!(named.map(drop), Err(Errno::XDEV));
     drop(begun);
-    fs::rename(ground.home.join("a.bam"), ground.far.join("kept")).expect("moved away");
+    fs::remove_file(ground.home.join("a.bam")).expect("taken away");
     ground.native.end_moves();
     let clock = crate::clock::ManualClock::default();
     let progress = Progress::new(&clock, &|_| ());
