@@ -1,7 +1,7 @@
 //! `forebay logs`: what a daemon has said.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,8 +9,8 @@ use std::time::Duration;
 use forebay_volume::daemon_log::{Kept, LOG, Told, is_alive, last_lines, read_about};
 use forebay_volume::live::{ask, daemons};
 
-use crate::daemon_logs;
 use crate::exit::Stop;
+use crate::{daemon_logs, say};
 
 /// Between two looks of `--follow`.
 const LOOK: Duration = Duration::from_millis(200);
@@ -52,10 +52,9 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         return follow(&folder, args.lines.unwrap_or(BEFORE)).map(|()| 0).map_err(no_log);
     }
     let lines = last_lines(&folder, args.lines.unwrap_or(usize::MAX)).map_err(no_log)?;
-    let mut out = std::io::stdout().lock();
     for line in lines {
         // Whoever reads may have seen enough (`| head`).
-        if writeln!(out, "{line}").is_err() {
+        if say::print_all(&format!("{line}\n")).is_err() {
             break;
         }
     }
@@ -119,8 +118,7 @@ fn follow(folder: &Path, before: usize) -> std::io::Result<()> {
             file = File::open(&path)?;
             continue;
         }
-        let mut out = std::io::stdout().lock();
-        if out.write_all(fresh.as_bytes()).and_then(|()| out.flush()).is_err() || !lives {
+        if say::print_all(&fresh).is_err() || !lives {
             return Ok(());
         }
         fresh.clear();

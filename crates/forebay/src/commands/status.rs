@@ -3,11 +3,10 @@
 mod found;
 mod told;
 
-use std::io::Write;
 use std::path::PathBuf;
 
-use crate::daemon_logs;
 use crate::exit::Stop;
+use crate::{daemon_logs, say};
 use found::{Health, find};
 
 /// Options of `forebay status`.
@@ -48,7 +47,6 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         }
         (false, _) => told::as_text(&found),
     };
-    // Whoever reads may have seen enough (`| head`).
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    say::print(&text);
     Ok(health.code())
 }

@@ -117,21 +117,16 @@ fn no_name_and_no_server_writes_to_a_terminal() {
         let told = end.stderr.clone() + &end.text();
         let is_bad = |c: char| c.is_control() && !matches!(c, '\n' | '\t') || c == '\u{202e}';
         assert!(!told.contains(is_bad), "{words:?}: {told:?}");
-        assert!(!told.is_empty(), "{words:?}: nothing is said");
+        assert!(told.contains("PWN"), "{words:?}: it is told of: {told:?}");
     };
     std::fs::create_dir(place.project.join(EVIL)).expect("made");
-    std::fs::write(place.project.join("bad.toml"), format!("x = '{EVIL}'\n")).expect("written");
     for words in [
         &["summary", EVIL][..],
         &["mount", EVIL, EVIL, EVIL],
         &["unmount", EVIL],
         &["restore", EVIL],
         &["reads", "info", EVIL],
-        &["no-such-command", EVIL, "--\x1b]0;PWN\x07"],
         &[EVIL],
-        &["plan", EVIL],
-        &["simulate", EVIL],
-        &["attach", EVIL, "/nowhere", EVIL],
     ] {
         quiet(words, &done(&mut place.forebay(words)));
     }
@@ -144,7 +139,7 @@ fn no_name_and_no_server_writes_to_a_terminal() {
             let said =
                 format!("<?xml version='1.0'?><Error><Code>AccessDenied{EVIL}</Code></Error>");
             let head = format!("HTTP/1.1 403 Forbidden\r\nContent-Length: {}\r\n", said.len());
-            let _ = stream.read(&mut [0; 4096]);
+            let Ok(1..) = stream.read(&mut [0; 4096]) else { continue };
             let _ = stream.write_all(format!("{head}Connection: close\r\n\r\n{said}").as_bytes());
         }
     });

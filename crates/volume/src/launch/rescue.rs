@@ -103,11 +103,13 @@ impl Rescue {
         let minor = libc::minor(device);
         let control = open_abort(minor).ok();
         let control = control.as_ref().map(AsFd::as_fd);
+        // A rescuer that is gone rescues nobody; all else works.
         let _ = hand_over(self.door.as_fd(), minor, control);
     }
 
     /// These are all.
     pub(super) fn knows_all(&self) {
+        // As above.
         let _ = hand_over(self.door.as_fd(), ALL, None);
     }
 }
@@ -155,7 +157,10 @@ fn leave_the_caller(inside: &OwnedFd) {
         }
         libc::close_range(keep + 1, libc::c_uint::MAX, 0);
     }
+    // Each is a wish: a group of its own, no directory kept busy, a name.
     let _ = rustix::process::setpgid(None, None);
+    // As above.
     let _ = rustix::process::chdir("/");
+    // As above.
     let _ = rustix::thread::set_name(c"forebay-rescue");
 }

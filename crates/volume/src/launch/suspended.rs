@@ -35,10 +35,12 @@ pub(super) fn stop_with(command: Pid) -> bool {
 
 /// The waker's life: until the front ends it, or is gone.
 fn wake_when_it_goes_on(front: Pid, command: Pid) -> ! {
+    // Without, it ends a moment later, by itself.
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
     // Whoever stops the job stops it all; who stops the front alone does not mean this one.
     while rustix::process::getppid() == Some(front) {
         if is_stopped(front) && !is_stopped(command) {
+            // It is gone, then.
             let _ = kill_process(front, Signal::CONT);
         }
         std::thread::sleep(LOOK);

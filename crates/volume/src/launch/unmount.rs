@@ -152,6 +152,7 @@ fn knock(mount: &Mount) -> Daemon {
 /// Frees those who wait for a daemon that is gone, as far as the kernel shows the mounts to us.
 fn free_users<'m>(mounts: impl Iterator<Item = &'m Mount>) {
     for control in mounts.filter_map(|mount| open_abort(mount.device.1).ok()) {
+        // A connection that is gone already is what is wanted.
         let _ = abort(&control);
     }
 }

@@ -110,6 +110,7 @@ impl Publisher<'_> {
             let found = self.base(to).and_then(|base| below(base, &path));
             // Without: its owner can look into it, and nobody else.
             let change = |fd: OwnedFd| chmodat(CWD, proc_path(fd.as_fd()), mode, AtFlags::empty());
+            // A directory that is gone has no times to keep.
             let _ = found.and_then(change);
         }
     }
