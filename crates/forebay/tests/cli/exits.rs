@@ -117,7 +117,11 @@ fn no_name_and_no_server_writes_to_a_terminal() {
         let told = end.stderr.clone() + &end.text();
         let is_bad = |c: char| c.is_control() && !matches!(c, '\n' | '\t') || c == '\u{202e}';
         assert!(!told.contains(is_bad), "{words:?}: {told:?}");
-        assert!(!told.is_empty(), "{words:?}: nothing is said");
+        // The parser of options leaves out what it takes for a sequence of a terminal.
+        // An answer to HEAD has no words to repeat.
+        let is_given = words.iter().any(|word| word.contains("PWN"));
+        let is_told = told.contains("PWN") || told.contains("2J") || !is_given && !told.is_empty();
+        assert!(is_told, "{words:?}: it is told of: {told:?}");
     };
     std::fs::create_dir(place.project.join(EVIL)).expect("made");
     for words in [
