@@ -230,9 +230,15 @@ fn the_last_lines_are_told_when_a_daemon_is_lost() {
     end.says(&format!(" at {}\n", place.project.display()));
     assert!(logs(&place, &[], None).contains(" serves "), "it stays");
     // The same of a mount that somebody holds, and of one that nobody does.
-    let (child, point) = hold(&place, place.forebay(&[]).stderr(Stdio::piped()));
+    let said = place.all.join("said");
+    let stderr = std::fs::File::create(&said).expect("made");
+    let (child, point) = hold(&place, place.forebay(&[]).stderr(stderr));
+    let said = || std::fs::read_to_string(&said).expect("read");
+    // A daemon that ends before its front knows of the mount is no lost one: nothing was mounted.
+    wait_until("it says that it is mounted", || said().contains(" ends it\n"));
     kill(mount_daemon(&place));
-    finish(child, PATIENCE).code(120).says("the last lines of the daemon's log, ");
+    finish(child, PATIENCE).code(120);
+    assert!(said().contains("the last lines of the daemon's log, "), "{}", said());
     unmount(&place, &point).code(0).says("the last lines of the daemon's log, ");
     place.nobody_left();
 }
