@@ -216,7 +216,8 @@ fn unserved(why: String) -> Failure {
 }
 
 fn is_unserved(error: &std::io::Error) -> bool {
-    error.raw_os_error().is_some_and(|code| [libc::ENOTCONN, libc::ECONNABORTED].contains(&code))
+    let gone = [libc::ENOTCONN, libc::ECONNABORTED, libc::EPIPE, libc::ECONNRESET];
+    error.raw_os_error().is_some_and(|code| gone.contains(&code))
 }
 
 /// Takes a signal that is held back, if there is one; tells who sent it.

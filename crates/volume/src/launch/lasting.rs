@@ -10,6 +10,7 @@ use rustix::mount::MountFlags;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::front::{self, reap};
+use super::patience::{LOOK_MS, Latest};
 use super::{
     Channel, Failure, HomecomingTold, Rescue, ToDaemon, ToFront, fork, open_tiers, pair, system,
 };
@@ -220,9 +221,14 @@ pub(super) fn unmounted(
     tell: fn(&Underway),
     waits: impl Fn(&Waiting) -> bool,
 ) -> Last {
+    let mut latest = Latest::default();
     loop {
+        if !control.is_heard(LOOK_MS) {
+            latest.silent(tell);
+            continue;
+        }
         match control.hear::<ToFront>() {
-            Some(ToFront::Underway(now)) => tell(&now),
+            Some(ToFront::Underway(now)) => latest.heard(now, tell),
             Some(ToFront::Waits(waiting)) if waits(&waiting) => {}
             Some(ToFront::Waits(waiting)) => return Last::Left(waiting),
             Some(ToFront::Over { run, warnings, homecomings, shipped, .. }) => {

@@ -3,12 +3,16 @@
 
 use std::mem::MaybeUninit;
 
+use forebay_model::Micros;
+
 use super::front::Front;
 use super::users::is_dying;
 use super::{ToFront, Underway};
 
-/// Between two looks for a signal.
-const LOOK_MS: u16 = 50;
+/// Between two looks for a signal, or for the daemon's next word.
+pub(super) const LOOK_MS: u16 = 50;
+/// After so long without a word, a file takes its time: how far they have come is told again.
+const SILENCE_MS: u64 = 500;
 /// What ends the wait.
 const LEAVE: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
@@ -20,26 +24,51 @@ pub(super) enum Last {
     Left(Underway),
 }
 
+/// How far files had come when the daemon spoke last.
+#[derive(Default)]
+pub(super) struct Latest {
+    now: Option<Underway>,
+    silent_ms: u64,
+}
+
+impl Latest {
+    /// The daemon speaks.
+    pub(super) fn heard(&mut self, now: Underway, tell: fn(&Underway)) {
+        tell(&now);
+        *self = Latest { now: Some(now), silent_ms: 0 };
+    }
+
+    /// It was silent for [`LOOK_MS`] more.
+    pub(super) fn silent(&mut self, tell: fn(&Underway)) {
+        self.silent_ms += u64::from(LOOK_MS);
+        if let Some(now) = self.now
+            && self.silent_ms.is_multiple_of(SILENCE_MS)
+        {
+            let took = Micros(now.took.0 + self.silent_ms * 1000);
+            tell(&Underway { took, ..now });
+        }
+    }
+}
+
 impl Front {
     /// Waits for the daemon's last word.
     pub(super) fn last_word(&self, tell: fn(&Underway)) -> Last {
-        let mut underway = None;
+        let mut latest = Latest::default();
         loop {
             if self.control.is_heard(LOOK_MS) {
                 match self.control.hear::<ToFront>() {
-                    Some(ToFront::Underway(now)) => {
-                        tell(&now);
-                        underway = Some(now);
-                    }
+                    Some(ToFront::Underway(now)) => latest.heard(now, tell),
                     Some(ToFront::Waits(_)) => {}
                     word => return Last::Word(word),
                 }
             } else if is_dying(self.daemon) && !self.control.is_heard(0) {
                 // What is left of it keeps our channel, and says nothing any more.
                 return Last::Word(None);
+            } else {
+                latest.silent(tell);
             }
             // Before files come home there is little to wait for, and a summary to be had.
-            if let Some(now) = underway
+            if let Some(now) = latest.now
                 && is_told_to_leave()
             {
                 return Last::Left(now);
