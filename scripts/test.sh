@@ -14,7 +14,8 @@ page() { web/check; }
 licences() { target/tools/bin/cargo-deny --log-level error check licenses bans sources; }
 build() { build_landing; }
 lint() { cargo clippy --quiet "${landing[@]}" -- -D warnings; }
-rust() { cargo test --quiet "${landing[@]}" --no-fail-fast; }
+# Most of them wait for other programs: more at a time than there are processors.
+rust() { RUST_TEST_THREADS=4 cargo test --quiet "${landing[@]}" --no-fail-fast; }
 workflow() { scripts/test-workflow.sh; }
 simgrid() { /usr/bin/python3 tests/simgrid/compare.py "$FOREBAY" 8; }
 browser() { tests/browser/run; }

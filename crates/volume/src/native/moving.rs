@@ -79,6 +79,10 @@ impl Native {
             return Ok(Begun::Later);
         }
         let mut open = node.open.lock();
+        if open.moving.is_some() {
+            // To open it once more would break our own lease, and wait for ourselves.
+            return Ok(Begun::Later);
+        }
         let special = node.kind == libc::S_IFDIR || node.packed.get().is_some();
         if special || open.shared.is_open() || node.foreign.load(Relaxed) {
             return Ok(Begun::No);
