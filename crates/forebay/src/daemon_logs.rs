@@ -8,9 +8,8 @@ use forebay_volume::daemon_log::{
 };
 use forebay_volume::launch::{lasting_mounts, place_of};
 
-use crate::commands::run::{state_directories, state_file};
 use crate::exit::{NOTHING_RUN, Stop};
-use crate::say;
+use crate::{say, state};
 
 /// The folder of the state directory in which each daemon has one.
 const SHELF: &str = "daemons";
@@ -35,7 +34,7 @@ pub(crate) fn wanted(
         (None, None) => None,
     };
     Ok(Wanted {
-        folder: state_file(SHELF)?.join(name.trim_end_matches(".run")),
+        folder: state::file(SHELF)?.join(name.trim_end_matches(".run")),
         is_asked_for: levels.is_some(),
         levels: levels.unwrap_or_default(),
         to_stderr: foreground,
@@ -57,7 +56,7 @@ fn stderr_is_journal() -> bool {
 /// Folders of all daemons of this user that left a log or write one, the newest first.
 pub(crate) fn all() -> Vec<Kept> {
     let mut all: Vec<Kept> =
-        state_directories().iter().flat_map(|state| kept(&state.join(SHELF))).collect();
+        state::directories().iter().flat_map(|state| kept(&state.join(SHELF))).collect();
     all.sort_by(|a, b| b.folder.file_name().cmp(&a.folder.file_name()));
     all
 }

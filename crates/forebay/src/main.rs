@@ -10,6 +10,7 @@ mod exit;
 mod keep;
 mod placement;
 mod scenario;
+mod state;
 mod storages;
 mod summary_text;
 mod underway;

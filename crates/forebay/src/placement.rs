@@ -3,8 +3,12 @@
 mod cache;
 mod told;
 
+pub(crate) use cache::warmed;
+pub(crate) use told::{count, tell, tell_left};
+
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use forebay_model::tasks::elsewhere;
@@ -12,10 +16,8 @@ use forebay_model::{Reach, Rules, Site};
 use forebay_volume::store::{ProfileFile, Settings};
 use forebay_volume::tiers::{Trouble, Wanted};
 
-use crate::commands::run::state_directories;
 use crate::exit::{NOTHING_RUN, Stop};
-pub(crate) use cache::warmed;
-pub(crate) use told::{count, tell, tell_left};
+use crate::state;
 
 /// Reads site and rules; `None` when no rules are given.
 pub(crate) fn load(site: Option<&Path>, rules: Option<&Path>) -> Result<Option<Wanted>, Stop> {
@@ -46,7 +48,7 @@ pub(crate) fn load(site: Option<&Path>, rules: Option<&Path>) -> Result<Option<W
 
 /// Where spares of books are, or may be: a book says on which tiers files of a directory lie.
 pub(crate) fn spares() -> Vec<PathBuf> {
-    state_directories().iter().map(|state| state.join("volumes")).collect()
+    state::directories().iter().map(|state| state.join("volumes")).collect()
 }
 
 /// How much each tier may take, for those who look at the run.
@@ -119,6 +121,17 @@ fn usual_site() -> Result<PathBuf, Stop> {
         .map(|config| config.join("forebay/site.toml"));
     let places = [Some(PathBuf::from(".forebay/site.toml")), user];
     let found = places.iter().flatten().find(|path| path.is_file());
+    if let Some(path) = found
+        && rustix::process::geteuid().is_root()
+        && std::fs::symlink_metadata(path).is_ok_and(|meta| meta.uid() != 0)
+    {
+        let what = format!("{} is another user's, and says where root would write", path.display());
+        return Err(Stop::new(
+            NOTHING_RUN,
+            what,
+            "read it, and give it by --site; nothing was run",
+        ));
+    }
     found.cloned().ok_or_else(|| {
         Stop::new(
             NOTHING_RUN,

@@ -27,11 +27,12 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags, StatVfsMountFlags, openat};
+use rustix::fs::StatVfsMountFlags;
 use rustix::mount::MountFlags;
 
 use crate::bucket::{Lent, Ways};
 use crate::reads::Found;
+use crate::real_path::{open_real, resolve};
 
 /// The most mounts below covered directories that get a mount of their own.
 const MOST_SUBMOUNTS: usize = 32;
@@ -92,7 +93,7 @@ pub fn plan(directories: &[PathBuf], ways: &Ways) -> Result<Plan, Refusal> {
     let mut wanted = Vec::new();
     for path in directories {
         let refuse = |error| Refusal { path: path.clone(), attached: false, error };
-        let real = path.canonicalize().map_err(refuse)?;
+        let real = resolve(path).map_err(refuse)?;
         if real == Path::new("/") {
             return Err(refuse(io::Error::other("the root directory can't be covered")));
         }
@@ -116,7 +117,7 @@ pub fn plan(directories: &[PathBuf], ways: &Ways) -> Result<Plan, Refusal> {
         below.dedup_by(|a, b| a.point == b.point);
         for mount in below {
             if mount.is_systems_own() {
-                if let Ok(fd) = open_path(&mount.point) {
+                if let Ok(fd) = open_real(&mount.point) {
                     plan.shown.push((mount.point.clone(), fd));
                 }
             } else if mount.point.is_dir() && submounts < MOST_SUBMOUNTS {
@@ -146,13 +147,8 @@ impl Plan {
     }
 }
 
-fn open_path(path: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    Ok(openat(CWD, path, flags, Mode::empty())?)
-}
-
 fn target(path: &Path, all: &[Mount]) -> io::Result<Target> {
-    let root = open_path(path)?;
+    let root = open_real(path)?;
     let mut fs = fs_kind(&root)?;
     let mount =
         all.iter().filter(|m| path.starts_with(&m.point)).max_by_key(|m| m.point.as_os_str().len());
@@ -174,26 +170,23 @@ fn target(path: &Path, all: &[Mount]) -> io::Result<Target> {
     Ok(Target { path, point, root, fs, source, asked, attached, lent, reads, flags })
 }
 
-/// Where to mount a target: its path, or for what is attached the directory itself.
-pub(crate) enum Point<'t> {
-    Path(&'t Path),
-    Opened(OwnedFd),
+/// The directory over which a target is mounted, as it is now.
+///
+/// # Errors
+/// The system's; a link, or another directory, has come to be in its place.
+fn mount_point(target: &Target) -> io::Result<OwnedFd> {
+    if let Some(at) = &target.attached {
+        return attached::point_of(target, at);
+    }
+    let point = open_real(&target.point)?;
+    let in_place = target.asked && target.point == target.path;
+    if in_place && identity(&point)? != identity(&target.root)? {
+        return Err(io::Error::other("another directory has come to be in its place"));
+    }
+    Ok(point)
 }
 
-impl Point<'_> {
-    pub(crate) fn path(&self) -> PathBuf {
-        match self {
-            Point::Path(path) => (*path).to_owned(),
-            Point::Opened(fd) => {
-                PathBuf::from(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(fd)))
-            }
-        }
-    }
-}
-
-fn mount_point(target: &Target) -> io::Result<Point<'_>> {
-    match &target.attached {
-        Some(at) => attached::point_of(target, at).map(Point::Opened),
-        None => Ok(Point::Path(&target.point)),
-    }
+fn identity(file: &OwnedFd) -> io::Result<(u64, u64)> {
+    let stat = rustix::fs::fstat(file)?;
+    Ok((stat.st_dev, stat.st_ino))
 }

@@ -96,13 +96,34 @@ impl Wardrobe {
         let groups = WORN.with_borrow(|worn| worn.groups.clone());
         self.undress();
         let done = what();
+        self.go_on_as(uid, gid, groups);
+        done
+    }
+
+    /// Does something with the rights that `uid` and `gid` have in file systems, and goes on as
+    /// whoever this thread acted as.
+    ///
+    /// # Errors
+    /// EPERM when this process may not act as them; nothing was done.
+    pub(crate) fn dressed<T>(
+        self,
+        (uid, gid): (u32, u32),
+        what: impl FnOnce() -> T,
+    ) -> Result<T, Errno> {
+        let (was_uid, was_gid) = worn();
+        let groups = WORN.with_borrow(|worn| worn.groups.clone());
+        let done = self.wear(Caller { pid: 0, uid, gid }, || Arc::from([])).map(|()| what());
+        self.go_on_as(was_uid, was_gid, groups);
+        done
+    }
+
+    fn go_on_as(self, uid: u32, gid: u32, groups: Option<Groups>) {
         let again = Caller { pid: 0, uid, gid };
         if let Err(error) = self.wear(again, || groups.unwrap_or_else(|| Arc::from([]))) {
             // It could a moment ago. What follows would be done for them with root's rights.
             tracing::error!("can't act as user {uid} again ({error}): the daemon ends here");
             std::process::abort();
         }
-        done
     }
 }
 

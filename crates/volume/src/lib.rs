@@ -21,6 +21,7 @@ pub mod probe;
 pub mod proc;
 pub mod processes;
 pub mod reads;
+pub mod real_path;
 pub mod recorder;
 pub mod sampler;
 #[cfg(test)]

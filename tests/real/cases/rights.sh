@@ -69,3 +69,62 @@ wait_for 5 grep -q taken "$WORK/taken" || fail "no squatter"
 "$FOREBAY" mount --allow-other vol at || fail "somebody keeps root from mounting"
 "$FOREBAY" unmount at || fail "what was mounted can't be unmounted"
 kill $squatter
+
+say "what another user writes while root has it open is written with that user's rights"
+(umask 0; : > vol/log; install -m 4777 /usr/bin/id vol/sid)
+"$FOREBAY" mount --allow-other vol at
+exec 7< at/sid
+as_user sh -c 'echo >> at/sid' 7<&-
+exec 7<&-
+[ ! -u vol/sid ] || fail "it is set-user-id still: $(stat -c %A vol/sid)"
+"$FOREBAY" unmount at
+
+say "root's state is in no directory that somebody else made, or can exchange"
+mkdir -m 1777 temporary
+as_user mkdir -m 777 temporary/forebay-0
+env -u HOME -u XDG_STATE_HOME TMPDIR="$PWD/temporary" "$FOREBAY" mount vol at 2> "$WORK/said"
+env -u HOME -u XDG_STATE_HOME TMPDIR="$PWD/temporary" "$FOREBAY" unmount at
+[ -z "$(ls -A temporary/forebay-0)" ] || fail "in it is $(ls -AR temporary/forebay-0)"
+mkdir "$WORK/theirs"
+chown forebay-test "$WORK/theirs"
+XDG_STATE_HOME="$WORK/theirs" "$FOREBAY" run -q -o "$WORK/x.run" -- true 2> "$WORK/said"
+[ -z "$(ls -A "$WORK/theirs")" ] || fail "in it is $(ls -A "$WORK/theirs")"
+grep -q "theirs/forebay is not safe: .*theirs is user" "$WORK/said" || fail "it says $(cat "$WORK/said")"
+
+say "links that a user put into their directory lead root nowhere"
+mkdir -m 755 project elsewhere elsewhere/runs
+chown forebay-test project
+as_user mkdir project/.forebay
+as_user ln -s "$PWD/elsewhere/ignored" project/.forebay/.gitignore
+as_user ln -s "$PWD/elsewhere/runs" project/.forebay/runs
+(cd project && "$FOREBAY" run -q -- true) 2> "$WORK/said" || fail "it is not run: $(cat "$WORK/said")"
+grep -q "the directory .forebay there is user .* the run is at " "$WORK/said" || fail "it says $(cat "$WORK/said")"
+[ "$(cd elsewhere && find . | sort | tr '\n' ' ')" = ". ./runs " ] || fail "there is $(find elsewhere)"
+as_user ln -s "$PWD/elsewhere" project/link
+"$FOREBAY" mount project/link at 2> "$WORK/said" && fail "root mounts what a user's link leads to"
+grep -q "project/link is a link that user .* made" "$WORK/said" || fail "it says $(cat "$WORK/said")"
+
+say "a mount lies where the directory was that was asked for, whatever comes in its place"
+mkdir -m 777 theirs
+cat > "$WORK/exchange.py" <<'PY'
+import ctypes
+exchange, here = 2, -100
+names = ctypes.CDLL(None, use_errno=True)
+print("begun", flush=True)
+while not names.renameat2(here, b"theirs/project", here, b"theirs/link", exchange):
+    pass
+PY
+as_user mkdir theirs/project
+as_user ln -s "$PWD/elsewhere" theirs/link
+as_user /usr/bin/python3 "$WORK/exchange.py" > "$WORK/begun" &
+exchanger=$!
+wait_for 5 grep -q begun "$WORK/begun" || fail "nobody exchanges"
+for _ in $(seq 15); do
+    "$FOREBAY" mount --allow-other theirs/project theirs/project 2> /dev/null || true
+    # Not findmnt, which follows what is a link at that moment.
+    [ "$(stat -c %d elsewhere)" = "$(stat -c %d .)" ] || fail "it lies over another directory"
+    for mounted in $(findmnt -rno TARGET -t fuse.forebay | grep "^$PWD/theirs/"); do
+        umount -l "$mounted"
+    done
+done
+kill $exchanger

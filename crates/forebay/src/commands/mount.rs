@@ -14,9 +14,9 @@ use forebay_volume::fuse::Emulated;
 use forebay_volume::launch::{self, Failure, Mount, Record, Unmounting, place_of};
 use rustix::mount::MountFlags;
 
-use super::run::{Trace, check_output, header, record_file, run_name};
+use super::run::{Trace, check_output, header, run_name};
 use crate::exit::{DAEMON_LOST, FILES_AWAY, NOTHING_RUN, Stop};
-use crate::{daemon_logs, placement, say, underway};
+use crate::{daemon_logs, placement, say, state, underway};
 use refused::{explain_mount, refuse_taken};
 
 /// Options of `forebay mount`.
@@ -122,7 +122,8 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
     let log_folder = log.folder.clone();
     let mount = Mount {
         volume: args.volume,
-        point: point.clone(),
+        // As it was named: links in it may be others'.
+        point: args.dir,
         access,
         withheld: withheld(args.suid, args.dev)?,
         every_read: args.trace == Trace::EveryRead,
@@ -201,6 +202,6 @@ fn keep(output: &Path, trace: Trace) -> Result<Record, Stop> {
     let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let command: Vec<OsString> = std::env::args_os().collect();
     let header = header(&command, &directory, Privacy::default(), trace);
-    let state = record_file(&run_name(), &output)?;
+    let state = state::record_file(&run_name(), &output)?;
     Ok(Record { header, state, output })
 }

@@ -1,7 +1,6 @@
 //! `forebay run`: the front door.
 
 use std::ffi::OsString;
-use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -9,11 +8,12 @@ pub(super) use forebay_model::civil;
 use forebay_model::{ByteCount, Commands, Header, Micros, Privacy, Salt};
 use forebay_volume::daemon_log::Levels;
 use forebay_volume::launch::{self, Exit, Failure, Launch, Outcome};
-use rustix::io::Errno;
+use forebay_volume::real_path::open_own;
+use rustix::fs::{AtFlags, renameat, symlinkat, unlinkat};
 
 use super::{attach, summary};
 use crate::exit::{DAEMON_LOST, FILES_AWAY, NOT_EXECUTABLE, NOT_FOUND, NOTHING_RUN, Stop};
-use crate::{daemon_logs, placement, say, summary_text, underway};
+use crate::{daemon_logs, placement, say, state, summary_text, underway};
 
 /// How much is traced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -79,7 +79,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         None => directory.join(".forebay/runs").join(&name),
     };
     check_output(&output, args.output.is_some())?;
-    let state = record_file(&name, &output)?;
+    let state = state::record_file(&name, &output)?;
     let mut cover = args.at.clone();
     if cover.is_empty() {
         cover.push(directory.clone());
@@ -172,23 +172,17 @@ fn finish(args: &Args, directory: &Path, log: &Path, outcome: &Outcome) -> Resul
     }
 }
 
-/// Forebay's own folder keeps itself out of version control, and says which run is the latest.
+/// Forebay's own folder says which run is the latest.
 fn keep_house(directory: &Path, run: &Path) {
     let own = directory.join(".forebay");
-    if !run.starts_with(&own) {
-        return;
-    }
-    let ignore = own.join(".gitignore");
-    if !ignore.exists() {
-        let _ = std::fs::write(ignore, "*\n");
-    }
-    let latest = own.join("latest.run");
-    let fresh = own.join(format!("latest.run.{}", std::process::id()));
-    if let Ok(to) = run.strip_prefix(&own)
-        && std::os::unix::fs::symlink(to, &fresh).is_ok()
-        && std::fs::rename(&fresh, latest).is_err()
+    let Ok(to) = run.strip_prefix(&own) else { return };
+    let Ok(folder) = open_own(directory) else { return };
+    let fresh = format!("latest.run.{}", std::process::id());
+    if symlinkat(to, &folder, fresh.as_str()).is_ok()
+        && renameat(&folder, fresh.as_str(), &folder, "latest.run").is_err()
     {
-        let _ = std::fs::remove_file(fresh);
+        // The link is a convenience; one that is left over says the same.
+        let _ = unlinkat(&folder, fresh.as_str(), AtFlags::empty());
     }
 }
 
@@ -217,84 +211,6 @@ pub(super) fn check_output(output: &Path, asked_for: bool) -> Result<(), Stop> {
     let message =
         format!("the run file {} can't be made: its directory is not there", output.display());
     Err(Stop::new(NOTHING_RUN, message, "make the directory, or name another file after -o"))
-}
-
-/// Directories that may be the state directory, the best first.
-pub(crate) fn state_directories() -> Vec<PathBuf> {
-    let home = |rest: &str| std::env::var_os("HOME").map(|home| Path::new(&home).join(rest));
-    let temporary = std::env::temp_dir();
-    let user = rustix::process::getuid().as_raw();
-    let candidates = [
-        std::env::var_os("XDG_STATE_HOME").map(|dir| Path::new(&dir).join("forebay")),
-        home(".local/state/forebay"),
-        Some(temporary.join(format!("forebay-{user}"))),
-        Some(PathBuf::from(format!("/var/tmp/forebay-{user}"))),
-    ];
-    candidates.into_iter().flatten().filter(|dir| dir.is_absolute()).collect()
-}
-
-/// Where the run file is written while the run lasts: a directory of this machine and this user.
-pub(crate) fn state_file(name: &str) -> Result<PathBuf, Stop> {
-    let mut last = None;
-    for file in state_files(name) {
-        match file {
-            Ok(file) => return Ok(file),
-            Err(error) => last = Some(error),
-        }
-    }
-    let why = last.map_or("none is local and writable".to_owned(), |error| error.to_string());
-    let message = format!("there is no directory for the record of the run: {why}");
-    Err(Stop::new(
-        NOTHING_RUN,
-        message,
-        "set XDG_STATE_HOME to a local directory that you may write",
-    ))
-}
-
-/// All places for it, best first, and why some can't be made.
-fn state_files(name: &str) -> impl Iterator<Item = io::Result<PathBuf>> {
-    use std::os::unix::fs::DirBuilderExt;
-    state_directories().into_iter().filter_map(move |dir| {
-        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir);
-        // SQLite's log needs memory shared between processes, which network storage lacks.
-        let is_fit = made.is_err() || is_local(&dir) && is_writable(&dir);
-        is_fit.then(|| made.map(|()| dir.join(name)))
-    })
-}
-
-/// Room that a record needs to begin with.
-const RECORD_MIN: u64 = 256 << 10;
-
-/// Where the record of a run is written while it lasts: where there is room for it, or at least
-/// beside the run file that it becomes. Where there is none, beginning it says why.
-pub(super) fn record_file(name: &str, output: &Path) -> Result<PathBuf, Stop> {
-    let beside = output.parent().filter(|dir| is_local(dir) && is_writable(dir));
-    let beside = beside.map(|dir| dir.join(format!(".{name}")));
-    let mut all = state_files(name).flatten().chain(beside);
-    let roomy = all.find(|file| file.parent().is_some_and(has_room));
-    roomy.map_or_else(|| state_file(name), Ok)
-}
-
-/// Whether so much can be written there; a quota is known to those alone who try.
-fn has_room(dir: &Path) -> bool {
-    use rustix::fs::{CWD, FallocateFlags, Mode, OFlags, fallocate, openat};
-    let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
-    let tried = openat(CWD, dir, flags, Mode::RUSR | Mode::WUSR)
-        .and_then(|file| fallocate(file, FallocateFlags::empty(), 0, RECORD_MIN));
-    // Who can't tell is asked by writing.
-    !matches!(tried, Err(Errno::NOSPC | Errno::DQUOT | Errno::ROFS))
-}
-
-fn is_local(dir: &Path) -> bool {
-    std::fs::File::open(dir)
-        .ok()
-        .and_then(|dir| forebay_volume::cover::fs_kind(&dir).ok())
-        // A run inside a run writes through the outer one; SQLite works there too.
-        .is_some_and(|kind| kind.local || kind.name == "fuse")
-}
-
-fn is_writable(dir: &Path) -> bool {
-    rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
 /// What the run file says of the start of `command`.

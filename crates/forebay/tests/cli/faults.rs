@@ -131,8 +131,10 @@ fn a_full_home_does_not_touch_a_run_whose_record_goes_elsewhere() {
     let (state, all) = (place.state.display(), place.all.display());
     // Home, state and temporary directories are full; in the end there is room nowhere.
     let full = format!(
-        "for full in {state} /var/tmp; do mount -t tmpfs -o size=4k full $full; done
-        head -c 4096 /dev/zero > {state}/full || true; head -c 4096 /dev/zero > /var/tmp/full || true"
+        "mkdir -p -m 700 /var/tmp/forebay-0
+        for full in {state} /var/lib /var/tmp/forebay-0; do
+            mount -t tmpfs -o size=4k,mode=755 full $full; head -c 4096 /dev/zero > $full/full || true
+        done"
     );
     let mut run = place.script(&[], "echo hi > a; cat a; exit 4");
     run.env("HOME", &place.state).env("TMPDIR", &place.state);

@@ -9,9 +9,15 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Copies a run to `dest`: complete and private before it gets its name.
-pub(super) fn copy(conn: &Connection, from: &Path, dest: &Path, salt: Option<Salt>) -> Result<()> {
-    let temporary = beside(dest);
+/// Copies a run to a path, which messages show as another: complete and private before it gets its
+/// name.
+pub(super) fn copy(
+    conn: &Connection,
+    from: &Path,
+    dest: (&Path, &Path),
+    salt: Option<Salt>,
+) -> Result<()> {
+    let temporary = beside(dest.0);
     let done = copy_unnamed(conn, from, &temporary, dest, salt);
     if done.is_err() {
         let _ = fs::remove_file(&temporary);
@@ -23,7 +29,7 @@ fn copy_unnamed(
     conn: &Connection,
     from: &Path,
     temporary: &Path,
-    dest: &Path,
+    (dest, shown): (&Path, &Path),
     salt: Option<Salt>,
 ) -> Result<()> {
     let refused = |e: io::Error| {
@@ -34,7 +40,7 @@ fn copy_unnamed(
             _ => Kind::Io,
         };
         let next = format!("the run is still at {}; copy it elsewhere", from.display());
-        Error::new(kind, format!("cannot write run file {}: {next}", dest.display())).because(e)
+        Error::new(kind, format!("cannot write run file {}: {next}", shown.display())).because(e)
     };
     // The file is made here, not by SQLite, so that it is never readable by others.
     use std::os::unix::ffi::OsStrExt;
@@ -48,8 +54,8 @@ fn copy_unnamed(
         .open(temporary)
         .map_err(refused)?;
     let name = PathText(temporary.as_os_str().as_bytes());
-    conn.execute("VACUUM INTO ?1", [name]).map_err(|e| error(dest, "write", e))?;
-    seal::seal(temporary, salt).map_err(|e| error(dest, "write", e))?;
+    conn.execute("VACUUM INTO ?1", [name]).map_err(|e| error(shown, "write", e))?;
+    seal::seal(temporary, salt).map_err(|e| error(shown, "write", e))?;
     file.sync_all().map_err(refused)?;
     fs::rename(temporary, dest).map_err(refused)?;
     let parent = dest.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -88,7 +94,7 @@ pub(super) fn salvage(state: &Path, dest: &Path, salt: Salt) -> Result<()> {
     if folded != Some(1) {
         super::fold::fold(&mut conn).map_err(|e| error(state, "salvage", e))?;
     }
-    copy(&conn, state, dest, Some(salt))
+    copy(&conn, state, (dest, dest), Some(salt))
 }
 
 /// Removes a run file with its write-ahead log.

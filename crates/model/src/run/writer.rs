@@ -89,7 +89,15 @@ impl RunWriter {
     /// [`Kind::Full`], [`Kind::Io`]: `dest` is untouched; the run is still at
     /// [`path`](RunWriter::path).
     pub fn copy_to(&self, dest: &Path) -> Result<()> {
-        copy::copy(&self.conn, &self.path, dest, self.header.privacy.anonymise)
+        self.copy_through(dest, dest)
+    }
+
+    /// Copies the run to `dest`, a path through a descriptor; `shown` is what messages call it.
+    ///
+    /// # Errors
+    /// As [`RunWriter::copy_to`].
+    pub fn copy_through(&self, dest: &Path, shown: &Path) -> Result<()> {
+        copy::copy(&self.conn, &self.path, (dest, shown), self.header.privacy.anonymise)
     }
 
     /// Removes the file and its log, after it was copied.

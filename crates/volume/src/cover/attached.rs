@@ -157,7 +157,7 @@ fn show(url: &str, all: &[Mount], ways: &Ways) -> io::Result<Target> {
         }
         trouble => io::Error::other(trouble),
     })?;
-    let found = target(&lent.directory(), all)?;
+    let found = target(&lent.directory().canonicalize()?, all)?;
     let fs = FsKind { name: "s3".to_owned(), ..found.fs };
     // Records tell the source, also those without names: a bucket's is nobody else's business.
     Ok(Target { fs, source: None, lent: Some(lent), ..found })
@@ -166,7 +166,7 @@ fn show(url: &str, all: &[Mount], ways: &Ways) -> io::Result<Target> {
 /// What shows reads: a directory of ours, too.
 fn decode(found: Result<Found, NotShown>, all: &[Mount]) -> io::Result<Target> {
     let reads = found.map_err(io::Error::other)?;
-    let found = target(&reads.directory(), all)?;
+    let found = target(&reads.directory().canonicalize()?, all)?;
     let fs = FsKind { name: "reads".to_owned(), ..found.fs };
     Ok(Target { fs, source: None, reads: Some(reads), ..found })
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::process::{getegid, geteuid};
 
-use super::namespace::{END, at, hand_over};
+use super::namespace::{END, at, hand_over, through};
 use super::{Doorway, Plan};
 use crate::fuse::open_device;
 
@@ -64,7 +64,7 @@ impl Lasting {
             }
             let device = match geteuid().is_root() {
                 true => super::mount_point(target)
-                    .and_then(|point| by_root(&point.path(), name, access, target.flags)),
+                    .and_then(|point| by_root(&point, name, access, target.flags)),
                 false => helper::mount(&target.point, name, access, target.flags),
             };
             let device = device.map_err(at(step()))?;
@@ -101,7 +101,7 @@ pub(crate) fn take_away(points: &[PathBuf]) {
     }
 }
 
-fn by_root(point: &Path, name: &Path, access: Access, flags: MountFlags) -> io::Result<OwnedFd> {
+fn by_root(point: &OwnedFd, name: &Path, access: Access, flags: MountFlags) -> io::Result<OwnedFd> {
     let device = open_device()?;
     let others = if access == Access::Owner { "" } else { ",allow_other" };
     let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
@@ -110,7 +110,7 @@ fn by_root(point: &Path, name: &Path, access: Access, flags: MountFlags) -> io::
         device.as_raw_fd()
     );
     let options = CString::new(options).expect("numbers hold no NUL");
-    mount(name, point, KIND, flags, options.as_c_str())?;
+    mount(name, through(point), KIND, flags, options.as_c_str())?;
     Ok(device)
 }
 

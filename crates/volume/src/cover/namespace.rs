@@ -1,11 +1,10 @@
 //! The way in: a mount namespace of its own for the command's side, and for an ordinary user a
 //! user namespace in which they keep their own number (user_namespaces(7)).
 
-use std::ffi::{CString, OsStr};
+use std::ffi::CString;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change};
@@ -13,11 +12,12 @@ use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
-use rustix::process::{chdir, getegid, geteuid};
+use rustix::process::{fchdir, getegid, geteuid};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use super::Plan;
 use crate::fuse::open_device;
+use crate::real_path::open_real;
 
 /// Where the way in was closed.
 #[derive(Debug)]
@@ -79,14 +79,13 @@ pub(crate) fn enter(
             flags |= MountFlags::NOSUID | MountFlags::NODEV;
         }
         let point = super::mount_point(target).map_err(at(step.as_str()))?;
-        mount("forebay", point.path(), "fuse.forebay", flags, options.as_c_str())
+        mount("forebay", through(&point), "fuse.forebay", flags, options.as_c_str())
             .map_err(at(step))?;
         hand_over(daemon, number as u32, Some(device.as_fd())).map_err(at("telling the daemon"))?;
     }
     for (path, fd) in &plan.shown {
-        let source = format!("/proc/self/fd/{}", fd.as_raw_fd());
         // What can't be shown natively stays visible through the mount that covers it.
-        if let Err(error) = mount_bind(OsStr::from_bytes(source.as_bytes()), path) {
+        if let Err(error) = mount_bind(through(fd), path) {
             tracing::debug!("{} is shown through the cover: {error}", path.display());
         }
     }
@@ -97,8 +96,15 @@ pub(crate) fn enter(
         served(root.st_dev);
     }
     // Without this, `.` would still be the bare directory.
-    chdir(cwd).map_err(at(format!("going back to {}", cwd.display())))?;
+    open_real(cwd)
+        .and_then(|dir| Ok(fchdir(dir)?))
+        .map_err(at(format!("going back to {}", cwd.display())))?;
     hand_over(daemon, END, None).map_err(at("telling the daemon"))
+}
+
+/// A path that leads to what is open, and nowhere else.
+pub(super) fn through(fd: &OwnedFd) -> String {
+    format!("/proc/self/fd/{}", fd.as_raw_fd())
 }
 
 /// The number that ends the hand-over.

@@ -1,17 +1,23 @@
 //! The run file while the run lasts: a thread that writes once a second what was gathered, and the
 //! copy at the end.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use forebay_model::{Ended, Error, Fact, Header, RunWriter};
+use forebay_model::{Ended, Error, Fact, Header, Kind, RunWriter};
 use parking_lot::Mutex;
 
+use crate::native::proc_path;
+use crate::real_path::{make_and_open, open_own};
 use crate::recorder::Recorder;
+use crate::tiers::{OWN, make_own};
 
 /// Between two writes: what a kill -9 can take from the record.
 const EVERY: Duration = Duration::from_secs(1);
@@ -155,14 +161,29 @@ fn tell(book: &Book, copied: Result<(), Error>, output: &Path) -> (Option<PathBu
     }
 }
 
-/// Copies to `output`, making the directory that Forebay keeps its runs in.
+/// What Forebay's own folder in a covered directory keeps runs in.
+const RUNS: &str = "runs";
+
+/// Copies to `output`, making the directory that Forebay keeps its runs in. The covered directory may
+/// be another user's, who must not choose where this one writes.
 fn copy_out(writer: &RunWriter, output: &Path) -> Result<(), Error> {
-    if let Some(dir) = output.parent()
-        && !dir.as_os_str().is_empty()
-        && !dir.exists()
-    {
-        // A directory that can't be made makes the copy fail, with its name in the message.
-        let _ = fs::create_dir_all(dir);
-    }
-    writer.copy_to(output)
+    let (Some(covered), Some(name)) = (covered_of(output), output.file_name()) else {
+        return writer.copy_to(output);
+    };
+    let runs = make_own(&covered.join(OWN))
+        .and_then(|()| open_own(covered))
+        .and_then(|own| make_and_open(&own, OsStr::new(RUNS)))
+        .map_err(|why| {
+            let what = format!("cannot write run file {}: {why}", output.display());
+            Error::new(Kind::Io, what).because(why)
+        })?;
+    let runs = proc_path(runs.as_fd());
+    let dest = Path::new(OsStr::from_bytes(runs.to_bytes())).join(name);
+    writer.copy_through(&dest, output)
+}
+
+/// The directory in whose own folder a run file is kept, if it is kept in one.
+fn covered_of(output: &Path) -> Option<&Path> {
+    let runs = output.parent().filter(|runs| runs.ends_with(Path::new(OWN).join(RUNS)))?;
+    runs.parent()?.parent()
 }

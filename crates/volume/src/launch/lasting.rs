@@ -20,6 +20,7 @@ use crate::daemon::{self, Record};
 use crate::daemon_log;
 use crate::fuse::Emulated;
 use crate::live;
+use crate::real_path::resolve;
 use crate::tiers::{Trouble, Underway, Wanted, Warmed};
 
 /// What to mount, and where.
@@ -102,7 +103,7 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
     }
     plan.targets.iter_mut().for_each(|target| target.flags |= wanted.withheld);
     let refuse = |error| cover::Refusal { path: wanted.point.clone(), attached: false, error };
-    let point = wanted.point.canonicalize().map_err(refuse).map_err(Failure::Refused)?;
+    let point = resolve(&wanted.point).map_err(refuse).map_err(Failure::Refused)?;
     if point != volume && point.starts_with(&volume) {
         let why = "it lies in the volume, which would contain itself";
         return Err(Failure::Refused(refuse(io::Error::other(why))));

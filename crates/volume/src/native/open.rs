@@ -13,6 +13,7 @@ use super::iostate::{Fresh, Wish};
 use super::{
     Handle, Identity, IoState, Native, Node, Result, device_of, proc_path, reopen, stat_of,
 };
+use crate::creds::worn;
 use crate::tiers::Lent;
 
 /// What an open gives.
@@ -46,6 +47,16 @@ pub(super) const EXEC: u32 = 0x20;
 
 pub(super) fn writes(flags: u32) -> bool {
     flags & libc::O_ACCMODE as u32 != libc::O_RDONLY as u32
+}
+
+/// User and group of somebody other than root who may write a file, if anybody may.
+fn other_writer(stat: &Statx) -> Option<(u32, u32)> {
+    const NOBODY: u32 = 65_534;
+    let by_others = u32::from(stat.stx_mode) & 0o022 != 0;
+    match stat.stx_uid {
+        0 => by_others.then_some((NOBODY, NOBODY)),
+        owner => Some((owner, stat.stx_gid)),
+    }
 }
 
 impl Native {
@@ -220,7 +231,16 @@ impl Native {
     }
 
     fn lend(&self, file: &OwnedFd, stat: &Statx) -> Option<crate::fuse::Backing> {
-        match self.device.get()?.lend(file.as_fd()) {
+        let device = self.device.get()?;
+        // The kernel writes with the rights of who lends, whoever has it open: another's write would
+        // use blocks reserved for root, and leave set-user-id bits.
+        let lent = match (worn().0, other_writer(stat)) {
+            (0, Some(writer)) => {
+                self.wardrobe.dressed(writer, || device.lend(file.as_fd())).ok()?
+            }
+            _ => device.lend(file.as_fd()),
+        };
+        match lent {
             Ok(backing) => Some(backing),
             Err(error) => {
                 let errno = error.raw_os_error();

@@ -10,16 +10,15 @@ use forebay_volume::reads::{Holds, holds};
 use forebay_volume::store::Failed;
 
 use super::super::mount::bucket::next_of_bucket;
-use super::super::run::state_file;
 use super::reads;
 use crate::exit::{NOTHING_RUN, Stop};
-use crate::placement;
+use crate::{placement, state};
 
 const OR: &str = "; or `forebay detach` it";
 
 /// How attached buckets are reached, and where what is read of them is kept.
 pub(in crate::commands) fn ways() -> Result<Ways, Stop> {
-    Ok(Ways { settings: placement::settings(), state: state_file("attached")? })
+    Ok(Ways { settings: placement::settings(), state: state::file("attached")? })
 }
 
 /// A URL without the slashes that it may end in.

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use forebay_model::{Kind, Run};
 
-use super::super::run::{salt, state_file};
+use super::super::run::salt;
 use crate::exit::Stop;
-use crate::say;
+use crate::{say, state};
 
 pub(super) fn salvage(state: &Path, output: &Path, json: bool) -> Result<i32, Stop> {
     let stop = |error: forebay_model::Error| {
@@ -25,7 +25,7 @@ pub(super) fn salvage(state: &Path, output: &Path, json: bool) -> Result<i32, St
     Run::salvage(state, output, salt()).map_err(stop)?;
     let tasks = Run::open(output).and_then(|run| run.tasks()).map_err(stop)?.len();
     // What lies in Forebay's own place is Forebay's to remove; any other file is its owner's.
-    let ours = state_file("x").ok().and_then(|file| file.parent()?.canonicalize().ok());
+    let ours = state::file("x").ok().and_then(|file| file.parent()?.canonicalize().ok());
     let place = state.canonicalize().ok().and_then(|file| Some(file.parent()?.to_owned()));
     let removed = ours.is_some() && ours == place;
     if removed {

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use forebay_model::ByteCount;
 
-use super::super::run::state_file;
 use super::finding::Finding;
 use super::here::Here;
+use crate::state;
 
 /// Less than this may not hold the record of a long run.
 const SMALL: ByteCount = ByteCount(256 << 20);
@@ -23,7 +23,7 @@ struct Facts {
 }
 
 pub(super) fn look(_: &Here) -> Finding {
-    let directory = match state_file("x") {
+    let directory = match state::file("x") {
         Ok(file) => file.parent().unwrap_or(Path::new("/")).to_owned(),
         Err(stop) => {
             return Finding::missing(stop.message).you(stop.next.unwrap_or_default());

@@ -11,9 +11,9 @@ use forebay_volume::bucket::{Ailing, Role, Told, Waiting, Wanted, ailing, folder
 use forebay_volume::launch::lasting_mounts;
 use forebay_volume::tiers::Patience;
 
-use super::super::run::{salt, state_file};
+use super::super::run::salt;
 use crate::exit::{NOTHING_RUN, Stop};
-use crate::{placement, say};
+use crate::{placement, say, state};
 pub(super) use next::explain;
 pub(in crate::commands) use next::{next_of, next_of_bucket, said};
 pub(super) use reading::{explain as explain_reading, refuse as refuse_reading};
@@ -87,7 +87,7 @@ pub(in crate::commands) fn wanted(url: &str, options: Options) -> Result<Wanted,
     let Options { state, space, take_over, durable, patience, .. } = options;
     let state = match state {
         Some(state) => std::path::absolute(&state).unwrap_or(state),
-        None => state_file(&format!("volumes/{}", folder_of(url)))?,
+        None => state::file(&format!("volumes/{}", folder_of(url)))?,
     };
     let system = rustix::system::uname();
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use forebay_volume::bucket::{Following, Trouble, folder_of};
 
-use super::super::super::run::state_file;
 use super::{Options, next_of, patient};
 use crate::exit::{NOTHING_RUN, Stop};
-use crate::placement;
+use crate::{placement, state};
 
 /// Between two looks, where nobody says another.
 const USUAL: Duration = Duration::from_secs(5);
@@ -26,7 +25,7 @@ pub(super) fn following(url: &str, options: Options) -> Result<Following, Stop> 
     let is_named = state.is_some();
     let state = match state {
         Some(state) => std::path::absolute(&state).unwrap_or(state),
-        None => state_file(&format!("followed/{}", folder_of(url)))?,
+        None => state::file(&format!("followed/{}", folder_of(url)))?,
     };
     Ok(Following {
         url: url.to_owned(),
