@@ -68,7 +68,8 @@ squatter=$!
 wait_for 5 grep -q taken "$WORK/taken" || fail "no squatter"
 "$FOREBAY" mount --allow-other vol at || fail "somebody keeps root from mounting"
 "$FOREBAY" unmount at || fail "what was mounted can't be unmounted"
-kill $squatter
+exec 8>&-
+wait $squatter
 
 say "what another user writes while root has it open is written with that user's rights"
 (umask 0; : > vol/log; install -m 4777 /usr/bin/id vol/sid)
@@ -107,16 +108,16 @@ grep -q "project/link is a link that user .* made" "$WORK/said" || fail "it says
 say "a mount lies where the directory was that was asked for, whatever comes in its place"
 mkdir -m 777 theirs
 cat > "$WORK/exchange.py" <<'PY'
-import ctypes
+import ctypes, os
 exchange, here = 2, -100
 names = ctypes.CDLL(None, use_errno=True)
 print("begun", flush=True)
-while True:
+while not os.path.exists("over"):
     names.renameat2(here, b"theirs/project", here, b"theirs/link", exchange)
 PY
 as_user mkdir theirs/project
 as_user ln -s "$PWD/elsewhere" theirs/link
-as_user /usr/bin/python3 "$WORK/exchange.py" > "$WORK/begun" &
+as_user /usr/bin/python3 "$WORK/exchange.py" > "$WORK/begun" 8>&- &
 exchanger=$!
 wait_for 5 grep -q begun "$WORK/begun" || fail "nobody exchanges"
 for _ in $(seq 15); do
@@ -127,4 +128,5 @@ for _ in $(seq 15); do
         umount -l "$mounted"
     done
 done
-kill $exchanger
+touch over
+wait $exchanger
