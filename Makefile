@@ -27,9 +27,6 @@ test-long: setup  ## what takes hours: every variant and seed, crashes by the th
 timing: setup   ## what a clock judges: exactness of emulation, how soon changes are seen; refuses nothing
 	scripts/timing.sh
 
-timing: setup   ## the tests that judge how long something takes: on a machine with nothing else to do
-	cargo test --release --locked --workspace -- --ignored timing_
-
 bench: build    ## what forebay costs, against the bare file system, and reads beside other tools: half an hour
 	bench/run.sh
 

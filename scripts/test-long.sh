@@ -3,8 +3,9 @@
 # Prints a table, and keeps it with its date and commit in tests/long.last, which is committed.
 #
 #   scripts/test-long.sh             all steps
-#   scripts/test-long.sh STEP...     some: kills machines daemons power fuzz simgrid real
+#   scripts/test-long.sh STEP...     some: kills machines daemons power fuzz simgrid real reports
 #   FUZZ_SECONDS=600                 how long each target of fuzz.sh is fed
+#   CHECKS=DIR                       cases of public reports that are kept elsewhere (scripts/reports.sh)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/landing.sh
@@ -30,8 +31,12 @@ power() { seeded 500 -p forebay --test cli -- --nocapture a_power_failure_takes_
 fuzz() { scripts/fuzz.sh "${FUZZ_SECONDS:-600}"; }
 simgrid() { /usr/bin/python3 tests/simgrid/compare.py "$FOREBAY"; }
 real() { tests/real/run --long; }
+reports() {
+    [ -n "${CHECKS:-}" ] || { echo "SKIPPED: no CHECKS=DIR with cases of public reports"; return 0; }
+    scripts/reports.sh "$CHECKS"
+}
 
-steps=(kills machines daemons power fuzz simgrid real)
+steps=(kills machines daemons power fuzz simgrid real reports)
 [ $# -eq 0 ] || steps=("$@")
 build_landing || exit 1
 table=$(mktemp)
