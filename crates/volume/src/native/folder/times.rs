@@ -17,6 +17,9 @@ pub(in crate::native) struct Times {
     touched: Option<(Time, Moment)>,
     /// Set when files were made there early.
     held: Option<Held>,
+    /// What was shown when its times were set in place, and what is there since: setting them is no
+    /// change that a program made, and `tar` would take it for one.
+    settled: Option<[Stamps; 2]>,
 }
 
 /// What the directory would show without those files.
@@ -59,9 +62,15 @@ impl Times {
     /// A directory is as old as the last change of a name in it, packed or not.
     pub(in crate::native) fn shown(&self, mut stat: Statx) -> Statx {
         for (which, stamp) in [&mut stat.stx_mtime, &mut stat.stx_ctime].into_iter().enumerate() {
-            let mut time = Time::of(stamp);
+            let in_place = Time::of(stamp);
+            let mut time = in_place;
+            if let Some([shown, place]) = &self.settled
+                && place[which] == in_place
+            {
+                time = shown[which];
+            }
             if let Some(held) = &self.held
-                && (held.busy || held.place.iter().any(|place| place[which] == time))
+                && (held.busy || held.place.iter().any(|place| place[which] == in_place))
             {
                 time = held.shown[which];
             }
@@ -72,7 +81,7 @@ impl Times {
     }
 
     pub(in crate::native) fn is_empty(&self) -> bool {
-        *self == Times::default()
+        self.touched.is_none() && self.held.is_none()
     }
 }
 
@@ -107,12 +116,18 @@ impl Folder {
         self.0.lock().times
     }
 
-    /// They are set in place. False: there are newer ones.
-    pub(in crate::native) fn times_are_set(&self, times: &Times) -> bool {
+    /// They are set in place, where the directory had the first attributes and has the second now.
+    /// False: there are newer ones.
+    pub(in crate::native) fn times_are_set(
+        &self,
+        times: &Times,
+        stats: Option<(Statx, Statx)>,
+    ) -> bool {
         let now = &mut self.0.lock().times;
         let is_all = now == times;
         if is_all {
-            *now = Times::default();
+            let settled = stats.map(|(was, is)| [stamps(&times.shown(was)), stamps(&is)]);
+            *now = Times { settled, ..Times::default() };
         }
         is_all
     }

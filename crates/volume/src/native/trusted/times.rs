@@ -69,6 +69,7 @@ impl Native {
         if times.is_empty() {
             return Some(alone);
         }
+        let mut stats = None;
         if let Ok(fd) = self.dir_fd_of(dir) {
             folder.begin_times();
             let stat = stat_of(fd.as_fd(), c"");
@@ -78,9 +79,10 @@ impl Native {
             {
                 self.wardrobe.undressed(|| self.set_time(fd.as_fd(), Some(wanted)));
             }
+            stats = stat.ok().zip(stat_of(fd.as_fd(), c"").ok());
             folder.end_times();
         }
-        if !folder.times_are_set(&times) {
+        if !folder.times_are_set(&times, stats) {
             self.note_touched(dir);
         }
         Some(alone)
