@@ -5,8 +5,8 @@ mod machines;
 mod table;
 
 use cells::{amount, clean, end_of, grouped, percent, short, start_of};
-use forebay_model::summary::{OpSummary, Summary, TaskSummary};
-use forebay_model::{Exit, Micros, Origin};
+use forebay_model::summary::{Amount, OpSummary, OthersSummary, Summary, TaskSummary};
+use forebay_model::{Exit, Micros, Origin, tasks};
 use std::fmt::Write;
 use table::{Column, Table};
 
@@ -104,7 +104,7 @@ impl Page {
     }
 
     fn tasks(&mut self, s: &Summary) {
-        if s.tasks.is_empty() {
+        if s.tasks.is_empty() && s.others.is_none() {
             return;
         }
         let wide = self.width >= 92;
@@ -133,6 +133,9 @@ impl Page {
         if !drivers.is_empty() {
             let names: Vec<String> = drivers.iter().map(|task| clean(&task.name)).collect();
             table.row(task_row(&format!("({})", names.join(", ")), &drivers, wide));
+        }
+        if let Some(others) = &s.others {
+            table.row(others_row(others, wide));
         }
         self.table(&table);
     }
@@ -316,6 +319,24 @@ fn task_row(name: &str, tasks: &[&TaskSummary], wide: bool) -> Vec<String> {
         let seen = tasks.iter().any(|task| task.waited_us.is_some());
         let operations = tasks.iter().map(|task| task.operations).sum();
         cells.extend([files, if seen { grouped(operations) } else { "-".to_owned() }]);
+    }
+    cells
+}
+
+/// What others did: no row of the run, and in none of its sums.
+fn others_row(others: &OthersSummary, wide: bool) -> Vec<String> {
+    let at_least = |bytes| amount(&Amount { at_least: bytes, ..Amount::default() });
+    let mut cells = vec![
+        tasks::OTHERS.to_owned(),
+        grouped(others.processes),
+        String::new(),
+        String::new(),
+        short(others.waited_us),
+        at_least(others.read),
+        at_least(others.written),
+    ];
+    if wide {
+        cells.extend([String::new(), grouped(others.operations)]);
     }
     cells
 }

@@ -133,3 +133,5 @@ mod trust;
 mod underway;
 #[path = "cli/unmount_copies.rs"]
 mod unmount_copies;
+#[path = "cli/unseen.rs"]
+mod unseen;

@@ -43,6 +43,11 @@ pub enum Fact {
     Process(Process),
     /// What a process and its waited-for children have used so far: the latest wins.
     ProcessCounters(ProcessCounters),
+    /// A process came in from elsewhere: neither the command nor anything that it started.
+    Stranger {
+        /// Which.
+        id: ProcessId,
+    },
     /// A task that nobody has to recognise among processes.
     Task(GivenTask),
     /// A process was seen to be gone.
@@ -240,6 +245,18 @@ pub struct Open {
     pub hidden: bool,
     /// The tree of the tier from whose copy it was read; `None`: from where the file lives.
     pub copy: Option<TreeId>,
+}
+
+impl Open {
+    /// It read the file: bytes were seen, or nobody saw them and it was opened only to read it.
+    pub fn reads(&self) -> bool {
+        self.read.map_or(!self.write, |io| io.bytes > ByteCount::ZERO)
+    }
+
+    /// It wrote the file, as far as is known.
+    pub fn writes(&self) -> bool {
+        self.created || self.write && self.wrote.is_none_or(|io| io.bytes > ByteCount::ZERO)
+    }
 }
 
 /// Counters of one kind of operation.

@@ -12,6 +12,7 @@ mod tasks;
 pub(crate) use files::FileUse;
 pub use machines::{DiskSummary, MachineSummary, NetworkSummary};
 
+use crate::run::Others;
 use crate::{ByteCount, Exit, Micros, OpGroup, Origin, Result, Run};
 use serde::Serialize;
 
@@ -30,6 +31,8 @@ pub struct Summary {
     pub complete: bool,
     /// Tasks by name, costliest first, drivers last.
     pub tasks: Vec<TaskSummary>,
+    /// What processes did that no part of the run started; in no other figure. `None`: nothing.
+    pub others: Option<OthersSummary>,
     /// Covered trees.
     pub tiers: Vec<TierSummary>,
     /// Time of all operations on covered files, summed over parallel tasks.
@@ -100,6 +103,28 @@ pub struct TaskSummary {
     pub files: u64,
     /// Operations that were seen.
     pub operations: u64,
+}
+
+/// Processes of this machine that used files of the run and that no part of it started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct OthersSummary {
+    /// How many.
+    pub processes: u64,
+    /// Operations that were seen.
+    pub operations: u64,
+    /// Time of their operations, summed.
+    pub waited_us: Micros,
+    /// Bytes read, at least.
+    pub read: ByteCount,
+    /// Bytes written, at least.
+    pub written: ByteCount,
+}
+
+impl From<Others> for OthersSummary {
+    fn from(others: Others) -> Self {
+        let Others { processes, operations, waited, read, written } = others;
+        Self { processes, operations, waited_us: waited, read, written }
+    }
 }
 
 /// A covered tree, or the directory on a tier to which rules sent files.

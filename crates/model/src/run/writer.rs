@@ -132,6 +132,9 @@ fn write_one(c: &Connection, fact: &Fact) -> rusqlite::Result<()> {
         Fact::Tree(tree) => write_tree(c, tree),
         Fact::Process(process) => write_process(c, process),
         Fact::ProcessCounters(counters) => write_counters(c, counters),
+        Fact::Stranger { id } => {
+            run(c, "INSERT OR IGNORE INTO strangers VALUES (?1)", params![id.0])
+        }
         Fact::Task(task) => given::write_task(c, task),
         Fact::ProcessEnded { id, at } => run(
             c,

@@ -16,7 +16,7 @@ pub(super) fn summary(run: &Run) -> Result<Summary> {
     let (processes, samples) = (run.processes()?, run.samples()?);
     let classes: HashMap<u32, String> =
         run.classes()?.into_iter().map(|(id, pattern)| (id.0, pattern)).collect();
-    let opened = Opened::of(run)?;
+    let opened = Opened::of(run, &ops)?;
     let ended = run.ended()?;
     let signs = rows.iter().flat_map(|t| [t.started, t.ended]).flatten();
     let last = signs.chain(samples.iter().map(|s| s.at)).max().unwrap_or_default();
@@ -38,6 +38,7 @@ pub(super) fn summary(run: &Run) -> Result<Summary> {
         wall_us: wall,
         exit: ended.and_then(|end| end.exit),
         complete: run.complete()?,
+        others: run.others()?.map(Into::into),
         tiers: tasks::tiers(&trees, &ops, &opened),
         waited_us: ops.iter().map(|row| row.time).sum(),
         waited_share: (busy > Micros::ZERO && waits_known).then(|| ratio(waited_by_tasks, busy)),

@@ -17,7 +17,7 @@ pub(in crate::commands) const SIZES: [(u64, &str); 5] = [
 /// Of each size class, how many files the run made, and their bytes.
 pub(in crate::commands) fn sizes(lives: &[Life]) -> [(u64, u64); SIZES.len()] {
     let mut sizes = [(0, 0); SIZES.len()];
-    for life in lives.iter().filter(|life| life.made) {
+    for life in lives.iter().filter(|life| life.made && life.size_known) {
         let size = life.size.get();
         let at = SIZES.iter().position(|(end, _)| size <= *end).unwrap_or(SIZES.len() - 1);
         sizes[at] = (sizes[at].0 + 1, sizes[at].1 + size);
@@ -36,6 +36,12 @@ pub(in crate::commands) struct Life {
     /// Bytes that were read and written, as far as they were seen.
     pub(in crate::commands) read: ByteCount,
     pub(in crate::commands) written: ByteCount,
+    /// Some were not.
+    pub(in crate::commands) read_unseen: bool,
+    /// At its size for each time: only to rank files by.
+    maybe_read: ByteCount,
+    /// Somebody saw its size, or all that was written to it.
+    pub(in crate::commands) size_known: bool,
     pub(in crate::commands) opens: u64,
     /// The run made it.
     pub(in crate::commands) made: bool,
@@ -95,7 +101,7 @@ impl Life {
     }
 
     pub(in crate::commands) fn moved(&self) -> ByteCount {
-        self.read + self.written
+        self.read + self.written + self.maybe_read
     }
 }
 
@@ -107,21 +113,29 @@ pub(in crate::commands) fn all(run: &Run) -> Result<Vec<Life>> {
         let life = lives.entry(open.file).or_default();
         life.opens += 1;
         life.made |= open.created;
-        life.size = open.size_at_close.or(open.size_at_open).unwrap_or(life.size);
-        let (before, after) = (open.size_at_open, open.size_at_close.unwrap_or_default());
+        let (before, after) = (open.size_at_open, open.size_at_close);
+        life.size_known |= before.or(after).is_some();
+        life.size = after.or(before).unwrap_or(life.size);
+        life.read += open.read.map_or(ByteCount::ZERO, |io| io.bytes);
+        life.read_unseen |= open.read.is_none();
+        if open.read.is_none() && open.reads() {
+            life.maybe_read += before.or(after).unwrap_or_default();
+        }
         // What went past Forebay is known by sizes alone.
-        let read = open.read.map(|io| io.bytes);
-        let read = read.unwrap_or(if open.hidden && !open.write { after } else { ByteCount::ZERO });
-        let grown = after - before.unwrap_or_default();
+        let grown = after.unwrap_or_default() - before.unwrap_or_default();
         let written = open.wrote.map_or(grown, |io| io.bytes);
-        life.read += read;
         life.written += if open.write { written } else { ByteCount::ZERO };
-        if open.write {
+        if open.writes() {
             life.writers.extend(row.task);
-        } else if read > ByteCount::ZERO {
+        }
+        if open.reads() {
             life.readers.extend(row.task);
         }
     })?;
+    // Of simulated files only what was written to them is known.
+    for life in lives.values_mut().filter(|life| !life.size_known && life.made) {
+        (life.size, life.size_known) = (life.written, true);
+    }
     for file in run.files()? {
         if let Some(life) = lives.get_mut(&file.id) {
             (life.path, life.class) = (file.path, file.class);

@@ -133,7 +133,7 @@ fn users(run: &Seen, ranked: &[&(FileId, OfFile)]) -> Vec<Users> {
             users.writers += 1;
             *users.wrote.entry(name).or_default() += pair.written;
         }
-        if pair.reads() {
+        if pair.reads {
             users.readers += 1;
             *users.read.entry(name).or_default() += pair.read;
         }
