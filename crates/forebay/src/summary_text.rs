@@ -4,8 +4,8 @@ mod cells;
 mod machines;
 mod table;
 
-use cells::{amount, clean, end_of, grouped, percent, short, start_of};
-use forebay_model::summary::{Amount, OpSummary, OthersSummary, Summary, TaskSummary};
+use cells::{amount, clean, end_of, grouped, short, start_of};
+use forebay_model::summary::{Amount, OpSummary, OthersSummary, Summary, TaskSummary, percent};
 use forebay_model::{Exit, Micros, Origin, tasks};
 use std::fmt::Write;
 use table::{Column, Table};
@@ -342,22 +342,20 @@ fn others_row(others: &OthersSummary, wide: bool) -> Vec<String> {
 }
 
 fn waiting(s: &Summary) -> Option<String> {
-    let share = s.waited_share?;
-    let mut text = format!("Tasks waited for storage {} of their time", percent(share));
+    let mut text = clean(&s.verdict.as_ref()?.sentence);
     if let Some(op) = &s.costliest
-        && share >= 0.01
+        && s.waited_share.is_some_and(|share| share >= 0.01)
     {
-        let _ = write!(text, ", {} of it in {}", percent(op.share), kind(op));
-    }
-    if s.hidden {
-        text.push_str(" (reads and writes that went past Forebay not counted)");
+        let _ = write!(text, " Of the time in operations {} was {}.", percent(op.share), kind(op));
     }
     if let Some(pressure) = s.pressure_share {
-        let pressure = percent(pressure);
-        let _ =
-            write!(text, "; by the kernel, some process on this machine waited {pressure} of it");
+        let _ = write!(
+            text,
+            " On the machine as a whole, by the kernel, some process waited for storage in {} of \
+             the run.",
+            percent(pressure)
+        );
     }
-    text.push('.');
     Some(text)
 }
 

@@ -135,3 +135,5 @@ mod underway;
 mod unmount_copies;
 #[path = "cli/unseen.rs"]
 mod unseen;
+#[path = "cli/views.rs"]
+mod views;

@@ -43,6 +43,8 @@ pub enum Fact {
     Process(Process),
     /// What a process and its waited-for children have used so far: the latest wins.
     ProcessCounters(ProcessCounters),
+    /// What else a process has used so far: the most of each counts.
+    ProcessUsage(ProcessUsage),
     /// A process came in from elsewhere: neither the command nor anything that it started.
     Stranger {
         /// Which.
@@ -140,6 +142,17 @@ pub struct ProcessCounters {
     pub children_system: Micros,
     /// Bytes, when the kernel lets us read them.
     pub io: Option<ProcessIo>,
+}
+
+/// What a process has used besides CPU and bytes, as far as it was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessUsage {
+    /// Which process.
+    pub id: ProcessId,
+    /// How long its threads were ready to compute while all CPUs were taken.
+    pub cpu_wait: Option<Micros>,
+    /// The most memory that it held at a time.
+    pub memory_peak: Option<ByteCount>,
 }
 
 /// `/proc/PID/io`: an upper bound for what a process moved through files.

@@ -8,9 +8,11 @@ mod fold;
 mod machines;
 mod outside;
 mod tasks;
+mod time;
 
 pub(crate) use files::FileUse;
 pub use machines::{DiskSummary, MachineSummary, NetworkSummary};
+pub use time::{Judgement, TimeSplit, Verdict, percent};
 
 use crate::run::Others;
 use crate::{ByteCount, Exit, Micros, OpGroup, Origin, Result, Run};
@@ -37,11 +39,16 @@ pub struct Summary {
     pub tiers: Vec<TierSummary>,
     /// Time of all operations on covered files, summed over parallel tasks.
     pub waited_us: Micros,
-    /// Share of the tasks' wall time that they waited for storage, 0 to 1; `None` if not known.
+    /// The tasks' time, and what it was spent on; drivers and others are not in it.
+    pub time: TimeSplit,
+    /// Of that time the share that they waited for storage, 0 to 1; `None` if not known.
     pub waited_share: Option<f64>,
+    /// Whether storage holds it up; `None` without a task.
+    pub verdict: Option<Verdict>,
     /// Bytes went past Forebay, so that waits for them are not in `waited_us`.
     pub hidden: bool,
-    /// Share of the run in which some task waited for I/O, by the kernel's account; 0 to 1.
+    /// Share of the run in which some process of the machine, of the run or not, waited for I/O, by
+    /// the kernel's account; 0 to 1.
     pub pressure_share: Option<f64>,
     /// The five classes of files that cost most time.
     pub classes: Vec<ClassSummary>,
@@ -95,6 +102,10 @@ pub struct TaskSummary {
     pub cpu_us: Option<Micros>,
     /// Time of their operations, summed; `None` if not known.
     pub waited_us: Option<Micros>,
+    /// Their wall time, and what it was spent on.
+    pub time: TimeSplit,
+    /// The most memory that one of their processes was seen to hold; `None` if not known.
+    pub memory_peak_bytes: Option<ByteCount>,
     /// Bytes read.
     pub read: Amount,
     /// Bytes written.

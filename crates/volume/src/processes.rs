@@ -14,7 +14,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock, Weak};
 
-use forebay_model::{ByteCount, Fact, Micros, Process, ProcessCounters, ProcessId, ProcessIo};
+use forebay_model::{
+    ByteCount, Fact, Micros, Process, ProcessCounters, ProcessId, ProcessIo, ProcessUsage,
+};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use rustix::event::epoll;
@@ -184,7 +186,10 @@ impl Processes {
             let id = event.data.u64() as usize;
             let known = this.by_id.read().get(id).cloned();
             if let Some(known) = known {
-                PROC.with_borrow_mut(|proc| this.read_counters(proc, &known));
+                PROC.with_borrow_mut(|proc| {
+                    this.read_counters(proc, &known);
+                    this.read_usage(proc, &known);
+                });
                 this.end(&known);
             }
         }
@@ -470,6 +475,16 @@ impl Processes {
         true
     }
 
+    /// Reads what takes longer to read.
+    fn read_usage(&self, proc: &mut Proc, known: &Known) {
+        let memory = proc.status(known.pid).ok().and_then(|status| status.memory_peak_bytes);
+        self.recorder.tell(Fact::ProcessUsage(ProcessUsage {
+            id: known.id,
+            cpu_wait: proc.cpu_wait_us(known.pid).map(Micros),
+            memory_peak: memory.map(ByteCount),
+        }));
+    }
+
     /// Looks at all living processes of the run: new children, counters, and who has gone.
     /// `counters` also reads what each has used.
     pub fn survey(&self, counters: bool) {
@@ -486,7 +501,11 @@ impl Processes {
             }
             for known in &living {
                 let alive = if counters {
-                    self.read_counters(proc, known)
+                    let alive = self.read_counters(proc, known);
+                    if alive {
+                        self.read_usage(proc, known);
+                    }
+                    alive
                 } else {
                     proc.stat(known.pid).is_ok_and(|stat| stat.started_us == known.started_us)
                 };

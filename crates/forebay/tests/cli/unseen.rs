@@ -45,7 +45,7 @@ fn reads_of_an_ordinary_user_are_at_least_what_operations_moved() {
     // Whoever is asked knows that two tasks read it.
     let told = done(place.forebay(&["explain"]).arg(&place.run)).code(0).text();
     let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("read by md5sum; read by several tasks"), "{told}");
+    assert!(told.contains("read by md5sum; an input that 2 tasks read"), "{told}");
     place.nothing_left();
 }
 

@@ -166,7 +166,7 @@ fn cases() -> Vec<(&'static str, Case, &'static str)> {
         (
             "not_storage",
             idle,
-            "Storage is not the bottleneck: tasks waited for it less than 1 % of the time; look at \
+            "Storage is not the bottleneck: tasks waited for it less than 1 % of their time; look at \
              the CPU work of `bwa mem` and at how many run at a time.",
         ),
     ]

@@ -20,7 +20,7 @@ pub struct Run {
 }
 
 /// A task, as folded when the run ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskRow {
     /// Its number in the run.
     pub id: u32,
@@ -54,6 +54,10 @@ pub struct TaskRow {
     pub cores: Option<u32>,
     /// The most memory that it took, if told.
     pub memory: Option<ByteCount>,
+    /// How long it was ready to compute while all CPUs were taken, threads summed; if known.
+    pub cpu_wait: Option<Micros>,
+    /// The most memory that one of its processes was seen to hold; if known.
+    pub memory_peak: Option<ByteCount>,
 }
 
 /// A process with what was last known of it.
@@ -231,12 +235,20 @@ impl Run {
     /// Tasks, by number.
     pub fn tasks(&self) -> Result<Vec<TaskRow>> {
         let (cores, memory) = (self.since(4, "cores"), self.since(4, "memory_bytes"));
+        let usage = self.conn.table_exists(None, "process_usage").map_err(|e| self.error(e))?;
+        let usage = match usage {
+            true => {
+                "SELECT p.task AS of, sum(cpu_wait_us) AS wait, max(memory_peak_bytes) AS peak
+                 FROM process_usage JOIN processes p USING (process) GROUP BY p.task"
+            }
+            false => "SELECT NULL AS of, NULL AS wait, NULL AS peak",
+        };
         self.rows(
             &format!(
                 "SELECT task, name, engine, key, kind, started_us, ended_us, exit_status, processes,
                         cpu_user_us, cpu_system_us, rchar_upper, wchar_upper, waited_us,
-                        {cores}, {memory}
-                 FROM tasks WHERE kind != 'others' ORDER BY task"
+                        {cores}, {memory}, u.wait, u.peak
+                 FROM tasks LEFT JOIN ({usage}) u ON u.of = task WHERE kind != 'others' ORDER BY task"
             ),
             |r| {
                 Ok(TaskRow {
@@ -256,6 +268,8 @@ impl Run {
                     waited: micros(r, 13)?,
                     cores: r.get(14)?,
                     memory: count(r, 15)?,
+                    cpu_wait: micros(r, 16)?,
+                    memory_peak: count(r, 17)?,
                 })
             },
         )

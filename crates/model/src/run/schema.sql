@@ -73,6 +73,13 @@ CREATE TABLE processes (
   write_bytes        INTEGER       -- bytes sent to storage
 );
 
+-- What processes used besides CPU and bytes (not in older files of this version).
+CREATE TABLE process_usage (
+  process           INTEGER PRIMARY KEY,  -- processes.process
+  cpu_wait_us       INTEGER,       -- ready to compute while all CPUs were taken, threads summed
+  memory_peak_bytes INTEGER        -- the most memory at a time
+);
+
 -- Processes that came in from elsewhere: neither the command nor anything that it started. Their
 -- children are in `processes` by their parent (not in older files of this version).
 CREATE TABLE strangers (

@@ -1,7 +1,7 @@
 //! Tasks of one name as one row, and trees.
 
 use super::files::{Counted, Opened};
-use super::{Amount, TaskSummary, TierSummary};
+use super::{Amount, TaskSummary, TierSummary, TimeSplit};
 use crate::run::{OpRow, TaskRow};
 use crate::{ByteCount, Micros, Tree};
 use std::collections::{BTreeMap, HashMap};
@@ -35,6 +35,8 @@ pub(super) fn by_name(tasks: &[TaskRow], ops: &[OpRow], opened: &Opened) -> Vec<
                 wall_median_us: median(&walls),
                 cpu_us: total(group.iter().map(|t| cpu(t))),
                 waited_us: total(group.iter().map(|t| t.waited)),
+                time: TimeSplit::of(group.iter().copied()),
+                memory_peak_bytes: group.iter().filter_map(|t| t.memory_peak.or(t.memory)).max(),
                 read: seen(&group, |t| t.rchar_upper, io.read),
                 written: seen(&group, |t| t.wchar_upper, io.written),
                 files: io.files,

@@ -46,9 +46,10 @@ impl TimeSplit {
                 *sum = Some(sum.unwrap_or_default() + time);
             }
         };
-        let cpu = task.cpu_user.or(task.cpu_system).map(|_| {
-            task.cpu_user.unwrap_or_default() + task.cpu_system.unwrap_or_default()
-        });
+        let cpu = task
+            .cpu_user
+            .or(task.cpu_system)
+            .map(|_| task.cpu_user.unwrap_or_default() + task.cpu_system.unwrap_or_default());
         take(task.waited, &mut self.storage_us);
         take(cpu, &mut self.computing_us);
         take(task.cpu_wait, &mut self.cpu_wait_us);
@@ -111,7 +112,12 @@ pub struct Verdict {
 
 impl Verdict {
     /// Of so many tasks; `hidden`: bytes went past Forebay, and their waits with them.
-    pub(super) fn of(split: &TimeSplit, tasks: u64, hidden: bool, classes: &[ClassSummary]) -> Self {
+    pub(super) fn of(
+        split: &TimeSplit,
+        tasks: u64,
+        hidden: bool,
+        classes: &[ClassSummary],
+    ) -> Self {
         let share = split.storage_share();
         let judgement = Judgement::of(share);
         let lead = match judgement {
@@ -224,9 +230,6 @@ mod tests {
         );
         let nothing = Verdict::of(&TimeSplit::of(&[task(9, None, None, None)]), 1, false, &[]);
         assert_eq!(nothing.judgement, Judgement::NotKnown);
-        assert_eq!(
-            nothing.sentence,
-            "How long tasks waited for storage is not known of this run."
-        );
+        assert_eq!(nothing.sentence, "How long tasks waited for storage is not known of this run.");
     }
 }

@@ -5,6 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use forebay_model::{ByteCount, ClassId, FileId, Result, Run, TreeId};
 
+use super::story::count;
+
 /// Upper ends of size classes, in bytes, and their names.
 pub(in crate::commands) const SIZES: [(u64, &str); 5] = [
     (4 << 10, "up to 4 KiB"),
@@ -28,6 +30,7 @@ pub(in crate::commands) fn sizes(lives: &[Life]) -> [(u64, u64); SIZES.len()] {
 /// A file.
 #[derive(Clone, Debug, Default)]
 pub(in crate::commands) struct Life {
+    pub(in crate::commands) id: FileId,
     pub(in crate::commands) path: Vec<u8>,
     pub(in crate::commands) class: ClassId,
     /// Where its bytes were.
@@ -75,16 +78,6 @@ impl Belongs {
             Self::Place => "home = \"here\"",
         }
     }
-
-    /// Why, for a sentence.
-    pub(in crate::commands) const fn why(self) -> &'static str {
-        match self {
-            Self::Scratch => "made and removed again: it needs no home",
-            Self::Near => "made by one task and read by another: a fast tier near them",
-            Self::Copied => "read by several tasks: a copy near them",
-            Self::Place => "used once: where it is",
-        }
-    }
 }
 
 impl Life {
@@ -95,8 +88,39 @@ impl Life {
             (true, false) if self.readers.difference(&self.writers).next().is_some() => {
                 Belongs::Near
             }
-            (false, _) if self.readers.len() > 1 => Belongs::Copied,
+            // A copy of what the run changes would be old.
+            (false, _) if !self.writers.is_empty() => Belongs::Place,
+            (false, _) if self.readers.len() > 1 || self.times_over() > 1 => Belongs::Copied,
             _ => Belongs::Place,
+        }
+    }
+
+    /// How often its size was read.
+    fn times_over(&self) -> u64 {
+        self.read.get().checked_div(self.size.get()).unwrap_or(0)
+    }
+
+    /// Why it belongs there, in words that go on after a colon.
+    pub(in crate::commands) fn why(&self) -> String {
+        let readers = count(self.readers.len() as u64, "task");
+        match self.belongs() {
+            Belongs::Scratch => "made and removed within the run: it needs no home".to_owned(),
+            Belongs::Near => {
+                format!("made in the run and read again by {readers}: a fast tier near them")
+            }
+            Belongs::Copied if self.readers.len() as u64 >= self.times_over() => {
+                format!("an input that {readers} read: a copy near them")
+            }
+            Belongs::Copied => {
+                format!("an input that was read {} times over: a copy near", self.times_over())
+            }
+            Belongs::Place => match (self.made, self.readers.is_empty(), self.writers.is_empty()) {
+                (true, true, _) => "a result: nobody in the run read it".to_owned(),
+                (true, false, _) => "made and read by the same task: where it is".to_owned(),
+                (false, _, false) => "it was there before, and was changed: where it is".to_owned(),
+                (false, false, true) => "an input that one task read: where it is".to_owned(),
+                (false, true, true) => "it was opened, and not read".to_owned(),
+            },
         }
     }
 
@@ -111,6 +135,7 @@ pub(in crate::commands) fn all(run: &Run) -> Result<Vec<Life>> {
     run.each_open(|row| {
         let open = &row.open;
         let life = lives.entry(open.file).or_default();
+        life.id = open.file;
         life.opens += 1;
         life.made |= open.created;
         let (before, after) = (open.size_at_open, open.size_at_close);

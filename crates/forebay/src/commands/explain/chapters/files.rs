@@ -38,14 +38,15 @@ fn tell(story: &Story) -> Option<Told> {
             },
             life.written,
             count(life.opens, "open"),
-            belongs.why()
+            life.why()
         ));
         rows.push(json!({
             "path": path, "size_bytes": life.size_known.then_some(life.size),
             "read_bytes": (!life.read_unseen).then_some(life.read),
             "read_at_least_bytes": life.read, "written_bytes": life.written, "opens": life.opens, "made": life.made,
             "removed": life.gone, "written_by": writers, "read_by": readers, "on": place,
-            "belongs": belongs.rule(), "why": belongs.why(),
+            "belongs": belongs.rule(), "why": life.why(),
+            "writers": life.writers.len(), "readers": life.readers.len(),
         }));
     }
     Told::new(told, json!({ "files": rows }))
