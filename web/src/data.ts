@@ -42,6 +42,15 @@ export interface Overview extends Noted {
     median_us: Column;
     cpu_us: Column;
     waited_us: Column;
+    /** Parts of the wall time, which add up to it. */
+    split: {
+      storage_us: Column;
+      computing_us: Column;
+      cpu_wait_us: Column;
+      elsewhere_us: Column;
+      unknown_us: Column;
+    };
+    memory_peak_bytes: Column;
     read_bytes: Column;
     written_bytes: Column;
     files: Column;

@@ -4,9 +4,9 @@ mod cells;
 mod machines;
 mod table;
 
-use cells::{amount, clean, end_of, grouped, percent, short, start_of};
-use forebay_model::summary::{OpSummary, Summary, TaskSummary};
-use forebay_model::{Exit, Micros, Origin};
+use cells::{amount, clean, end_of, grouped, short, start_of};
+use forebay_model::summary::{Amount, OpSummary, OthersSummary, Summary, TaskSummary, percent};
+use forebay_model::{Exit, Micros, Origin, tasks};
 use std::fmt::Write;
 use table::{Column, Table};
 
@@ -104,7 +104,7 @@ impl Page {
     }
 
     fn tasks(&mut self, s: &Summary) {
-        if s.tasks.is_empty() {
+        if s.tasks.is_empty() && s.others.is_none() {
             return;
         }
         let wide = self.width >= 92;
@@ -133,6 +133,9 @@ impl Page {
         if !drivers.is_empty() {
             let names: Vec<String> = drivers.iter().map(|task| clean(&task.name)).collect();
             table.row(task_row(&format!("({})", names.join(", ")), &drivers, wide));
+        }
+        if let Some(others) = &s.others {
+            table.row(others_row(others, wide));
         }
         self.table(&table);
     }
@@ -320,23 +323,39 @@ fn task_row(name: &str, tasks: &[&TaskSummary], wide: bool) -> Vec<String> {
     cells
 }
 
-fn waiting(s: &Summary) -> Option<String> {
-    let share = s.waited_share?;
-    let mut text = format!("Tasks waited for storage {} of their time", percent(share));
-    if let Some(op) = &s.costliest
-        && share >= 0.01
-    {
-        let _ = write!(text, ", {} of it in {}", percent(op.share), kind(op));
+/// What others did: no row of the run, and in none of its sums.
+fn others_row(others: &OthersSummary, wide: bool) -> Vec<String> {
+    let at_least = |bytes| amount(&Amount { at_least: bytes, ..Amount::default() });
+    let mut cells = vec![
+        tasks::OTHERS.to_owned(),
+        grouped(others.processes),
+        String::new(),
+        String::new(),
+        short(others.waited_us),
+        at_least(others.read),
+        at_least(others.written),
+    ];
+    if wide {
+        cells.extend([String::new(), grouped(others.operations)]);
     }
-    if s.hidden {
-        text.push_str(" (reads and writes that went past Forebay not counted)");
+    cells
+}
+
+fn waiting(s: &Summary) -> Option<String> {
+    let mut text = clean(&s.verdict.as_ref()?.sentence);
+    if let Some(op) = &s.costliest
+        && s.waited_share.is_some_and(|share| share >= 0.01)
+    {
+        let _ = write!(text, " Of the time in operations {} was {}.", percent(op.share), kind(op));
     }
     if let Some(pressure) = s.pressure_share {
-        let pressure = percent(pressure);
-        let _ =
-            write!(text, "; by the kernel, some process on this machine waited {pressure} of it");
+        let _ = write!(
+            text,
+            " On the machine as a whole, by the kernel, some process waited for storage in {} of \
+             the run.",
+            percent(pressure)
+        );
     }
-    text.push('.');
     Some(text)
 }
 

@@ -133,3 +133,7 @@ mod trust;
 mod underway;
 #[path = "cli/unmount_copies.rs"]
 mod unmount_copies;
+#[path = "cli/unseen.rs"]
+mod unseen;
+#[path = "cli/views.rs"]
+mod views;

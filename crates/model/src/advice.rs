@@ -111,6 +111,8 @@ pub(crate) fn best(evidence: &Evidence<'_>) -> Option<Advice> {
         return None;
     }
     let found = RULES.iter().filter_map(|rule| Some((rule.name, (rule.judge)(evidence)?)));
+    // Where operations were not recorded, or took no time, nothing says that anything is saved.
+    let found = found.filter(|(_, finding)| finding.saves != Some(Micros::ZERO));
     let (rule, finding) =
         found.reduce(|best, next| if next.1.score_s > best.1.score_s { next } else { best })?;
     Some(Advice { rule: rule.into(), saves_us: finding.saves, sentence: finding.sentence })

@@ -43,6 +43,13 @@ pub enum Fact {
     Process(Process),
     /// What a process and its waited-for children have used so far: the latest wins.
     ProcessCounters(ProcessCounters),
+    /// What else a process has used so far: the most of each counts.
+    ProcessUsage(ProcessUsage),
+    /// A process came in from elsewhere: neither the command nor anything that it started.
+    Stranger {
+        /// Which.
+        id: ProcessId,
+    },
     /// A task that nobody has to recognise among processes.
     Task(GivenTask),
     /// A process was seen to be gone.
@@ -135,6 +142,17 @@ pub struct ProcessCounters {
     pub children_system: Micros,
     /// Bytes, when the kernel lets us read them.
     pub io: Option<ProcessIo>,
+}
+
+/// What a process has used besides CPU and bytes, as far as it was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessUsage {
+    /// Which process.
+    pub id: ProcessId,
+    /// How long its threads were ready to compute while all CPUs were taken.
+    pub cpu_wait: Option<Micros>,
+    /// The most memory that it held at a time.
+    pub memory_peak: Option<ByteCount>,
 }
 
 /// `/proc/PID/io`: an upper bound for what a process moved through files.
@@ -240,6 +258,18 @@ pub struct Open {
     pub hidden: bool,
     /// The tree of the tier from whose copy it was read; `None`: from where the file lives.
     pub copy: Option<TreeId>,
+}
+
+impl Open {
+    /// It read the file: bytes were seen, or nobody saw them and it was opened only to read it.
+    pub fn reads(&self) -> bool {
+        self.read.map_or(!self.write, |io| io.bytes > ByteCount::ZERO)
+    }
+
+    /// It wrote the file, as far as is known.
+    pub fn writes(&self) -> bool {
+        self.created || self.write && self.wrote.is_none_or(|io| io.bytes > ByteCount::ZERO)
+    }
 }
 
 /// Counters of one kind of operation.

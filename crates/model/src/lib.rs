@@ -35,7 +35,7 @@ pub use error::{Error, Kind, Result};
 pub use event::{
     ClassId, Cpu, Device, Ended, EngineFile, Exit, Fact, File, FileId, GivenTask, Io, Memory,
     Network, Op, OpCount, OpGroup, OpKey, Open, Ops, Outside, Pattern, Pressure, Process,
-    ProcessCounters, ProcessId, ProcessIo, Sample, SizeClass, Tree, TreeId,
+    ProcessCounters, ProcessId, ProcessIo, ProcessUsage, Sample, SizeClass, Tree, TreeId,
 };
 pub use file_name::{NAME_MAX, is_file_name};
 pub use machines::{Machine, machines};

@@ -19,7 +19,7 @@ mod trust;
 mod writer;
 
 pub use header::{Header, Origin};
-pub use reader::{OpRow, OpenRow, ProcessRow, Run, TaskRow};
+pub use reader::{OpRow, OpenRow, Others, ProcessRow, Run, TaskRow};
 pub use writer::RunWriter;
 
 /// `PRAGMA application_id` of a run file: "FBRN".

@@ -8,10 +8,13 @@ mod fold;
 mod machines;
 mod outside;
 mod tasks;
+mod time;
 
 pub(crate) use files::FileUse;
 pub use machines::{DiskSummary, MachineSummary, NetworkSummary};
+pub use time::{Judgement, TimeSplit, Verdict, percent};
 
+use crate::run::Others;
 use crate::{ByteCount, Exit, Micros, OpGroup, Origin, Result, Run};
 use serde::Serialize;
 
@@ -30,15 +33,22 @@ pub struct Summary {
     pub complete: bool,
     /// Tasks by name, costliest first, drivers last.
     pub tasks: Vec<TaskSummary>,
+    /// What processes did that no part of the run started; in no other figure. `None`: nothing.
+    pub others: Option<OthersSummary>,
     /// Covered trees.
     pub tiers: Vec<TierSummary>,
     /// Time of all operations on covered files, summed over parallel tasks.
     pub waited_us: Micros,
-    /// Share of the tasks' wall time that they waited for storage, 0 to 1; `None` if not known.
+    /// The tasks' time, and what it was spent on; drivers and others are not in it.
+    pub time: TimeSplit,
+    /// Of that time the share that they waited for storage, 0 to 1; `None` if not known.
     pub waited_share: Option<f64>,
+    /// Whether storage holds it up; `None` without a task.
+    pub verdict: Option<Verdict>,
     /// Bytes went past Forebay, so that waits for them are not in `waited_us`.
     pub hidden: bool,
-    /// Share of the run in which some task waited for I/O, by the kernel's account; 0 to 1.
+    /// Share of the run in which some process of the machine, of the run or not, waited for I/O, by
+    /// the kernel's account; 0 to 1.
     pub pressure_share: Option<f64>,
     /// The five classes of files that cost most time.
     pub classes: Vec<ClassSummary>,
@@ -92,6 +102,10 @@ pub struct TaskSummary {
     pub cpu_us: Option<Micros>,
     /// Time of their operations, summed; `None` if not known.
     pub waited_us: Option<Micros>,
+    /// Their wall time, and what it was spent on.
+    pub time: TimeSplit,
+    /// The most memory that one of their processes was seen to hold; `None` if not known.
+    pub memory_peak_bytes: Option<ByteCount>,
     /// Bytes read.
     pub read: Amount,
     /// Bytes written.
@@ -100,6 +114,28 @@ pub struct TaskSummary {
     pub files: u64,
     /// Operations that were seen.
     pub operations: u64,
+}
+
+/// Processes of this machine that used files of the run and that no part of it started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct OthersSummary {
+    /// How many.
+    pub processes: u64,
+    /// Operations that were seen.
+    pub operations: u64,
+    /// Time of their operations, summed.
+    pub waited_us: Micros,
+    /// Bytes read, at least.
+    pub read: ByteCount,
+    /// Bytes written, at least.
+    pub written: ByteCount,
+}
+
+impl From<Others> for OthersSummary {
+    fn from(others: Others) -> Self {
+        let Others { processes, operations, waited, read, written } = others;
+        Self { processes, operations, waited_us: waited, read, written }
+    }
 }
 
 /// A covered tree, or the directory on a tier to which rules sent files.

@@ -19,6 +19,7 @@ pub(crate) use accounts::{Used, used};
 pub use elsewhere::elsewhere;
 pub use live::{engine_directory, live_name, named_by_engine};
 pub(crate) use not_seen::not_seen;
+pub use processes::OTHERS;
 pub(crate) use program::{base_name, program as program_name};
 pub(crate) use seen::{Claims, Note, Seen, Value};
 pub use snakemake::snakemake_output;

@@ -32,7 +32,7 @@ use crate::daemon_log;
 use crate::live;
 use crate::tiers::{Tiers, Underway, Wanted, Warmed};
 pub use lasting::{Lasting, Mount, Unmounting, mount};
-pub(crate) use rescue::Rescue;
+pub(crate) use rescue::{RESCUER, Rescue};
 pub use shared::Failure;
 use shared::{fork, open_tiers, pair, system};
 pub use talk::{CacheTold, HomecomingTold};

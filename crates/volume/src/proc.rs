@@ -14,8 +14,8 @@ pub use machine::{
 };
 pub use network::{Network, parse_networks};
 pub use process::{
-    FdInfo, Io, Stat, Status, parse_children, parse_fd_info, parse_io, parse_stat, parse_status,
-    parse_words,
+    FdInfo, Io, Stat, Status, parse_children, parse_cpu_wait, parse_fd_info, parse_io, parse_stat,
+    parse_status, parse_words,
 };
 
 use std::ffi::OsString;
@@ -113,6 +113,19 @@ impl Proc {
     /// Threads of a process.
     pub fn threads(&mut self, pid: u32) -> io::Result<Vec<u32>> {
         self.numbers_in(pid, "task")
+    }
+
+    /// How long the threads that it has now were ready to compute while all CPUs were taken, in
+    /// microseconds, summed. `None` when the kernel does not account it.
+    pub fn cpu_wait_us(&mut self, pid: u32) -> Option<u64> {
+        let mut all = None;
+        for thread in self.threads(pid).ok()? {
+            // A thread may end meanwhile.
+            if self.read_of(pid, &format!("task/{thread}/schedstat")).is_ok() {
+                *all.get_or_insert(0) += parse_cpu_wait(&self.buffer)?;
+            }
+        }
+        all
     }
 
     /// Files that a process holds open. Descriptors that are closed meanwhile are left out.

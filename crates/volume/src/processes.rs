@@ -14,13 +14,16 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock, Weak};
 
-use forebay_model::{ByteCount, Fact, Micros, Process, ProcessCounters, ProcessId, ProcessIo};
+use forebay_model::{
+    ByteCount, Fact, Micros, Process, ProcessCounters, ProcessId, ProcessIo, ProcessUsage,
+};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use rustix::event::epoll;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::creds::{Groups, Wardrobe};
+use crate::launch::RESCUER;
 use crate::proc::{Proc, Stat};
 use crate::recorder::Recorder;
 
@@ -32,6 +35,8 @@ const TRUST_FORK_NANOS: u64 = 1_000_000;
 const ACCOUNT_NANOS: u64 = 10_000_000;
 /// Ancestors looked at before giving up.
 const DEEPEST: u32 = 64;
+/// How often ancestors are looked up again when one of them ended meanwhile.
+const TRIES_MAX: u32 = 3;
 
 /// One process of the run.
 #[derive(Debug)]
@@ -50,6 +55,8 @@ struct Known {
     /// Its words are still its parent's: forked, not yet running its own program.
     forked: AtomicBool,
     ended: AtomicBool,
+    /// No part of the run started it.
+    stranger: AtomicBool,
     pidfd: Mutex<Option<OwnedFd>>,
     program: Mutex<Program>,
 }
@@ -69,6 +76,8 @@ pub struct Processes {
     start_us: u64,
     by_thread: RwLock<FxHashMap<u32, Arc<Known>>>,
     by_id: RwLock<Vec<Arc<Known>>>,
+    /// The command's own process: all that is left without a parent is its.
+    root: OnceLock<Arc<Known>>,
     groups: RwLock<FxHashMap<u32, (u64, Groups)>>,
     /// Where the search for parents ends: the process that started the command.
     front: u32,
@@ -81,6 +90,17 @@ pub struct Processes {
     jobs: Mutex<Option<Receiver<Job>>>,
 }
 
+/// To whom a process belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    /// It was started by this process, which the run started, or which is known otherwise.
+    Ours(u32),
+    /// No part of the run started it.
+    Others,
+    /// It ended, and so did who started it.
+    Lost,
+}
+
 /// What is not done while a request waits.
 #[derive(Debug)]
 enum Job {
@@ -90,6 +110,11 @@ enum Job {
     Check(Arc<Known>),
     /// See what it has used.
     Account(Arc<Known>),
+}
+
+/// It is this daemon, or the one that rescues its users: no part of the run.
+fn serves(proc: &mut Proc, pid: u32) -> bool {
+    pid == std::process::id() || proc.comm(pid).is_ok_and(|name| name == RESCUER.to_bytes())
 }
 
 thread_local!(static PROC: RefCell<Proc> = RefCell::new(Proc::default()));
@@ -111,6 +136,7 @@ impl Processes {
             start_us,
             by_thread: RwLock::default(),
             by_id: RwLock::default(),
+            root: OnceLock::new(),
             groups: RwLock::default(),
             front,
             command,
@@ -160,7 +186,10 @@ impl Processes {
             let id = event.data.u64() as usize;
             let known = this.by_id.read().get(id).cloned();
             if let Some(known) = known {
-                PROC.with_borrow_mut(|proc| this.read_counters(proc, &known));
+                PROC.with_borrow_mut(|proc| {
+                    this.read_counters(proc, &known);
+                    this.read_usage(proc, &known);
+                });
                 this.end(&known);
             }
         }
@@ -271,7 +300,8 @@ impl Processes {
         let pid = status.tgid;
         let mut argv = proc.words(pid).unwrap_or_default();
         let _one = self.adding.lock();
-        if stat.parent == self.front && self.by_id.read().is_empty() {
+        let is_root = self.is_front(stat.parent) && self.root.get().is_none();
+        if is_root {
             argv.clone_from(&self.command);
         }
         let found = self.by_thread.read().get(&pid).cloned();
@@ -283,7 +313,7 @@ impl Processes {
         let forked = parent.as_ref().is_some_and(|parent| parent.program.lock().argv == argv);
         let parent = parent.map(|parent| parent.id);
         // Below the front there is nobody to look for.
-        let is_known = parent.is_some() || stat.parent == self.front;
+        let is_known = parent.is_some() || self.is_front(stat.parent);
         let known = Arc::new(Known {
             id: ProcessId(self.next.fetch_add(1, Relaxed)),
             pid,
@@ -295,10 +325,15 @@ impl Processes {
             checking: AtomicBool::new(false),
             forked: AtomicBool::new(forked),
             ended: AtomicBool::new(false),
+            stranger: AtomicBool::new(false),
             pidfd: Mutex::default(),
             program: Mutex::new(Program { comm: stat.comm, argv: argv.clone() }),
         });
         self.by_id.write().push(Arc::clone(&known));
+        if is_root {
+            // It is looked for under the lock of `adding`: there is no other.
+            self.root.get_or_init(|| Arc::clone(&known));
+        }
         {
             let mut threads = self.by_thread.write();
             threads.insert(pid, Arc::clone(&known));
@@ -314,19 +349,33 @@ impl Processes {
 
     /// The parent, if it is known already.
     fn parent_at_hand(&self, stat: &Stat) -> Option<Arc<Known>> {
-        if stat.parent == self.front {
+        if self.is_front(stat.parent) {
             // The command itself; or an orphan, which the front process took in.
-            let first = self.by_id.read().first().cloned();
-            return first.filter(|first| first.pid != stat.pid);
+            return self.root.get().filter(|root| root.pid != stat.pid).cloned();
         }
         self.by_thread.read().get(&stat.parent).cloned()
     }
 
+    /// A lasting mount has none.
+    fn is_front(&self, pid: u32) -> bool {
+        self.front != 0 && pid == self.front
+    }
+
     /// Meets the parent, and theirs, as far as they belong to the run.
     fn find_parent(&self, proc: &mut Proc, known: &Arc<Known>) {
+        let line = self.line(proc, known);
         // Who is above the front, or came in by another way, is no part of the run.
-        let is_ours = self.descends(proc, known.parent_pid);
-        let parent = if is_ours { self.meet(proc, known.parent_pid) } else { None };
+        let parent = match line {
+            Line::Ours(parent) if self.is_front(parent) => self.root.get().cloned(),
+            Line::Ours(parent) => self.meet(proc, parent),
+            Line::Others | Line::Lost => None,
+        };
+        // A lasting mount has no command: all who use it are its tasks.
+        if line == Line::Others && self.front != 0 {
+            known.stranger.store(true, Relaxed);
+            self.recorder.tell(Fact::Stranger { id: known.id });
+        }
+        // It was set before if somebody else looked meanwhile, to the same.
         let _ = known.parent.set(parent.as_ref().map(|parent| parent.id));
         if let Some(parent) = parent {
             let argv = known.program.lock().argv.clone();
@@ -335,19 +384,38 @@ impl Processes {
         }
     }
 
-    fn descends(&self, proc: &mut Proc, mut pid: u32) -> bool {
+    /// Whose it is. An ancestor that ended meanwhile leaves its children to another: to the front,
+    /// if it was of the run.
+    fn line(&self, proc: &mut Proc, known: &Known) -> Line {
+        let mut parent = known.parent_pid;
+        for _ in 0..TRIES_MAX {
+            match self.descends(proc, parent) {
+                Some(true) => return Line::Ours(parent),
+                Some(false) => return Line::Others,
+                None => {}
+            }
+            match proc.stat(known.pid) {
+                Ok(now) if now.started_us == known.started_us => parent = now.parent,
+                _ => return Line::Lost,
+            }
+        }
+        Line::Lost
+    }
+
+    /// Whether it belongs to the run; `None`: somebody on the way up has ended.
+    fn descends(&self, proc: &mut Proc, mut pid: u32) -> Option<bool> {
         for _ in 0..DEEPEST {
             match pid {
-                pid if pid == self.front => return true,
-                0 | 1 => return false,
-                // A lasting mount has no front: who was started by one of its users belongs to it.
-                pid if self.by_thread.read().contains_key(&pid) => return true,
+                pid if self.is_front(pid) => return Some(true),
+                0 | 1 => return Some(false),
+                // Whose parent is known belongs where that does: a lasting mount has no front, and
+                // who came in from elsewhere has no place in the run.
+                pid if self.by_thread.read().contains_key(&pid) => return Some(true),
                 _ => {}
             }
-            let Ok(stat) = proc.stat(pid) else { return false };
-            pid = stat.parent;
+            pid = proc.stat(pid).ok()?.parent;
         }
-        false
+        None
     }
 
     /// Supplementary groups of a thread's process.
@@ -407,6 +475,16 @@ impl Processes {
         true
     }
 
+    /// Reads what takes longer to read.
+    fn read_usage(&self, proc: &mut Proc, known: &Known) {
+        let memory = proc.status(known.pid).ok().and_then(|status| status.memory_peak_bytes);
+        self.recorder.tell(Fact::ProcessUsage(ProcessUsage {
+            id: known.id,
+            cpu_wait: proc.cpu_wait_us(known.pid).map(Micros),
+            memory_peak: memory.map(ByteCount),
+        }));
+    }
+
     /// Looks at all living processes of the run: new children, counters, and who has gone.
     /// `counters` also reads what each has used.
     pub fn survey(&self, counters: bool) {
@@ -414,15 +492,20 @@ impl Processes {
         let living: Vec<Arc<Known>> =
             self.by_id.read().iter().filter(|k| !k.ended.load(Relaxed)).cloned().collect();
         PROC.with_borrow_mut(|proc| {
-            // Orphans are the front's children now, as is this daemon, which is no part of the run.
+            // Orphans are the front's children now, as are two processes that serve the run.
             for orphan in proc.children(self.front, self.front).unwrap_or_default() {
-                if orphan != std::process::id() && !self.by_thread.read().contains_key(&orphan) {
+                let known = self.by_thread.read().contains_key(&orphan);
+                if !known && !serves(proc, orphan) {
                     self.meet(proc, orphan);
                 }
             }
             for known in &living {
                 let alive = if counters {
-                    self.read_counters(proc, known)
+                    let alive = self.read_counters(proc, known);
+                    if alive {
+                        self.read_usage(proc, known);
+                    }
+                    alive
                 } else {
                     proc.stat(known.pid).is_ok_and(|stat| stat.started_us == known.started_us)
                 };

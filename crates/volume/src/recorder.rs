@@ -94,6 +94,8 @@ pub(crate) struct Opening {
     pub(crate) process: ProcessId,
     pub(crate) created: bool,
     pub(crate) write: bool,
+    /// It can't read: nothing was read is known then, not a guess.
+    pub(crate) only_writes: bool,
     pub(crate) size: u64,
     /// Reads and writes bypass us.
     pub(crate) hidden: bool,
@@ -237,7 +239,7 @@ impl Recorder {
             write: opening.write,
             opened: self.clock.now(),
             size_at_open: opening.size,
-            reads_seen: !opening.hidden && !opening.cached,
+            reads_seen: opening.only_writes || !opening.hidden && !opening.cached,
             writes_seen: !opening.hidden,
             hidden: opening.hidden,
             copy: opening.copy,

@@ -85,13 +85,13 @@ function tiles(data: Overview): HTMLElement {
     tile(
       "Waiting for storage",
       known(share(data.waited_share), data.waited_share),
-      data.waited_us == null ? "" : `${seconds(data.waited_us / 1e6)} over all tasks`,
+      data.waited_us == null ? "" : `of the tasks' time; ${seconds(data.waited_us / 1e6)} in all`,
       data.waited_share,
     ),
     tile(
       "Computing",
       known(share(data.cpu_share), data.cpu_share),
-      data.cpu_us == null ? "" : `${seconds(data.cpu_us / 1e6)} of CPU`,
+      data.cpu_us == null ? "" : `of the tasks' time; ${seconds(data.cpu_us / 1e6)} of CPU`,
       data.cpu_share,
     ),
     tile("Tasks", count(data.tasks), failed),
@@ -111,27 +111,34 @@ function byNameChart(view: View, data: Overview): HTMLElement {
   const all = Array.from({ length: rows.n }, (_, row) => row);
   const shown = all.filter((row) => !isDriver(view, data, row)).slice(0, SHOWN);
   if (shown.length === 0) return el("p", { class: "empty" }, "No task was seen.");
-  const cpu = shown.map((row) => rows.cpu_us[row] ?? null);
-  const waited = shown.map((row) => rows.waited_us[row] ?? null);
-  const rest = shown.map((row, at) => {
-    const wall = rows.wall_us[row];
-    return wall == null ? null : Math.max(0, wall - (cpu[at] ?? 0) - (waited[at] ?? 0));
-  });
+  const { split } = rows;
+  const parts = (column: (number | null)[]): (number | null)[] =>
+    shown.map((row) => column[row] ?? null);
   const scale = timeScale(most(shown.map((row) => rows.wall_us[row] ?? null)) / 1e6);
   const names = shown.map((row) => view.name(rows.name[row]) || "(unknown)");
   return chart({
-    label: `Time of the ${names.length} costliest kinds of task: computing, waiting, neither`,
+    label: `Time of the ${names.length} costliest kinds of task, by what it was spent on`,
     file: view.file("tasks"),
-    height: barsHeight(shown.length, 3, true),
+    height: barsHeight(shown.length, 5, true),
     option: (theme, width) =>
       bars(
         theme,
         {
           names,
           series: [
-            { name: "Computing", colour: theme.read, values: cpu },
-            { name: "Waiting for storage", colour: theme.written, values: waited },
-            { name: "Neither (or not seen)", colour: theme.others, values: rest },
+            { name: "Computing", colour: theme.read, values: parts(split.computing_us) },
+            {
+              name: "Waiting for storage",
+              colour: theme.written,
+              values: parts(split.storage_us),
+            },
+            { name: "Waiting for a CPU", colour: theme.queue, values: parts(split.cpu_wait_us) },
+            {
+              name: "Asleep, or waiting for something else",
+              colour: theme.operations,
+              values: parts(split.elsewhere_us),
+            },
+            { name: "Not known", colour: theme.others, values: parts(split.unknown_us) },
           ],
           stacked: true,
           unit: scale.unit,
@@ -169,6 +176,7 @@ function byNameTable(view: View, data: Overview): HTMLElement {
       times("Median", rows.median_us, "Of one task"),
       times("CPU", rows.cpu_us, "Summed"),
       times("Waited", rows.waited_us, "For storage, summed", true),
+      amounts("Memory", rows.memory_peak_bytes, "The most that one process held"),
       amounts("Read", rows.read_bytes),
       amounts("Written", rows.written_bytes),
       counts("Files", rows.files),

@@ -57,15 +57,6 @@ pub(super) fn grouped(count: u64) -> String {
     say::grouped(count)
 }
 
-/// A share of 1 in percent.
-pub(super) fn percent(share: f64) -> String {
-    match share * 100.0 {
-        p if p <= 0.0 => "0 %".to_owned(),
-        p if p < 1.0 => "less than 1 %".to_owned(),
-        p => format!("{p:.0} %"),
-    }
-}
-
 /// Text without characters that would move the cursor or change colours: names are the user's.
 pub(super) fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()

@@ -1,8 +1,8 @@
 //! A row for each machine: shown where there are several, or nothing else.
 
-use forebay_model::summary::Summary;
+use forebay_model::summary::{Summary, percent};
 
-use super::cells::{clean, percent};
+use super::cells::clean;
 use super::table::{Column, Table};
 
 pub(super) fn table(summary: &Summary) -> Option<Table> {

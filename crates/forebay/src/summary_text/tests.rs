@@ -60,6 +60,12 @@ fn summary() -> Summary {
         }],
         waited_us: Micros(78_600_000),
         waited_share: Some(0.1),
+        verdict: Some(Verdict {
+            judgement: Judgement::Part,
+            sentence: "Storage takes its part of this run: its 14 tasks waited for it in 10 % of \
+                       their time."
+                .into(),
+        }),
         hidden: true,
         classes: vec![ClassSummary {
             pattern: "map/#.sam".into(),
@@ -117,8 +123,8 @@ most bytes                         opens   tasks      size       read    written
 …/down/in/the/tree/reference.fa       12       6   3.0 GiB   18.0 GiB          0
 - not seen   ≥ at least   ≤ at most, pipes included
 
-Tasks waited for storage 10 % of their time, 51 % of it in 3,302 sequential
-writes of up to 4 KiB (reads and writes that went past Forebay not counted).
+Storage takes its part of this run: its 14 tasks waited for it in 10 % of their
+time. Of the time in operations 51 % was 3,302 sequential writes of up to 4 KiB.
 Next: `map/#.sam` is written in 3,302 pieces of at most 4 KiB (12.9 MiB in
       16.0 s): a larger output buffer, or a pipe through `dd obs=1M`, saves
       about 7.5 s.
@@ -193,7 +199,7 @@ fn trouble_is_told_before_advice() {
     let text = render(&s, 80, false);
     assert!(text.starts_with("snakemake --cores 8"), "{text}");
     assert!(text.contains("ended by signal 9\nThis run is not complete"), "{text}");
-    let end = text.split("went past Forebay not counted).\n").nth(1).expect("the end");
+    let end = text.split("writes of up to 4 KiB.\n").nth(1).expect("the end");
     assert_eq!(
         end,
         "20 % of the 1 min 40 s of CPU time belongs to no task that was seen.\n\

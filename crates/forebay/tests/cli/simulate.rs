@@ -24,6 +24,13 @@ fn a_study_is_simulated_and_its_run_is_summed_up() {
     }
     let summary = done(&mut place.forebay(&["summary", "two.run"])).code(0).text();
     assert!(summary.contains("map_dna_sequence"), "{summary}");
+    // No operation of it was simulated one by one: nothing says what names took.
+    for view in ["summary", "explain"] {
+        let text = done(&mut place.forebay(&[view, "two.run"])).code(0).text();
+        for words in ["0 B on average", "took 0 s", "alone took"] {
+            assert!(!text.contains(words), "{view}: {text}");
+        }
+    }
     let again = done(&mut place.forebay(&words[..5])).code(0).text();
     assert_eq!(text, again, "the same input gives the same words");
 }

@@ -7,10 +7,11 @@ const TASKS_MIN: u64 = 4;
 const BYTES_MIN: u64 = 256 << 20;
 
 pub(super) fn judge(evidence: &Evidence<'_>) -> Option<Finding> {
-    let shared = evidence.files.iter().filter(|file| {
-        file.tasks >= TASKS_MIN && file.read.0 >= BYTES_MIN && file.read.0 >= 2 * file.size.0
+    let shared = evidence.files.iter().filter_map(|file| Some((file, file.size?)));
+    let shared = shared.filter(|(file, size)| {
+        file.tasks >= TASKS_MIN && file.read.0 >= BYTES_MIN && file.read.0 >= 2 * size.0
     });
-    let worst = shared.max_by_key(|file| file.read)?;
+    let (worst, size) = shared.max_by_key(|(file, _)| file.read)?;
     let time: Micros = evidence
         .ops
         .iter()
@@ -23,7 +24,7 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Option<Finding> {
         seconds,
         format!(
             "{} tasks read `{}` ({}), {} in all: a copy on node-local storage is fetched once.",
-            worst.tasks, worst.path, worst.size, worst.read
+            worst.tasks, worst.path, size, worst.read
         ),
     ))
 }

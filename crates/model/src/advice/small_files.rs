@@ -28,9 +28,11 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Option<Finding> {
     // Number of files and bytes of each class that the run made.
     let mut made: HashMap<u32, (u64, u64)> = HashMap::new();
     for file in evidence.files.iter().filter(|file| file.created) {
+        // A file whose size nobody saw is not known to be small.
+        let Some(size) = file.size else { continue };
         let (count, bytes) = made.entry(file.class).or_default();
         *count += 1;
-        *bytes += file.size.0;
+        *bytes += size.0;
     }
     made.retain(|_, (count, bytes)| *bytes / *count < SMALL_BYTES);
     let count: u64 = made.values().map(|(count, _)| count).sum();

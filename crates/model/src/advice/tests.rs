@@ -64,12 +64,26 @@ fn files(count: u64, class: u32, bytes: u64) -> Vec<FileUse> {
     let file = FileUse {
         path: "ref/genome.fa".into(),
         tasks: 1,
-        size: ByteCount(bytes),
+        size: Some(ByteCount(bytes)),
         read: ByteCount(0),
         class,
         created: true,
     };
     vec![file; count as usize]
+}
+
+#[test]
+fn what_was_not_seen_is_no_reason_for_advice() {
+    // Simulated and imported runs have no operations, and sizes only where somebody told them.
+    let mut small = Case::new(vec![]);
+    small.files = files(3492, 1, 0);
+    assert_eq!(small.best().0, "none");
+    small.files.iter_mut().for_each(|file| file.size = None);
+    assert_eq!(small.best().0, "none");
+    let mut rereads = Case::new(vec![]);
+    rereads.files = files(1, 1, 3 << 30);
+    (rereads.files[0].tasks, rereads.files[0].read) = (24, ByteCount(72 << 30));
+    assert_eq!(rereads.best().0, "none", "nothing says that a copy saves time");
 }
 
 /// Each rule with a case in which it speaks, and what it says.
@@ -152,7 +166,7 @@ fn cases() -> Vec<(&'static str, Case, &'static str)> {
         (
             "not_storage",
             idle,
-            "Storage is not the bottleneck: tasks waited for it less than 1 % of the time; look at \
+            "Storage is not the bottleneck: tasks waited for it less than 1 % of their time; look at \
              the CPU work of `bwa mem` and at how many run at a time.",
         ),
     ]

@@ -143,7 +143,10 @@ fn write_tasks(
     for (place, row) in seen.processes.iter().enumerate() {
         let task = claims.of[place];
         set_task.execute(params![row.id.0, task.map(|t| t as i64 + 1)])?;
-        if let Some(task) = task {
+        if let Some(task) = task.filter(|&task| claims.tasks[task].others) {
+            // How long they are there, and what they used, is not the run's.
+            sums[task].processes += 1;
+        } else if let Some(task) = task {
             let counted = row.counters.map(|counters| counters.at);
             let ended = row.ended.or_else(|| last_seen.get(&row.id).copied().max(counted));
             sums[task].add(row.started, ended, used[place]);
@@ -167,7 +170,11 @@ fn write_tasks(
             task.name,
             task.engine,
             task.key,
-            if task.driver { "driver" } else { "task" },
+            match (task.others, task.driver) {
+                (true, _) => "others",
+                (false, true) => "driver",
+                (false, false) => "task",
+            },
             time(task.started.or(sum.started)),
             time(task.ended.or(of_command.map(|end| end.at)).or(sum.ended)),
             task.exit_status.or(status),

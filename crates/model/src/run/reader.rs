@@ -20,7 +20,7 @@ pub struct Run {
 }
 
 /// A task, as folded when the run ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskRow {
     /// Its number in the run.
     pub id: u32,
@@ -54,6 +54,10 @@ pub struct TaskRow {
     pub cores: Option<u32>,
     /// The most memory that it took, if told.
     pub memory: Option<ByteCount>,
+    /// How long it was ready to compute while all CPUs were taken, threads summed; if known.
+    pub cpu_wait: Option<Micros>,
+    /// The most memory that one of its processes was seen to hold; if known.
+    pub memory_peak: Option<ByteCount>,
 }
 
 /// A process with what was last known of it.
@@ -79,7 +83,27 @@ pub struct ProcessRow {
     pub cwd: Option<Vec<u8>>,
     /// What it used.
     pub counters: Option<ProcessCounters>,
+    /// It came in from elsewhere: no part of the run started it.
+    pub stranger: bool,
 }
+
+/// Processes that no part of the run started, and that used its files all the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Others {
+    /// How many.
+    pub processes: u64,
+    /// Operations that were answered.
+    pub operations: u64,
+    /// How long they took, summed.
+    pub waited: Micros,
+    /// Bytes that their operations moved: at least so many.
+    pub read: ByteCount,
+    /// The same, written.
+    pub written: ByteCount,
+}
+
+/// Not of others; what is nobody's is the run's.
+const OWN: &str = "NOT IN (SELECT task FROM tasks WHERE kind = 'others')";
 
 /// An open file with the task that opened it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -186,15 +210,45 @@ impl Run {
         })
     }
 
+    /// What others on the machine did to the files of the run; `None`: nothing. Their opens and
+    /// operations are in no other answer.
+    pub fn others(&self) -> Result<Option<Others>> {
+        let found = self.rows(
+            "SELECT processes, IFNULL(waited_us, 0),
+                    (SELECT sum(count) FROM ops o WHERE o.task = t.task),
+                    (SELECT sum(bytes) FROM ops o WHERE o.task = t.task AND op = 'read'),
+                    (SELECT sum(bytes) FROM ops o WHERE o.task = t.task AND op = 'write')
+             FROM tasks t WHERE kind = 'others'",
+            |r| {
+                Ok(Others {
+                    processes: number(r, 0)?.unwrap_or(0),
+                    waited: micros(r, 1)?.unwrap_or_default(),
+                    operations: number(r, 2)?.unwrap_or(0),
+                    read: count(r, 3)?.unwrap_or_default(),
+                    written: count(r, 4)?.unwrap_or_default(),
+                })
+            },
+        )?;
+        Ok(found.first().copied())
+    }
+
     /// Tasks, by number.
     pub fn tasks(&self) -> Result<Vec<TaskRow>> {
         let (cores, memory) = (self.since(4, "cores"), self.since(4, "memory_bytes"));
+        let usage = self.conn.table_exists(None, "process_usage").map_err(|e| self.error(e))?;
+        let usage = match usage {
+            true => {
+                "SELECT p.task AS of, sum(cpu_wait_us) AS wait, max(memory_peak_bytes) AS peak
+                 FROM process_usage JOIN processes p USING (process) GROUP BY p.task"
+            }
+            false => "SELECT NULL AS of, NULL AS wait, NULL AS peak",
+        };
         self.rows(
             &format!(
                 "SELECT task, name, engine, key, kind, started_us, ended_us, exit_status, processes,
                         cpu_user_us, cpu_system_us, rchar_upper, wchar_upper, waited_us,
-                        {cores}, {memory}
-                 FROM tasks ORDER BY task"
+                        {cores}, {memory}, u.wait, u.peak
+                 FROM tasks LEFT JOIN ({usage}) u ON u.of = task WHERE kind != 'others' ORDER BY task"
             ),
             |r| {
                 Ok(TaskRow {
@@ -214,6 +268,8 @@ impl Run {
                     waited: micros(r, 13)?,
                     cores: r.get(14)?,
                     memory: count(r, 15)?,
+                    cpu_wait: micros(r, 16)?,
+                    memory_peak: count(r, 17)?,
                 })
             },
         )
@@ -238,7 +294,9 @@ impl Run {
 
     /// Processes, by number.
     pub fn processes(&self) -> Result<Vec<ProcessRow>> {
-        self.rows(PROCESSES, process_row)
+        let own = format!("WHERE IFNULL(task, 0) {OWN}");
+        let query = processes(&self.conn, &own).map_err(|e| self.error(e))?;
+        self.rows(&query, process_row)
     }
 
     /// Classes of file names, by number.
@@ -272,7 +330,8 @@ impl Run {
                 "SELECT p.task, o.process, o.file, o.write, o.created, o.opened_us, o.closed_us,
                         o.read_bytes, o.read_calls, o.written_bytes, o.written_calls,
                         o.size_at_open, o.size_at_close, o.hidden, {copy}
-                 FROM opens o LEFT JOIN processes p USING (process) ORDER BY o.rowid"
+                 FROM opens o LEFT JOIN processes p USING (process)
+                 WHERE IFNULL(p.task, 0) {OWN} ORDER BY o.rowid"
             ))?;
             let (mut rows, mut left) = (statement.query([])?, trust::most_rows(&self.path));
             while let Some(r) = rows.next()? {
@@ -287,8 +346,10 @@ impl Run {
     /// Operations by task and class of files.
     pub fn ops(&self) -> Result<Vec<OpRow>> {
         self.rows(
-            "SELECT task, tree, class, op, size_class, pattern, count, failed, time_us, bytes
-             FROM ops",
+            &format!(
+                "SELECT task, tree, class, op, size_class, pattern, count, failed, time_us, bytes
+                 FROM ops WHERE IFNULL(task, 0) {OWN}"
+            ),
             |r| {
                 Ok(OpRow {
                     task: r.get(0)?,
@@ -309,14 +370,21 @@ impl Run {
     /// How long each process waited for its operations, in nanoseconds, by process.
     pub fn waited(&self) -> Result<Vec<(ProcessId, u64)>> {
         self.rows(
-            "SELECT process, sum(time_ns) FROM process_ops WHERE process NOT NULL GROUP BY process",
+            &format!(
+                "SELECT process, sum(time_ns) FROM process_ops JOIN processes p USING (process)
+                 WHERE IFNULL(p.task, 0) {OWN} GROUP BY process"
+            ),
             |r| Ok((ProcessId(r.get(0)?), number(r, 1)?.unwrap_or(0))),
         )
     }
 
     /// Files seen open outside the covered trees.
     pub fn outside(&self) -> Result<Vec<Outside>> {
-        self.rows("SELECT process, directory, bytes, write FROM outside", |r| {
+        let query = format!(
+            "SELECT o.process, directory, bytes, write
+             FROM outside o LEFT JOIN processes p USING (process) WHERE IFNULL(p.task, 0) {OWN}"
+        );
+        self.rows(&query, |r| {
             Ok(Outside {
                 process: ProcessId(r.get(0)?),
                 directory: bytes(r.get_ref(1)?).unwrap_or_default(),
@@ -376,14 +444,22 @@ pub(super) fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Byt
 
 /// All processes; used by the fold too, which has no [`Run`].
 pub(crate) fn read_processes(conn: &Connection) -> rusqlite::Result<Vec<ProcessRow>> {
-    conn.prepare(PROCESSES)?.query_map([], process_row)?.collect()
+    conn.prepare(&processes(conn, "")?)?.query_map([], process_row)?.collect()
 }
 
-const PROCESSES: &str =
-    "SELECT process, pid, parent, task, started_us, ended_us, argv, exe, cwd, counted_us,
-            user_us, system_us, children_user_us, children_system_us,
-            rchar, wchar, read_bytes, write_bytes
-     FROM processes ORDER BY process";
+/// The query for processes, of older files, too.
+fn processes(conn: &Connection, filter: &str) -> rusqlite::Result<String> {
+    let stranger = match conn.table_exists(None, "strangers")? {
+        true => "process IN (SELECT process FROM strangers)",
+        false => "0",
+    };
+    Ok(format!(
+        "SELECT process, pid, parent, task, started_us, ended_us, argv, exe, cwd, counted_us,
+                user_us, system_us, children_user_us, children_system_us,
+                rchar, wchar, read_bytes, write_bytes, {stranger}
+         FROM processes {filter} ORDER BY process"
+    ))
+}
 
 fn process_row(r: &Row<'_>) -> rusqlite::Result<ProcessRow> {
     let id = ProcessId(r.get(0)?);
@@ -420,6 +496,7 @@ fn process_row(r: &Row<'_>) -> rusqlite::Result<ProcessRow> {
         exe: bytes(r.get_ref(7)?),
         cwd: bytes(r.get_ref(8)?),
         counters,
+        stranger: r.get(18)?,
     })
 }
 

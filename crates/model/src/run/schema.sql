@@ -29,7 +29,8 @@ CREATE TABLE tasks (
   name          TEXT NOT NULL,     -- process, rule or program; equal names are one kind of task
   engine        TEXT NOT NULL,     -- nextflow, snakemake, trinity, or processes
   key           ,                  -- what tells it from others of its name: hash, output, partition
-  kind          TEXT NOT NULL,     -- task, or driver (a shell or engine that starts the tasks)
+  kind          TEXT NOT NULL,     -- task; driver (a shell or engine that starts the tasks);
+                                   -- others (processes that no part of the run started)
   started_us    INTEGER,
   ended_us      INTEGER,
   exit_status   INTEGER,           -- NULL: not known
@@ -70,6 +71,19 @@ CREATE TABLE processes (
   wchar              INTEGER,      -- bytes to write calls, pipes included
   read_bytes         INTEGER,      -- bytes fetched from storage
   write_bytes        INTEGER       -- bytes sent to storage
+);
+
+-- What processes used besides CPU and bytes (not in older files of this version).
+CREATE TABLE process_usage (
+  process           INTEGER PRIMARY KEY,  -- processes.process
+  cpu_wait_us       INTEGER,       -- ready to compute while all CPUs were taken, threads summed
+  memory_peak_bytes INTEGER        -- the most memory at a time
+);
+
+-- Processes that came in from elsewhere: neither the command nor anything that it started. Their
+-- children are in `processes` by their parent (not in older files of this version).
+CREATE TABLE strangers (
+  process INTEGER PRIMARY KEY      -- processes.process
 );
 
 -- Classes of file names: digits are #, hashes are *.

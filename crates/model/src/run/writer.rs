@@ -4,7 +4,8 @@ use super::header::{self, Header};
 use super::sql::{Text, error, int, words_to_json};
 use super::{APPLICATION_ID, SCHEMA, SCHEMA_VERSION, copy, fold, given, network};
 use crate::event::{
-    EngineFile, Fact, File, Op, OpKey, Open, Ops, Outside, Process, ProcessCounters, Sample, Tree,
+    EngineFile, Fact, File, Op, OpKey, Open, Ops, Outside, Process, ProcessCounters, ProcessUsage,
+    Sample, Tree,
 };
 use crate::{Error, Kind, Result, tasks};
 use rusqlite::types::Value;
@@ -140,6 +141,10 @@ fn write_one(c: &Connection, fact: &Fact) -> rusqlite::Result<()> {
         Fact::Tree(tree) => write_tree(c, tree),
         Fact::Process(process) => write_process(c, process),
         Fact::ProcessCounters(counters) => write_counters(c, counters),
+        Fact::ProcessUsage(usage) => write_usage(c, usage),
+        Fact::Stranger { id } => {
+            run(c, "INSERT OR IGNORE INTO strangers VALUES (?1)", params![id.0])
+        }
         Fact::Task(task) => given::write_task(c, task),
         Fact::ProcessEnded { id, at } => run(
             c,
@@ -228,6 +233,20 @@ fn write_counters(c: &Connection, p: &ProcessCounters) -> rusqlite::Result<()> {
             p.io.map(|io| int(io.read_bytes.0)),
             p.io.map(|io| int(io.write_bytes.0)),
         ],
+    )
+}
+
+fn write_usage(c: &Connection, u: &ProcessUsage) -> rusqlite::Result<()> {
+    // Of threads that ended in between an earlier look knows more.
+    run(
+        c,
+        "INSERT INTO process_usage VALUES (?1, ?2, ?3)
+         ON CONFLICT (process) DO UPDATE SET
+           cpu_wait_us = IFNULL(max(cpu_wait_us, excluded.cpu_wait_us),
+                                IFNULL(excluded.cpu_wait_us, cpu_wait_us)),
+           memory_peak_bytes = IFNULL(max(memory_peak_bytes, excluded.memory_peak_bytes),
+                                      IFNULL(excluded.memory_peak_bytes, memory_peak_bytes))",
+        params![u.id.0, u.cpu_wait.map(|t| int(t.0)), u.memory_peak.map(|n| int(n.0))],
     )
 }
 

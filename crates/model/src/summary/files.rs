@@ -1,8 +1,8 @@
 //! Open files added up: by task, by tree, by file.
 
 use super::{Amount, FileSummary};
-use crate::run::OpenRow;
-use crate::{ByteCount, File, FileId, Result, Run, TreeId};
+use crate::run::{OpRow, OpenRow};
+use crate::{ByteCount, File, FileId, Op, Result, Run, TreeId};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Bytes of some opens, and of how many different files.
@@ -30,6 +30,35 @@ impl Adding {
         self.at_least += seen.unwrap_or(grown);
         self.hidden |= seen.is_none();
     }
+
+    /// Operations moved so much, whatever opens say.
+    fn at_least(mut self, counted: u64) -> Self {
+        self.at_least = self.at_least.max(if self.hidden { counted } else { 0 });
+        self
+    }
+}
+
+/// Bytes that operations moved: what is sure where no open says how many.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counted {
+    read: u64,
+    written: u64,
+}
+
+impl Counted {
+    pub(super) fn of<'o>(ops: impl Iterator<Item = &'o OpRow>) -> Self {
+        let mut counted = Self::default();
+        ops.for_each(|row| counted.add(row));
+        counted
+    }
+
+    fn add(&mut self, row: &OpRow) {
+        match Op::from_name(&row.op) {
+            Some(Op::Read) => self.read += row.bytes.0,
+            Some(Op::Write) => self.written += row.bytes.0,
+            _ => {}
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -54,6 +83,8 @@ pub(super) struct Opened {
     /// Some bytes went past Forebay.
     pub(super) hidden: bool,
     places: HashMap<FileId, File>,
+    /// What operations moved, by class.
+    counted: HashMap<u32, Counted>,
 }
 
 /// A file that was read, for advice.
@@ -61,16 +92,20 @@ pub(super) struct Opened {
 pub(crate) struct FileUse {
     pub(crate) path: String,
     pub(crate) tasks: u64,
-    pub(crate) size: ByteCount,
+    /// `None`: nobody saw it.
+    pub(crate) size: Option<ByteCount>,
     pub(crate) read: ByteCount,
     pub(crate) class: u32,
     pub(crate) created: bool,
 }
 
 impl Opened {
-    pub(super) fn of(run: &Run) -> Result<Self> {
+    pub(super) fn of(run: &Run, ops: &[OpRow]) -> Result<Self> {
         let places = run.files()?.into_iter().map(|file| (file.id, file)).collect();
         let mut all = Self { places, ..Self::default() };
+        for row in ops {
+            all.counted.entry(row.class.0).or_default().add(row);
+        }
         run.each_open(|row| all.add(&row))?;
         Ok(all)
     }
@@ -78,14 +113,9 @@ impl Opened {
     fn add(&mut self, row: &OpenRow) {
         let open = &row.open;
         self.hidden |= open.hidden;
-        // An open that was not hidden and has no count moved nothing that way.
-        let seen = |io: Option<crate::Io>| match io {
-            Some(io) => Some(io.bytes.0),
-            None if open.hidden => None,
-            None => Some(0),
-        };
-        let read = seen(open.read);
-        let written = if open.write { seen(open.wrote) } else { Some(0) };
+        // No count is "not seen", whether the bytes went past Forebay or came from a page cache.
+        let read = open.read.map(|io| io.bytes.0);
+        let written = if open.write { open.wrote.map(|io| io.bytes.0) } else { Some(0) };
         let before = open.size_at_open.unwrap_or_default();
         let grown = match open.size_at_close {
             Some(after) if open.write => (after - before).0,
@@ -108,7 +138,7 @@ impl Opened {
         }
     }
 
-    pub(super) fn of_tasks(&self, tasks: impl Iterator<Item = u32>) -> Sum {
+    pub(super) fn of_tasks(&self, tasks: impl Iterator<Item = u32>, counted: Counted) -> Sum {
         let (mut read, mut written, mut files) =
             (Adding::default(), Adding::default(), HashSet::<FileId>::new());
         for (r, w, f) in tasks.filter_map(|task| self.by_task.get(&Some(task))) {
@@ -116,10 +146,11 @@ impl Opened {
             written.add((!w.hidden).then_some(w.at_least), w.at_least);
             files.extend(f);
         }
+        let (read, written) = (read.at_least(counted.read), written.at_least(counted.written));
         Sum { read: read.amount(), written: written.amount(), files: files.len() as u64 }
     }
 
-    pub(super) fn of_tree(&self, tree: TreeId) -> Sum {
+    pub(super) fn of_tree(&self, tree: TreeId, counted: Counted) -> Sum {
         let mut sum = (Adding::default(), Adding::default(), 0);
         for (id, file) in &self.by_file {
             let place = self.places.get(id);
@@ -134,12 +165,15 @@ impl Opened {
             }
             sum.2 += u64::from(lives || source.is_some());
         }
-        Sum { read: sum.0.amount(), written: sum.1.amount(), files: sum.2 }
+        let (read, written) = (sum.0.at_least(counted.read), sum.1.at_least(counted.written));
+        Sum { read: read.amount(), written: written.amount(), files: sum.2 }
     }
 
     /// Bytes that are known of all files.
     pub(super) fn bytes(&self) -> u64 {
-        self.by_file.values().map(|f| f.read.at_least + f.written.at_least).sum()
+        let by_opens: u64 =
+            self.by_file.values().map(|f| f.read.at_least + f.written.at_least).sum();
+        by_opens.max(self.counted.values().map(|counted| counted.read + counted.written).sum())
     }
 
     /// How many different files of each class were opened.
@@ -156,6 +190,13 @@ impl Opened {
         let bytes = |f: &OfFile| f.read.at_least + f.written.at_least + f.maybe_read;
         let mut files: Vec<_> = self.by_file.iter().filter(|(_, file)| bytes(file) > 0).collect();
         files.sort_by_key(|(id, file)| (std::cmp::Reverse(bytes(file)), **id));
+        let of_class = self.files_by_class();
+        // Of the only file of its class, operations say what opens do not.
+        let counted = |id: &FileId| {
+            let class = self.places.get(id).map(|place| place.class.0);
+            let class = class.filter(|class| of_class.get(class) == Some(&1));
+            class.and_then(|class| self.counted.get(&class).copied()).unwrap_or_default()
+        };
         files
             .into_iter()
             .take(count)
@@ -164,8 +205,8 @@ impl Opened {
                 opens: file.opens,
                 tasks: file.tasks.len() as u64,
                 size: file.size,
-                read: file.read.amount(),
-                written: file.written.amount(),
+                read: file.read.at_least(counted(id).read).amount(),
+                written: file.written.at_least(counted(id).written).amount(),
             })
             .collect()
     }
@@ -180,7 +221,11 @@ impl Opened {
                 FileUse {
                     path: self.path(*id),
                     tasks: file.tasks.len() as u64,
-                    size: file.size.unwrap_or_default(),
+                    // Of a simulated file only what was written to it is known.
+                    size: file.size.or_else(|| {
+                        let whole = file.created && !file.written.hidden;
+                        whole.then_some(ByteCount(file.written.at_least))
+                    }),
                     read: ByteCount(file.read.at_least + file.maybe_read),
                     class: self.places.get(id).map_or(u32::MAX, |place| place.class.0),
                     created: file.created,

@@ -1,7 +1,7 @@
 //! The fold itself.
 
 use super::files::Opened;
-use super::{ClassSummary, NotSeen, OpSummary, Summary, outside, tasks};
+use super::{ClassSummary, NotSeen, OpSummary, Summary, TimeSplit, Verdict, outside, tasks};
 use crate::advice::{self, Disk, Evidence, OpLine};
 use crate::run::OpRow;
 use crate::{Micros, Op, Result, Run, Sample};
@@ -16,16 +16,14 @@ pub(super) fn summary(run: &Run) -> Result<Summary> {
     let (processes, samples) = (run.processes()?, run.samples()?);
     let classes: HashMap<u32, String> =
         run.classes()?.into_iter().map(|(id, pattern)| (id.0, pattern)).collect();
-    let opened = Opened::of(run)?;
+    let opened = Opened::of(run, &ops)?;
     let ended = run.ended()?;
     let signs = rows.iter().flat_map(|t| [t.started, t.ended]).flatten();
     let last = signs.chain(samples.iter().map(|s| s.at)).max().unwrap_or_default();
     let wall = ended.map_or(last, |end| end.at);
     let tasks = tasks::by_name(&rows, &ops, &opened);
     let busy: Micros = tasks.iter().filter(|t| !t.driver).filter_map(|t| t.wall_us).sum();
-    let waited_by_tasks: Micros =
-        tasks.iter().filter(|t| !t.driver).filter_map(|t| t.waited_us).sum();
-    let waits_known = rows.iter().any(|task| task.waited.is_some());
+    let time = TimeSplit::of(rows.iter().filter(|task| !task.driver));
     let cpu = ended.and_then(|end| Some(end.cpu_user? + end.cpu_system?));
     let attributed: Micros = tasks.iter().filter_map(|t| t.cpu_us).sum();
     let mut summary = Summary {
@@ -38,9 +36,12 @@ pub(super) fn summary(run: &Run) -> Result<Summary> {
         wall_us: wall,
         exit: ended.and_then(|end| end.exit),
         complete: run.complete()?,
+        others: run.others()?.map(Into::into),
         tiers: tasks::tiers(&trees, &ops, &opened),
         waited_us: ops.iter().map(|row| row.time).sum(),
-        waited_share: (busy > Micros::ZERO && waits_known).then(|| ratio(waited_by_tasks, busy)),
+        time,
+        waited_share: time.storage_share(),
+        verdict: None,
         hidden: opened.hidden,
         pressure_share: pressure(&samples, wall),
         classes: costliest_classes(&ops, &classes, &opened),
@@ -58,6 +59,9 @@ pub(super) fn summary(run: &Run) -> Result<Summary> {
         machines: Vec::new(),
         advice: None,
     };
+    let count = summary.tasks.iter().filter(|t| !t.driver).map(|t| t.count).sum();
+    summary.verdict =
+        (count > 0).then(|| Verdict::of(&time, count, summary.hidden, &summary.classes));
     let evidence = Evidence {
         summary: &summary,
         ops: &lines(&ops, &classes),

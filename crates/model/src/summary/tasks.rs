@@ -1,16 +1,16 @@
 //! Tasks of one name as one row, and trees.
 
-use super::files::Opened;
-use super::{Amount, TaskSummary, TierSummary};
+use super::files::{Counted, Opened};
+use super::{Amount, TaskSummary, TierSummary, TimeSplit};
 use crate::run::{OpRow, TaskRow};
 use crate::{ByteCount, Micros, Tree};
 use std::collections::{BTreeMap, HashMap};
 
 /// One row for each name; costliest first, drivers last.
 pub(super) fn by_name(tasks: &[TaskRow], ops: &[OpRow], opened: &Opened) -> Vec<TaskSummary> {
-    let mut operations: HashMap<u32, u64> = HashMap::new();
+    let mut operations: HashMap<u32, Vec<&OpRow>> = HashMap::new();
     for row in ops {
-        *operations.entry(row.task.unwrap_or(0)).or_default() += row.count;
+        operations.entry(row.task.unwrap_or(0)).or_default().push(row);
     }
     let mut groups: BTreeMap<(bool, &str), Vec<&TaskRow>> = BTreeMap::new();
     for task in tasks {
@@ -22,7 +22,8 @@ pub(super) fn by_name(tasks: &[TaskRow], ops: &[OpRow], opened: &Opened) -> Vec<
             let mut walls: Vec<Micros> =
                 group.iter().filter_map(|t| Some(t.ended?.since(t.started?))).collect();
             walls.sort_unstable();
-            let io = opened.of_tasks(group.iter().map(|t| t.id));
+            let rows = || group.iter().filter_map(|t| operations.get(&t.id)).flatten().copied();
+            let io = opened.of_tasks(group.iter().map(|t| t.id), Counted::of(rows()));
             TaskSummary {
                 name: name.to_owned(),
                 engine: group[0].engine.clone(),
@@ -34,10 +35,12 @@ pub(super) fn by_name(tasks: &[TaskRow], ops: &[OpRow], opened: &Opened) -> Vec<
                 wall_median_us: median(&walls),
                 cpu_us: total(group.iter().map(|t| cpu(t))),
                 waited_us: total(group.iter().map(|t| t.waited)),
+                time: TimeSplit::of(group.iter().copied()),
+                memory_peak_bytes: group.iter().filter_map(|t| t.memory_peak.or(t.memory)).max(),
                 read: seen(&group, |t| t.rchar_upper, io.read),
                 written: seen(&group, |t| t.wchar_upper, io.written),
                 files: io.files,
-                operations: group.iter().filter_map(|t| operations.get(&t.id)).sum(),
+                operations: rows().map(|row| row.count).sum(),
             }
         })
         .collect();
@@ -82,8 +85,8 @@ pub(super) fn tiers(trees: &[Tree], ops: &[OpRow], opened: &Opened) -> Vec<TierS
     trees
         .iter()
         .map(|tree| {
-            let io = opened.of_tree(tree.id);
             let here = || ops.iter().filter(|row| row.tree == tree.id);
+            let io = opened.of_tree(tree.id, Counted::of(here()));
             TierSummary {
                 path: String::from_utf8_lossy(&tree.path).into_owned(),
                 tier: tree.tier.clone(),

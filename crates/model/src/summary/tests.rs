@@ -179,6 +179,46 @@ fn what_went_past_is_not_seen_but_growth_is_known() {
 }
 
 #[test]
+fn what_a_page_cache_may_have_served_is_not_seen_but_operations_moved_so_much() {
+    let Fact::Open(read) = open(2, 1, None, None, false) else { unreachable!() };
+    let moved = |bytes| {
+        let count = OpCount { count: 2, nanos: 9, bytes, failed: 0 };
+        let key = OpKey::data(Op::Read, 4096, Pattern::Sequential);
+        let (process, class, tree) = (Some(ProcessId(2)), ClassId(0), TreeId(0));
+        Fact::Ops(Ops { process, class, tree, key, count })
+    };
+    let s = summary(vec![Fact::Open(read.clone()), moved(640)]);
+    let least = |amount: &Amount| (amount.seen, amount.at_least.0);
+    assert_eq!(least(&s.tasks[0].read), (None, 640));
+    assert_eq!(least(&s.tiers[0].read), (None, 640));
+    assert_eq!(least(&s.files[0].read), (None, 640), "the only file of its class");
+    assert!(!s.hidden, "what was waited for was seen");
+    // Of two files of a class nobody knows whose bytes they were.
+    let other = Open { file: FileId(2), ..read.clone() };
+    let s = summary(vec![Fact::Open(read), Fact::Open(other), moved(640)]);
+    assert_eq!(least(&s.files[0].read), (None, 0));
+    assert_eq!(least(&s.tasks[0].read), (None, 640));
+}
+
+#[test]
+fn others_are_in_no_figure_but_their_own() {
+    let mut facts = process(5, None, &["collectd"], 9);
+    facts.extend(process(6, Some(5), &["ls"], 9));
+    facts.push(Fact::Stranger { id: ProcessId(5) });
+    facts.extend([ops(2, OpKey::plain(Op::Open), 1, 100), ops(6, OpKey::plain(Op::Open), 3, 900)]);
+    facts.push(open(6, 1, Some(70 << 20), None, false));
+    let s = summary(facts);
+    let names: Vec<_> = s.tasks.iter().map(|t| t.name.as_str()).collect();
+    assert_eq!(names, ["bwa mem", "sort", "run.sh"]);
+    assert_eq!(s.waited_us, Micros(100_000));
+    let others = s.others.expect("they were there");
+    assert_eq!((others.processes, others.operations), (2, 3));
+    assert_eq!(others.waited_us, Micros(900_000));
+    assert!(s.files.is_empty() && s.tiers[0].files == 0, "{:?}", s.files);
+    assert_eq!(s.cpu_unattributed_us, Some(Micros(2_000_000)), "theirs is not the command's");
+}
+
+#[test]
 fn outside_and_not_seen_are_told() {
     let mut facts = process(5, Some(1), &["sbatch", "x"], 2);
     facts.push(open(2, 1, Some(60 << 20), Some(0), false));

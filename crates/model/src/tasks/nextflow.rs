@@ -88,7 +88,9 @@ fn claim(seen: &Seen, claims: &mut Claims) {
     }
     let mut tops = HashMap::new();
     for (process, row) in seen.processes.iter().enumerate() {
-        let by_cwd = row.cwd.as_deref().and_then(work_directory);
+        // Whoever looks into a work directory from elsewhere is not of the task.
+        let inside = row.cwd.as_deref().filter(|_| !seen.is_stranger(process));
+        let by_cwd = inside.and_then(work_directory);
         let by_script = || {
             let run = row.argv.iter().find(|word| word.ends_with(b"/.command.run"))?;
             work_directory(run).filter(|directory| directory.starts_with(b"/"))

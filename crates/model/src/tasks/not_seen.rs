@@ -28,7 +28,8 @@ pub(crate) fn not_seen(seen: &Seen) -> BTreeMap<&'static str, u64> {
     let mut counts = BTreeMap::new();
     // A shell whose child is the program is counted once, at the child.
     let mut started: HashSet<(usize, &str)> = HashSet::new();
-    for (process, row) in seen.processes.iter().enumerate() {
+    let own = || seen.processes.iter().enumerate().filter(|(at, _)| !seen.is_stranger(*at));
+    for (process, row) in own() {
         let words: Vec<&[u8]> = row.argv.iter().map(Vec::as_slice).collect();
         let hands_over = find(program(row).as_bytes(), words.get(1..).unwrap_or_default());
         if let Some(name) = hands_over {
@@ -36,7 +37,7 @@ pub(crate) fn not_seen(seen: &Seen) -> BTreeMap<&'static str, u64> {
             started.extend(seen.parent(process).map(|parent| (parent, name)));
         }
     }
-    for (process, row) in seen.processes.iter().enumerate() {
+    for (process, row) in own() {
         for name in shell_command(row).map(in_script).unwrap_or_default() {
             if !started.contains(&(process, name)) {
                 *counts.entry(name).or_insert(0) += 1;

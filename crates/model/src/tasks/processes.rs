@@ -2,7 +2,8 @@
 //!
 //! The command is a driver, unless it is all there is, and so are the shells, engines and wrappers
 //! below it; the topmost other process is a task, with all that it starts. Drivers of one name are
-//! one row: what they do themselves is small, and rarely of interest one by one.
+//! one row: what they do themselves is small, and rarely of interest one by one. What no part of
+//! the run started is no task, and one row, too, unless an engine claimed it before.
 
 use super::program::{is_driver, name};
 use super::seen::{Claims, Seen, Task};
@@ -10,6 +11,9 @@ use super::{Engine, Note};
 use std::collections::BTreeMap;
 
 pub(super) const NAME: &str = "processes";
+
+/// What looks into the files of a run from elsewhere.
+pub const OTHERS: &str = "others on this machine";
 
 pub(super) const ENGINE: Engine = Engine { name: NAME, wanted: |_| false, read, claim };
 
@@ -20,8 +24,17 @@ fn read(_: &[u8], _: &[u8]) -> Vec<Note> {
 fn claim(seen: &Seen, claims: &mut Claims) {
     let command = seen.command();
     let mut drivers: BTreeMap<String, usize> = BTreeMap::new();
+    let mut others = None;
     for &process in seen.order() {
         if claims.of[process].is_some() {
+            continue;
+        }
+        if seen.is_stranger(process) {
+            let task = *others.get_or_insert_with(|| {
+                let name = OTHERS.to_owned();
+                claims.add(Task { name, engine: NAME, others: true, ..Task::default() })
+            });
+            claims.of[process] = Some(task);
             continue;
         }
         let parents_task = seen.parent(process).and_then(|parent| claims.of[parent]);
@@ -60,7 +73,9 @@ fn alone(seen: &Seen, claims: &mut Claims) {
     else {
         return;
     };
-    if let (Some(task), true) = (claims.of[command], claims.tasks.iter().all(|task| task.driver)) {
+    if let (Some(task), true) =
+        (claims.of[command], claims.tasks.iter().all(|task| task.driver || task.others))
+    {
         claims.tasks[task].driver = false;
     }
 }

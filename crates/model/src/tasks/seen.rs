@@ -53,6 +53,7 @@ pub(crate) struct Seen {
     pub(crate) notes: Vec<KeptNote>,
     parents: Vec<Option<usize>>,
     order: Vec<usize>,
+    strange: Vec<bool>,
 }
 
 impl Seen {
@@ -72,7 +73,11 @@ impl Seen {
         let wrote =
             wrote.into_iter().filter_map(|(id, path)| Some((*place.get(&id)?, path))).collect();
         let order = parents_first(&parents);
-        Self { processes, wrote, notes, parents, order }
+        let mut strange: Vec<bool> = processes.iter().map(|row| row.stranger).collect();
+        for &process in &order {
+            strange[process] |= parents[process].is_some_and(|parent| strange[parent]);
+        }
+        Self { processes, wrote, notes, parents, order, strange }
     }
 
     /// Who started it, if that was seen.
@@ -91,9 +96,14 @@ impl Seen {
         std::iter::successors(Some(process), |&p| self.parents[p]).take(self.parents.len())
     }
 
+    /// No part of the run started it.
+    pub(crate) fn is_stranger(&self, process: usize) -> bool {
+        self.strange[process]
+    }
+
     /// The command that was run: the first process without a parent.
     pub(crate) fn command(&self) -> Option<usize> {
-        let roots = self.order.iter().filter(|&&p| self.parents[p].is_none());
+        let roots = self.order.iter().filter(|&&p| self.parents[p].is_none() && !self.strange[p]);
         roots.copied().min_by_key(|&p| (self.processes[p].started, p))
     }
 }
@@ -126,6 +136,8 @@ pub(crate) struct Task {
     pub(crate) key: Option<String>,
     /// It only starts others.
     pub(crate) driver: bool,
+    /// No task: what no part of the run started.
+    pub(crate) others: bool,
     /// Start, if the engine says so.
     pub(crate) started: Option<Micros>,
     /// End, if the engine says so.

@@ -31,6 +31,7 @@ pub(crate) fn process(id: u32, parent: Option<u32>, line: &str) -> ProcessRow {
         exe: None,
         cwd: None,
         counters: None,
+        stranger: false,
     }
 }
 

@@ -51,6 +51,9 @@ fn claim(seen: &Seen, claims: &mut Claims) {
     let mut tops = HashMap::new();
     for &process in seen.order() {
         let row = &seen.processes[process];
+        if seen.is_stranger(process) {
+            continue;
+        }
         let by_words = row.argv.iter().find_map(|word| partition(word));
         let by_cwd = || row.cwd.as_deref().and_then(partition);
         let by_files = || made.get(&process).copied().flatten().filter(|_| !is_driver(row));

@@ -33,6 +33,8 @@ pub(super) fn task(id: u32, name: &str, start: f64, end: f64) -> TaskRow {
         waited: Some(Micros::ZERO),
         cores: None,
         memory: None,
+        cpu_wait: None,
+        memory_peak: None,
     }
 }
 

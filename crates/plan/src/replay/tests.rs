@@ -122,6 +122,8 @@ fn task(id: u32, started: Option<Micros>, ended: Option<Micros>) -> TaskRow {
         waited: Some(Micros::ZERO),
         cores: None,
         memory: None,
+        cpu_wait: None,
+        memory_peak: None,
     }
 }
 

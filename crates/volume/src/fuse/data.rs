@@ -89,6 +89,7 @@ impl Session {
             process,
             created,
             write: flags & libc::O_ACCMODE as u32 != 0,
+            only_writes: flags & libc::O_ACCMODE as u32 == libc::O_WRONLY as u32,
             size: opened.size,
             hidden: opened.state == IoState::Passthrough,
             cached: opened.state == IoState::Cached,

@@ -5,6 +5,7 @@
 //! The end of a process is told when its last thread is gone, which is what never comes here. The end
 //! of a thread is told at once by a robust mutex that it holds (pthread_mutexattr_setrobust(3)).
 
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
@@ -51,6 +52,9 @@ impl Alive {
         unsafe { libc::pthread_mutex_unlock(self.0) };
     }
 }
+
+/// The name of its process.
+pub(crate) const RESCUER: &CStr = c"forebay-rescue";
 
 /// The way to a rescuer.
 pub(crate) struct Rescue {
@@ -162,5 +166,5 @@ fn leave_the_caller(inside: &OwnedFd) {
     // As above.
     let _ = rustix::process::chdir("/");
     // As above.
-    let _ = rustix::thread::set_name(c"forebay-rescue");
+    let _ = rustix::thread::set_name(RESCUER);
 }

@@ -80,6 +80,8 @@ pub struct Status {
     pub groups: Vec<u32>,
     /// Mode bits that new files do not get; `None` on kernels before 4.7.
     pub umask: Option<u32>,
+    /// The most memory that it held at a time, in bytes; `None` for one that has ended.
+    pub memory_peak_bytes: Option<u64>,
     /// Signals that wait for the thread, one bit each (signal 1 is bit 0).
     pub pending: u64,
     /// Signals that wait for the whole process.
@@ -114,6 +116,10 @@ pub fn parse_status(text: &[u8]) -> Option<Status> {
             b"Uid" => (status.uids, found) = (four(value)?, found + 1),
             b"Gid" => (status.gids, found) = (four(value)?, found + 1),
             b"Groups" => status.groups = words_of(value).map(number).collect::<Option<_>>()?,
+            b"VmHWM" => {
+                let kib = value.strip_suffix(b"kB").and_then(number::<u64>)?;
+                status.memory_peak_bytes = Some(kib.saturating_mul(1024));
+            }
             b"Umask" => status.umask = Some(u32::try_from(radix(value, 8)?).ok()?),
             b"SigPnd" => status.pending = radix(value, 16)?,
             b"ShdPnd" => status.shared_pending = radix(value, 16)?,
@@ -122,6 +128,14 @@ pub fn parse_status(text: &[u8]) -> Option<Status> {
         }
     }
     (found == 4).then_some(status)
+}
+
+/// Parses `/proc/PID/task/TID/schedstat`: for how many microseconds the thread was ready to compute
+/// and had no CPU.
+pub fn parse_cpu_wait(text: &[u8]) -> Option<u64> {
+    // Nanoseconds on a CPU, nanoseconds in a queue for one, and how often.
+    let nanos: u64 = words_of(text.trim_ascii()).nth(1).and_then(number)?;
+    Some(nanos / 1000)
 }
 
 /// `/proc/PID/io`, in bytes and calls since the process started (ended threads included).
@@ -259,13 +273,14 @@ mod tests {
             Pid:\t42\nPPid:\t7\nTracerPid:\t0\nUid:\t1000\t1000\t1000\t1001\n\
             Gid:\t100\t100\t100\t101\nFDSize:\t64\nGroups:\t4 24 100 \nNStgid:\t41\n\
             SigQ:\t0/95\nSigPnd:\t0000000000000100\nShdPnd:\t0000000000000002\n\
-            SigBlk:\t0000000000000002\nSigIgn:\t0000000000001000\n";
+            VmHWM:\t    6976 kB\nSigBlk:\t0000000000000002\nSigIgn:\t0000000000001000\n";
         let status = parse_status(text).expect("a status");
         assert_eq!((status.tgid, status.parent), (41, 7));
         assert_eq!(status.uids, [1000, 1000, 1000, 1001]);
         assert_eq!(status.gids[3], 101);
         assert_eq!(status.groups, [4, 24, 100]);
         assert_eq!(status.umask, Some(0o027));
+        assert_eq!(status.memory_peak_bytes, Some(6976 << 10));
         assert_eq!(status.deliverable(), 0x100, "SIGINT waits but is held back");
         assert_eq!(parse_status(b"Tgid:\t41\n"), None);
         assert_eq!(parse_status(b"Tgid:\tx\n"), None);
@@ -285,6 +300,13 @@ mod tests {
         assert_eq!((io.rchar, io.wchar, io.read_calls), (1_700_000, 20, 3));
         assert_eq!((io.write_bytes, io.cancelled_write_bytes), (8192, 0));
         assert_eq!(parse_io(b""), None);
+    }
+
+    #[test]
+    fn the_queue_for_a_cpu() {
+        assert_eq!(parse_cpu_wait(b"8135207 2000999 41\n"), Some(2000));
+        assert_eq!(parse_cpu_wait(b"0 0 0\n"), Some(0));
+        assert_eq!(parse_cpu_wait(b""), None);
     }
 
     #[test]

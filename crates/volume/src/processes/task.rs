@@ -1,10 +1,11 @@
 //! The name of the task that a thread works for, by the programs that run now.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use forebay_model::ProcessId;
-use forebay_model::tasks::live_name;
+use forebay_model::tasks::{OTHERS, live_name};
 
 use super::{DEEPEST, Known, Processes};
 
@@ -20,12 +21,16 @@ impl Processes {
         let (mut words, mut steps) = (Vec::new(), 0);
         for _ in 0..DEEPEST {
             words.push(at.program.lock().argv.clone());
-            let Some(parent) = self.parent_soon(&at, &mut steps) else { break };
+            let parent = self.parent_soon(&at, &mut steps);
+            if at.stranger.load(Relaxed) {
+                return Some(OTHERS.to_owned());
+            }
+            let Some(parent) = parent else { break };
             let Some(next) = self.by_id.read().get(parent.0 as usize).cloned() else { break };
             at = next;
         }
         words.reverse();
-        live_name(&words, at.id == ProcessId(0))
+        live_name(&words, self.root.get().is_some_and(|root| root.id == at.id))
     }
 
     fn parent_soon(&self, known: &Arc<Known>, steps: &mut u32) -> Option<ProcessId> {

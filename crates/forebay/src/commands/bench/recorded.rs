@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use forebay_model::run::TaskRow;
+use forebay_model::summary::TimeSplit;
 use forebay_model::{ByteCount, FileId, Micros, Op, OpGroup, Result, Run};
 use forebay_plan::cost;
 use serde::{Deserialize, Serialize};
@@ -110,14 +111,7 @@ impl Recorded {
 /// Of tasks, or of the shells that did all themselves.
 fn waited(tasks: &[TaskRow]) -> Option<f64> {
     let shells_alone = tasks.iter().all(|task| task.driver);
-    let (mut waited, mut lasted) = (0.0, 0.0);
-    for task in tasks.iter().filter(|task| shells_alone || !task.driver) {
-        if let (Some(time), Some(from), Some(to)) = (task.waited, task.started, task.ended) {
-            waited += time.as_secs();
-            lasted += to.since(from).as_secs();
-        }
-    }
-    (lasted > 0.0).then(|| (waited / lasted).min(1.0))
+    TimeSplit::of(tasks.iter().filter(|task| shells_alone || !task.driver)).storage_share()
 }
 
 /// The most bytes that files held at a time, each counted with its largest size for as long as it

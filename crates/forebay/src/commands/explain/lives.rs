@@ -5,6 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use forebay_model::{ByteCount, ClassId, FileId, Result, Run, TreeId};
 
+use super::story::count;
+
 /// Upper ends of size classes, in bytes, and their names.
 pub(in crate::commands) const SIZES: [(u64, &str); 5] = [
     (4 << 10, "up to 4 KiB"),
@@ -17,7 +19,7 @@ pub(in crate::commands) const SIZES: [(u64, &str); 5] = [
 /// Of each size class, how many files the run made, and their bytes.
 pub(in crate::commands) fn sizes(lives: &[Life]) -> [(u64, u64); SIZES.len()] {
     let mut sizes = [(0, 0); SIZES.len()];
-    for life in lives.iter().filter(|life| life.made) {
+    for life in lives.iter().filter(|life| life.made && life.size_known) {
         let size = life.size.get();
         let at = SIZES.iter().position(|(end, _)| size <= *end).unwrap_or(SIZES.len() - 1);
         sizes[at] = (sizes[at].0 + 1, sizes[at].1 + size);
@@ -28,6 +30,7 @@ pub(in crate::commands) fn sizes(lives: &[Life]) -> [(u64, u64); SIZES.len()] {
 /// A file.
 #[derive(Clone, Debug, Default)]
 pub(in crate::commands) struct Life {
+    pub(in crate::commands) id: FileId,
     pub(in crate::commands) path: Vec<u8>,
     pub(in crate::commands) class: ClassId,
     /// Where its bytes were.
@@ -36,6 +39,12 @@ pub(in crate::commands) struct Life {
     /// Bytes that were read and written, as far as they were seen.
     pub(in crate::commands) read: ByteCount,
     pub(in crate::commands) written: ByteCount,
+    /// Some were not.
+    pub(in crate::commands) read_unseen: bool,
+    /// At its size for each time: only to rank files by.
+    maybe_read: ByteCount,
+    /// Somebody saw its size, or all that was written to it.
+    pub(in crate::commands) size_known: bool,
     pub(in crate::commands) opens: u64,
     /// The run made it.
     pub(in crate::commands) made: bool,
@@ -69,16 +78,6 @@ impl Belongs {
             Self::Place => "home = \"here\"",
         }
     }
-
-    /// Why, for a sentence.
-    pub(in crate::commands) const fn why(self) -> &'static str {
-        match self {
-            Self::Scratch => "made and removed again: it needs no home",
-            Self::Near => "made by one task and read by another: a fast tier near them",
-            Self::Copied => "read by several tasks: a copy near them",
-            Self::Place => "used once: where it is",
-        }
-    }
 }
 
 impl Life {
@@ -89,13 +88,44 @@ impl Life {
             (true, false) if self.readers.difference(&self.writers).next().is_some() => {
                 Belongs::Near
             }
-            (false, _) if self.readers.len() > 1 => Belongs::Copied,
+            // A copy of what the run changes would be old.
+            (false, _) if !self.writers.is_empty() => Belongs::Place,
+            (false, _) if self.readers.len() > 1 || self.times_over() > 1 => Belongs::Copied,
             _ => Belongs::Place,
         }
     }
 
+    /// How often its size was read.
+    fn times_over(&self) -> u64 {
+        self.read.get().checked_div(self.size.get()).unwrap_or(0)
+    }
+
+    /// Why it belongs there, in words that go on after a colon.
+    pub(in crate::commands) fn why(&self) -> String {
+        let readers = count(self.readers.len() as u64, "task");
+        match self.belongs() {
+            Belongs::Scratch => "made and removed within the run: it needs no home".to_owned(),
+            Belongs::Near => {
+                format!("made in the run and read again by {readers}: a fast tier near them")
+            }
+            Belongs::Copied if self.readers.len() as u64 >= self.times_over() => {
+                format!("an input that {readers} read: a copy near them")
+            }
+            Belongs::Copied => {
+                format!("an input that was read {} times over: a copy near", self.times_over())
+            }
+            Belongs::Place => match (self.made, self.readers.is_empty(), self.writers.is_empty()) {
+                (true, true, _) => "a result: nobody in the run read it".to_owned(),
+                (true, false, _) => "made and read by the same task: where it is".to_owned(),
+                (false, _, false) => "it was there before, and was changed: where it is".to_owned(),
+                (false, false, true) => "an input that one task read: where it is".to_owned(),
+                (false, true, true) => "it was opened, and not read".to_owned(),
+            },
+        }
+    }
+
     pub(in crate::commands) fn moved(&self) -> ByteCount {
-        self.read + self.written
+        self.read + self.written + self.maybe_read
     }
 }
 
@@ -105,23 +135,32 @@ pub(in crate::commands) fn all(run: &Run) -> Result<Vec<Life>> {
     run.each_open(|row| {
         let open = &row.open;
         let life = lives.entry(open.file).or_default();
+        life.id = open.file;
         life.opens += 1;
         life.made |= open.created;
-        life.size = open.size_at_close.or(open.size_at_open).unwrap_or(life.size);
-        let (before, after) = (open.size_at_open, open.size_at_close.unwrap_or_default());
+        let (before, after) = (open.size_at_open, open.size_at_close);
+        life.size_known |= before.or(after).is_some();
+        life.size = after.or(before).unwrap_or(life.size);
+        life.read += open.read.map_or(ByteCount::ZERO, |io| io.bytes);
+        life.read_unseen |= open.read.is_none();
+        if open.read.is_none() && open.reads() {
+            life.maybe_read += before.or(after).unwrap_or_default();
+        }
         // What went past Forebay is known by sizes alone.
-        let read = open.read.map(|io| io.bytes);
-        let read = read.unwrap_or(if open.hidden && !open.write { after } else { ByteCount::ZERO });
-        let grown = after - before.unwrap_or_default();
+        let grown = after.unwrap_or_default() - before.unwrap_or_default();
         let written = open.wrote.map_or(grown, |io| io.bytes);
-        life.read += read;
         life.written += if open.write { written } else { ByteCount::ZERO };
-        if open.write {
+        if open.writes() {
             life.writers.extend(row.task);
-        } else if read > ByteCount::ZERO {
+        }
+        if open.reads() {
             life.readers.extend(row.task);
         }
     })?;
+    // Of simulated files only what was written to them is known.
+    for life in lives.values_mut().filter(|life| !life.size_known && life.made) {
+        (life.size, life.size_known) = (life.written, true);
+    }
     for file in run.files()? {
         if let Some(life) = lives.get_mut(&file.id) {
             (life.path, life.class) = (file.path, file.class);

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use forebay_model::run::{OpRow, TaskRow};
+pub(super) use forebay_model::summary::percent;
 use forebay_model::summary::{Amount, Summary};
 use forebay_model::{Flaw, Header, Prices, Tree};
 
@@ -118,15 +119,6 @@ pub(super) fn bytes(amount: &Amount) -> String {
         (None, least, _) if least.get() > 0 => format!("at least {least}"),
         (None, _, Some(most)) => format!("at most {most}"),
         (None, _, None) => "an unknown amount".to_owned(),
-    }
-}
-
-/// A share of 1 in percent.
-pub(super) fn percent(share: f64) -> String {
-    match share * 100.0 {
-        p if p <= 0.0 => "0 %".to_owned(),
-        p if p < 1.0 => "less than 1 %".to_owned(),
-        p => format!("{p:.0} %"),
     }
 }
 

@@ -13,6 +13,7 @@ use forebay_model::{
 
 use super::bins::Bins;
 use super::inputs::Input;
+use crate::commands::explain::lives::{self, Life};
 pub(super) use opened::{OfFile, Opened, Pair};
 
 /// Files of at most so many bytes are small: storage is asked for their names more than for bytes.
@@ -43,6 +44,8 @@ pub(super) struct Seen {
     /// The words of a task's first process.
     pub(super) commands: HashMap<u32, Vec<Vec<u8>>>,
     pub(super) opened: Opened,
+    /// What each file went through.
+    pub(super) lives: HashMap<FileId, Life>,
 }
 
 impl Seen {
@@ -73,6 +76,7 @@ impl Seen {
         // The covered directory itself has no name in its tree.
         let pattern = |pattern: String| if pattern.is_empty() { ".".to_owned() } else { pattern };
         let files = run.files()?;
+        let lives = lives::all(&run)?.into_iter().map(|life| (life.id, life)).collect();
         let opened = Opened::of(&run, &files, &trees, bins)?;
         Ok(Self {
             label: input.label.clone(),
@@ -93,6 +97,7 @@ impl Seen {
             files,
             machines,
             opened,
+            lives,
         })
     }
 

@@ -1,6 +1,7 @@
 //! The files for which most bytes were moved: who made and read them, where they were, and where
 //! they belong.
 
+use forebay_model::ByteCount;
 use serde_json::json;
 
 use super::{Chapter, Told};
@@ -29,17 +30,23 @@ fn tell(story: &Story) -> Option<Told> {
         let does = if does.is_empty() { String::new() } else { format!("{}; ", does.join(", ")) };
         told.push(format!(
             "`{path}` ({}, {} read and {} written in {}, on {place}): {does}{}.",
-            life.size,
-            life.read,
+            if life.size_known { life.size.to_string() } else { "of unknown size".to_owned() },
+            match (life.read_unseen, life.read) {
+                (false, read) => read.to_string(),
+                (true, ByteCount::ZERO) => "an unknown amount".to_owned(),
+                (true, read) => format!("at least {read}"),
+            },
             life.written,
             count(life.opens, "open"),
-            belongs.why()
+            life.why()
         ));
         rows.push(json!({
-            "path": path, "size_bytes": life.size, "read_bytes": life.read,
-            "written_bytes": life.written, "opens": life.opens, "made": life.made,
+            "path": path, "size_bytes": life.size_known.then_some(life.size),
+            "read_bytes": (!life.read_unseen).then_some(life.read),
+            "read_at_least_bytes": life.read, "written_bytes": life.written, "opens": life.opens, "made": life.made,
             "removed": life.gone, "written_by": writers, "read_by": readers, "on": place,
-            "belongs": belongs.rule(), "why": belongs.why(),
+            "belongs": belongs.rule(), "why": life.why(),
+            "writers": life.writers.len(), "readers": life.readers.len(),
         }));
     }
     Told::new(told, json!({ "files": rows }))

@@ -19,7 +19,7 @@ const SMALL: u64 = 64 << 10;
 fn tell(story: &Story) -> Option<Told> {
     let sizes = sizes(&story.lives);
     let mut classes: BTreeMap<ClassId, (u64, u64)> = BTreeMap::new();
-    for life in story.lives.iter().filter(|life| life.made) {
+    for life in story.lives.iter().filter(|life| life.made && life.size_known) {
         let size = life.size.get();
         let (files, bytes) = classes.entry(life.class).or_default();
         (*files, *bytes) = (*files + 1, *bytes + size);
@@ -34,19 +34,27 @@ fn tell(story: &Story) -> Option<Told> {
     let names: Micros = rows.map(|row| row.time).sum();
     let mut told = Vec::new();
     if small >= MANY {
-        told.push(format!(
-            "Of {} that the run made, {small} are of at most 64 KiB; their names alone took \
-             {names} (creating, looking up, renaming, removing).",
-            count(made, "file")
-        ));
+        let made = count(made, "file");
+        told.push(match story.ops.is_empty() {
+            true => format!(
+                "Of {made} that the run made, {small} are of at most 64 KiB; what their names \
+                 took was not seen."
+            ),
+            false => format!(
+                "Of {made} that the run made, {small} are of at most 64 KiB; their names alone \
+                 took {names} (creating, looking up, renaming, removing)."
+            ),
+        });
         let told_sizes = sizes.iter().zip(SIZES).filter(|((files, _), _)| *files > 0);
         let parts: Vec<String> =
             told_sizes.map(|((files, _), (_, size))| format!("{files} {size}")).collect();
         told.push(format!("By size: {}.", parts.join(", ")));
-        told.push(
-            "A tier of the node, or `layout = \"packed\"`, takes the names off the storage."
-                .to_owned(),
-        );
+        if names > Micros::ZERO {
+            told.push(
+                "A tier of the node, or `layout = \"packed\"`, takes the names off the storage."
+                    .to_owned(),
+            );
+        }
     } else if made > 0 {
         told.push(format!(
             "No storm: the run made {}, {small} of at most 64 KiB.",
@@ -58,5 +66,6 @@ fn tell(story: &Story) -> Option<Told> {
         .zip(SIZES)
         .map(|((files, bytes), (_, size))| json!({"size": size, "files": files, "bytes": bytes}))
         .collect();
+    let names = (!story.ops.is_empty()).then_some(names);
     Told::new(told, json!({"made": made, "small": small, "names_us": names, "sizes": histogram}))
 }

@@ -44,7 +44,7 @@ fn open(process: u32, file: u32, write: bool, size: u64) -> Fact {
         created: write,
         opened: Micros::from_secs(2),
         closed: Some(Micros::from_secs(3)),
-        read: (!write).then_some(io),
+        read: Some(if write { Io::default() } else { io }),
         wrote: write.then_some(io),
         size_at_open: Some(ByteCount(if write { 0 } else { size })),
         size_at_close: Some(ByteCount(size)),

@@ -4,15 +4,10 @@ use forebay_model::{Exit, Origin};
 use serde_json::json;
 
 use super::{Chapter, Told};
-use crate::commands::explain::story::{Story, count, percent};
+use crate::commands::explain::story::{Story, count};
 use crate::named::named;
 
 pub(super) const CHAPTER: Chapter = Chapter { name: "verdict", title: "Verdict", tell };
-
-/// From here on storage holds a run up.
-const MUCH: f64 = 0.3;
-/// Below this it does not matter.
-const LITTLE: f64 = 0.05;
 
 fn tell(story: &Story) -> Option<Told> {
     let summary = &story.summary;
@@ -34,23 +29,11 @@ fn tell(story: &Story) -> Option<Told> {
         );
     }
     let tasks: u64 = summary.tasks.iter().filter(|task| !task.driver).map(|task| task.count).sum();
-    if let Some(share) = summary.waited_share {
-        let judged = match share {
-            _ if share >= MUCH => "storage held it up",
-            _ if share >= LITTLE => "storage is a part of it",
-            _ => "storage is not what it waited for",
-        };
-        let tasks = count(tasks, "task");
-        told.push(format!(
-            "Of the time of its {tasks}, {} was waiting for storage: {judged}.",
-            percent(share)
-        ));
-    } else if tasks > 0 {
-        told.push(format!(
-            "Operations on storage took {} in all; how much of it {} waited is not known.",
-            summary.waited_us,
-            count(tasks, "task")
-        ));
+    if let Some(verdict) = &summary.verdict {
+        told.push(named(verdict.sentence.as_bytes()));
+    }
+    if tasks > 0 && summary.waited_share.is_none() {
+        told.push(format!("Operations on storage took {} in all.", summary.waited_us));
     }
     if summary.hidden {
         told.push(
@@ -67,7 +50,8 @@ fn tell(story: &Story) -> Option<Told> {
         "origin": summary.origin, "command": summary.command, "host": story.header.host,
         "wall_us": summary.wall_us, "exit": summary.exit, "complete": summary.complete,
         "tasks": tasks, "failed": failed, "waited_us": summary.waited_us,
-        "waited_share": summary.waited_share, "hidden": summary.hidden,
+        "waited_share": summary.waited_share, "time": summary.time,
+        "verdict": summary.verdict, "hidden": summary.hidden,
         "pressure_share": summary.pressure_share,
     });
     Told::new(told, facts)

@@ -22,8 +22,6 @@ const MOST: usize = 200;
 /// Who used a file.
 #[derive(Clone, Debug, Default)]
 struct Users {
-    writers: u64,
-    readers: u64,
     /// Bytes by task name.
     wrote: BTreeMap<i64, u64>,
     read: BTreeMap<i64, u64>,
@@ -49,6 +47,7 @@ fn of(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
     });
     ranked.truncate(MOST);
     let users = users(run, &ranked);
+    let lives = || ranked.iter().map(|(id, _)| run.lives.get(id));
     let crowds = place::crowds(run);
     let most = |bytes: &BTreeMap<i64, u64>| {
         bytes
@@ -59,11 +58,8 @@ fn of(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
     let path = |id: &FileId| run.file(*id).map(|file| &*file.path);
     let lived =
         |id: &FileId| run.file(*id).map_or(-1, |file| run.tier(file.home.unwrap_or(file.tree)));
-    let advised: Vec<(&str, String)> = ranked
-        .iter()
-        .zip(&users)
-        .map(|((id, file), users)| place::advised(run, *id, file, users, &crowds))
-        .collect();
+    let advised: Vec<(&str, String)> =
+        ranked.iter().map(|(id, file)| place::advised(run, *id, file, &crowds)).collect();
     json!({
         "of": files.len(),
         "ranked_by": if known { "time" } else { "bytes" },
@@ -80,8 +76,8 @@ fn of(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
             "written_bytes":
                 column(ranked.iter().map(|(_, f)| (!f.write_hidden).then_some(f.written))),
             "hidden": column(ranked.iter().map(|(_, f)| u8::from(f.read_hidden || f.write_hidden))),
-            "writers": column(users.iter().map(|users| users.writers)),
-            "readers": column(users.iter().map(|users| users.readers)),
+            "writers": column(lives().map(|life| life.map(|life| life.writers.len()))),
+            "readers": column(lives().map(|life| life.map(|life| life.readers.len()))),
             "wrote": column(users.iter().map(|users| most(&users.wrote))),
             "read": column(users.iter().map(|users| most(&users.read))),
             "lived": column(ranked.iter().map(|(id, _)| lived(id))),
@@ -130,11 +126,9 @@ fn users(run: &Seen, ranked: &[&(FileId, OfFile)]) -> Vec<Users> {
         let users = users.entry(*file).or_default();
         let name = run.name(*task);
         if pair.wrote {
-            users.writers += 1;
             *users.wrote.entry(name).or_default() += pair.written;
         }
-        if pair.reads() {
-            users.readers += 1;
+        if pair.reads {
             *users.read.entry(name).or_default() += pair.read;
         }
     }

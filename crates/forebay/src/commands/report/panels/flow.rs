@@ -32,7 +32,7 @@ fn of(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
         if pair.wrote {
             add(&mut written, pair.written);
         }
-        if pair.reads() {
+        if pair.reads {
             // What went past Forebay was about the size of the file.
             let size = run.opened.file(file).and_then(|file| file.size);
             let past = pair.read_hidden && pair.read == 0;

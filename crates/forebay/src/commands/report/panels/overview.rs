@@ -20,10 +20,6 @@ fn of(run: &Seen, _: &mut Strings, sheet: Option<&Sheet>) -> Value {
     let summary = &run.summary;
     let tasks = || summary.tasks.iter().filter(|task| !task.driver);
     let whole = run.header.cpus.map(|cpus| f64::from(cpus) * run.span.as_secs());
-    let of_cores = |time: Option<f64>| {
-        let share = time.zip(whole).filter(|(_, whole)| *whole > 0.0);
-        share.map(|(time, whole)| (time / whole).min(1.0))
-    };
     let (cpu, told) = (cpu(summary), run.tasks.iter().filter(|task| !task.driver));
     let mut notes = Vec::new();
     if told.clone().any(|task| task.cores.is_none()) && whole.is_some() {
@@ -35,6 +31,19 @@ fn of(run: &Seen, _: &mut Strings, sheet: Option<&Sheet>) -> Value {
              every-read` sees them all.",
         );
     }
+    let others = summary.others.map(|others| {
+        format!(
+            "Others on this machine ({}), which no part of the run started, made {} operations on \
+             its files: they are in no other figure.",
+            if others.processes == 1 {
+                "1 process".to_owned()
+            } else {
+                format!("{} processes", others.processes)
+            },
+            others.operations
+        )
+    });
+    notes.extend(others.as_deref());
     if !summary.complete {
         notes.push("The record is not complete: its end is missing, or facts were dropped.");
     }
@@ -50,7 +59,8 @@ fn of(run: &Seen, _: &mut Strings, sheet: Option<&Sheet>) -> Value {
         "waited_share": share(summary.waited_share),
         "waited_us": run.tasks.iter().any(|task| task.waited.is_some()).then_some(waited(run)),
         "cpu_us": cpu,
-        "cpu_share": share(of_cores(cpu.map(Micros::as_secs))),
+        "cpu_share": share(summary.time.computing_share()),
+        "time": summary.time,
         "pressure_share": share(summary.pressure_share),
         "tasks": tasks().map(|task| task.count).sum::<u64>(),
         "failed": tasks().map(|task| task.failed).sum::<u64>(),
@@ -64,6 +74,7 @@ fn of(run: &Seen, _: &mut Strings, sheet: Option<&Sheet>) -> Value {
             Exit::Signal(signal) => format!("signal {signal}"),
         }),
         "hidden": summary.hidden,
+        "others": summary.others,
         "by_name": by_name(run),
         "not_seen": summary.not_seen.iter()
             .map(|elsewhere| json!([shown(elsewhere.program.as_bytes()), elsewhere.count]))
@@ -120,6 +131,14 @@ fn by_name(run: &Seen) -> Value {
         "median_us": column(all.iter().map(|task| task.wall_median_us)),
         "cpu_us": column(all.iter().map(|task| task.cpu_us)),
         "waited_us": column(all.iter().map(|task| task.waited_us)),
+        "memory_peak_bytes": column(all.iter().map(|task| task.memory_peak_bytes)),
+        "split": {
+            "storage_us": column(all.iter().map(|task| task.time.storage_us)),
+            "computing_us": column(all.iter().map(|task| task.time.computing_us)),
+            "cpu_wait_us": column(all.iter().map(|task| task.time.cpu_wait_us)),
+            "elsewhere_us": column(all.iter().map(|task| task.time.elsewhere_us)),
+            "unknown_us": column(all.iter().map(|task| task.time.unknown_us)),
+        },
         "read_bytes": column(all.iter().map(|task| task.read.seen)),
         "written_bytes": column(all.iter().map(|task| task.written.seen)),
         "files": column(all.iter().map(|task| task.files)),

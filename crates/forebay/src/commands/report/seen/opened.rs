@@ -16,19 +16,16 @@ pub(in crate::commands::report) struct Pair {
     pub(in crate::commands::report) read: u64,
     /// Bytes written, or by how much it grew.
     pub(in crate::commands::report) written: u64,
-    /// Some reads went past Forebay.
+    /// Of some reads nobody saw how much.
     pub(in crate::commands::report) read_hidden: bool,
-    /// Some writes went past Forebay.
+    /// Of some writes nobody saw how much.
     pub(in crate::commands::report) write_hidden: bool,
+    /// Bytes came from it, or may have.
+    pub(in crate::commands::report) reads: bool,
     pub(in crate::commands::report) wrote: bool,
 }
 
 impl Pair {
-    /// Bytes came from it, or may have.
-    pub(in crate::commands::report) fn reads(&self) -> bool {
-        self.read > 0 || self.read_hidden
-    }
-
     /// What the task had to do with the file, for shares of a time that is known of all.
     pub(in crate::commands::report) fn weight(&self) -> f64 {
         (self.opens + self.calls) as f64
@@ -65,7 +62,7 @@ pub(in crate::commands::report) struct Opened {
     pub(in crate::commands::report) written: Vec<Spread>,
     /// Opens of small files, and those that made one.
     pub(in crate::commands::report) small: (Spread, Spread),
-    /// Opens whose reads or writes went past Forebay.
+    /// Opens of whose reads or writes nobody saw how much.
     pub(in crate::commands::report) hidden: u64,
     pub(in crate::commands::report) opens: u64,
 }
@@ -154,7 +151,8 @@ fn pair(pair: &mut Pair, one: &One) {
     pair.written += one.written;
     pair.read_hidden |= one.read_hidden;
     pair.write_hidden |= one.write_hidden;
-    pair.wrote |= one.written > 0 || one.write_hidden || one.created;
+    pair.reads |= one.reads;
+    pair.wrote |= one.writes;
 }
 
 fn add(file: &mut OfFile, one: &One) {

@@ -13,6 +13,11 @@ pub(super) struct One {
     pub(super) written: u64,
     pub(super) calls: u64,
     pub(super) size: Option<u64>,
+    /// It read the file, or may have.
+    pub(super) reads: bool,
+    /// It wrote the file, or may have.
+    pub(super) writes: bool,
+    /// How much it read was not seen.
     pub(super) read_hidden: bool,
     pub(super) write_hidden: bool,
 }
@@ -20,9 +25,7 @@ pub(super) struct One {
 pub(super) fn one(open: &Open) -> One {
     let bytes = |io: Option<Io>| io.map_or(0, |io| io.bytes.get());
     let calls = |io: Option<Io>| io.map_or(0, |io| io.calls);
-    // An open that was not hidden and has no count moved nothing that way.
-    let hidden = |io: Option<Io>| open.hidden && io.is_none();
-    let write_hidden = open.write && hidden(open.wrote);
+    let write_hidden = open.write && open.wrote.is_none();
     let grown = match (open.size_at_open, open.size_at_close) {
         (before, Some(after)) if write_hidden => (after - before.unwrap_or_default()).get(),
         _ => 0,
@@ -36,7 +39,9 @@ pub(super) fn one(open: &Open) -> One {
         written: bytes(open.wrote) + grown,
         calls: calls(open.read) + calls(open.wrote),
         size: open.size_at_close.or(open.size_at_open).map(|size| size.get()),
-        read_hidden: hidden(open.read) && !(open.write && open.created),
+        reads: open.reads(),
+        writes: open.writes(),
+        read_hidden: open.read.is_none(),
         write_hidden,
     }
 }
