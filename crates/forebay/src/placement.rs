@@ -33,15 +33,34 @@ pub(crate) fn load(site: Option<&Path>, rules: Option<&Path>) -> Result<Option<W
         Some(path) => path.to_owned(),
         None => usual_site()?,
     };
+    let (site, rules) = parsed(&site, rules, &read(rules)?)?;
+    Ok(Some(Wanted { site, rules, settings: settings(), spares: spares() }))
+}
+
+/// A site file, and the text of rules that are to be in `rules`.
+fn parsed(site: &Path, rules: &Path, text: &str) -> Result<(Site, Rules), Stop> {
     let wrong = |flaw: forebay_model::Flaw| {
         Stop::new(NOTHING_RUN, flaw.to_string(), "FORMATS.md has all keys; nothing was run")
     };
     let variable = |name: &str| std::env::var(name).ok();
     let source = site.display().to_string();
-    let site = Site::parse(&read(&site)?, &source, &variable).map_err(wrong)?;
+    let site = Site::parse(&read(site)?, &source, &variable).map_err(wrong)?;
     let source = rules.display().to_string();
-    let rules = Rules::parse(&read(rules)?, &source, &site).map_err(wrong)?;
-    Ok(Some(Wanted { site, rules, settings: settings(), spares: spares() }))
+    let rules = Rules::parse(text, &source, &site).map_err(wrong)?;
+    Ok((site, rules))
+}
+
+/// What a run would refuse of rules that are not written yet, whatever machine it is on; and tiers
+/// that are not on this one.
+pub(crate) fn check_rules(site: &Path, rules: &Path, text: &str) -> Result<Vec<String>, String> {
+    let (site, rules) = parsed(site, rules, text).map_err(|stop| stop.message)?;
+    forebay_volume::tiers::check_paths(&site, &rules).map_err(|trouble| trouble.to_string())?;
+    let tiers = rules.tiers().into_iter().chain(rules.caches()).filter_map(|id| site.tier(id));
+    let missing = tiers.filter_map(|tier| {
+        let path = tier.path.as_ref().filter(|path| !path.is_dir())?;
+        Some(format!("{} (tier {})", path.display(), tier.id))
+    });
+    Ok(missing.collect())
 }
 
 /// Where spares of books are, or may be: a book says on which tiers files of a directory lie.

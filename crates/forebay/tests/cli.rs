@@ -81,6 +81,8 @@ mod outside;
 mod packed;
 #[path = "cli/plan.rs"]
 mod plan;
+#[path = "cli/plan_samples.rs"]
+mod plan_samples;
 #[path = "cli/privacy.rs"]
 mod privacy;
 #[path = "cli/probe.rs"]

@@ -68,6 +68,20 @@ impl Trouble {
     }
 }
 
+/// Whether files can live where rules send them, as far as the site file tells.
+///
+/// # Errors
+/// A tier that rules name is a bucket, or has no path.
+pub fn check_paths(site: &Site, rules: &Rules) -> Result<(), Trouble> {
+    tiers_named(site, rules).into_iter().try_for_each(|tier| directory(tier).map(drop))
+}
+
+/// The tiers that a run with these rules opens.
+fn tiers_named<'s>(site: &'s Site, rules: &Rules) -> Vec<&'s Tier> {
+    let named: BTreeSet<_> = rules.tiers().into_iter().chain(rules.caches()).collect();
+    named.into_iter().filter_map(|id| site.tier(id)).collect()
+}
+
 /// The directory of a tier, as the site file says.
 pub(super) fn directory(tier: &Tier) -> Result<&Path, Trouble> {
     let why = match tier.bucket {
@@ -149,9 +163,7 @@ impl Tiers {
         if let Purpose::Place(wanted) = purpose {
             self.rules = Some(wanted.rules.clone());
             self.cache = Cache::of(&wanted.rules);
-            let named = wanted.rules.tiers().into_iter().chain(wanted.rules.caches());
-            let named: BTreeSet<_> = named.collect();
-            for tier in named.into_iter().filter_map(|id| wanted.site.tier(id)) {
+            for tier in tiers_named(&wanted.site, &wanted.rules) {
                 match self.book.add(directory, tier) {
                     Ok(entry) => current.push((entry, tier)),
                     Err(trouble) if trouble.is_full() => self.note_full(&trouble),
