@@ -1,20 +1,19 @@
 //! Site and rules as a person gives them, and what became of the files that rules sent away.
 
 mod cache;
+mod elsewhere;
 mod told;
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use forebay_model::tasks::elsewhere;
-use forebay_model::{Reach, Rules, Site};
+use forebay_model::{Rules, Site};
 use forebay_volume::store::{ProfileFile, Settings};
 use forebay_volume::tiers::{Trouble, Wanted};
 
 use crate::commands::run::state_directories;
 use crate::exit::{NOTHING_RUN, Stop};
 pub(crate) use cache::warmed;
+pub(crate) use elsewhere::{check_command, sent_away};
 pub(crate) use told::{count, tell, tell_left};
 
 /// Reads site and rules; `None` when no rules are given.
@@ -87,40 +86,6 @@ pub(crate) fn settings() -> Settings {
         let usual = || Some(PathBuf::from(std::env::var_os("HOME")?).join(name));
         std::fs::read_to_string(elsewhere.map(PathBuf::from).or_else(usual)?).ok()
     })
-}
-
-/// Refuses a command whose tasks run on other machines, where files on a tier of this node would
-/// be missed.
-pub(crate) fn check_command(wanted: &Wanted, command: &[OsString]) -> Result<(), Stop> {
-    let tier = wanted.rules.tiers().into_iter().filter_map(|id| wanted.site.tier(id));
-    let Some(tier) = tier.into_iter().find(|tier| tier.reach == Reach::Node) else { return Ok(()) };
-    let words: Vec<Vec<u8>> = command.iter().map(|word| word.as_bytes().to_vec()).collect();
-    let Some(what) = elsewhere(&words, &configuration(&words)) else { return Ok(()) };
-    Err(Stop::new(
-        NOTHING_RUN,
-        format!(
-            "{what} sends tasks to other machines, and tier {} is on this node alone: they would \
-             not find their files",
-            tier.id
-        ),
-        "use a tier with reach = \"shared\", or run without rules, or start Forebay inside each \
-         task; nothing was run",
-    ))
-}
-
-/// What the workflow engines would read: configuration files that the command names, or the usual.
-fn configuration(words: &[Vec<u8>]) -> String {
-    let named = words.windows(2).filter_map(|pair| {
-        let path = PathBuf::from(OsStr::from_bytes(&pair[1]));
-        match pair[0].as_slice() {
-            b"-c" | b"-C" | b"-config" => Some(path),
-            b"--profile" | b"--workflow-profile" => Some(path.join("config.yaml")),
-            _ => None,
-        }
-    });
-    let usual = ["nextflow.config", "profiles/default/config.yaml"].map(PathBuf::from);
-    let texts = named.chain(usual).filter_map(|path| std::fs::read_to_string(path).ok());
-    texts.collect::<Vec<_>>().join("\n")
 }
 
 pub(crate) fn read(path: &Path) -> Result<String, Stop> {

@@ -63,6 +63,8 @@ mod daemon_log;
 mod doctor;
 #[path = "cli/early.rs"]
 mod early;
+#[path = "cli/elsewhere.rs"]
+mod elsewhere;
 #[path = "cli/exits.rs"]
 mod exits;
 #[path = "cli/export.rs"]

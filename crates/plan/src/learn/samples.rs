@@ -19,13 +19,16 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default)]
 struct NamedClass<'r> {
     pattern: &'r str,
-    /// Kinds of tasks that make or write its files, and that read them.
+    /// Kinds of tasks that make or write its files, and that read them. What a shell opens for a
+    /// program, as of `tr < a > b`, nobody is known to have made.
     makers: BTreeSet<&'r str>,
     readers: BTreeSet<&'r str>,
     maker_tasks: BTreeSet<u32>,
     has_files: bool,
     /// Some of its files were written in the run, by a task or by the engine.
     is_made: bool,
+    /// And read, by whomever.
+    is_read: bool,
     is_deleted: bool,
 }
 
@@ -63,7 +66,8 @@ fn sample_patterns(rows: &Rows) -> BTreeMap<u32, String> {
     // Files that other tasks make may live elsewhere: rules could not tell them apart any more.
     let mut makers: BTreeMap<&str, BTreeSet<_>> = BTreeMap::new();
     for (class, pattern) in all.iter().zip(&renamed).filter(|(class, _)| class.has_files) {
-        makers.entry(pattern.as_str()).or_default().insert((class.is_made, &class.makers));
+        let readers = class.makers.is_empty().then_some(&class.readers);
+        makers.entry(pattern.as_str()).or_default().insert((class.is_made, &class.makers, readers));
     }
     let is_one_kind = |pattern: &str| makers.get(pattern).is_none_or(|makers| makers.len() == 1);
     let pattern = |(class, renamed): (&&NamedClass<'_>, &String)| {
@@ -84,13 +88,16 @@ fn named_classes(rows: &Rows) -> BTreeMap<u32, NamedClass<'_>> {
         class.has_files = true;
         class.is_deleted |= rows.gone.contains_key(&open.file);
         let writes = open.created || open.write && open.wrote != Some(0);
+        let reads = open.read.map_or(!open.write, |bytes| bytes > 0);
         class.is_made |= writes;
-        let Some(task) = open.task.and_then(|task| tasks.get(&task)) else { continue };
+        class.is_read |= reads;
+        let task = open.task.and_then(|task| tasks.get(&task)).filter(|task| !task.driver);
+        let Some(task) = task else { continue };
         if writes {
             class.makers.insert(&task.name);
             class.maker_tasks.insert(task.id);
         }
-        if open.read.map_or(!open.write, |bytes| bytes > 0) {
+        if reads {
             class.readers.insert(&task.name);
         }
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
-use forebay_model::{Rules, Site, Tier};
+use forebay_model::{Reach, Rules, Site, Tier};
 use parking_lot::Mutex;
 
 use super::book::{Book, Entry, Opened};
@@ -49,6 +49,15 @@ pub struct Wanted {
     pub settings: Settings,
     /// Folders for spares of books, in state directories; the first is written to.
     pub spares: Vec<PathBuf>,
+}
+
+impl Wanted {
+    /// Whether tasks on other machines would miss files: their bytes are on a disk of this one, or
+    /// their names in a log.
+    pub fn binds_to_this_machine(&self) -> bool {
+        let mut homes = self.rules.tiers().into_iter().filter_map(|id| self.site.tier(id));
+        self.rules.pack().is_some() || homes.any(|tier| tier.reach == Reach::Node)
+    }
 }
 
 /// Why the tiers of a directory can't be used.

@@ -18,18 +18,22 @@ pub(super) struct SampleNames<'r> {
     names: Vec<(&'r str, bool)>,
 }
 
+/// For each beginning of a part of a path the stages that make such files, with their names.
+type Made<'r> = BTreeMap<&'r str, BTreeMap<usize, BTreeSet<&'r str>>>;
+
 /// The names that files which tasks read share with files which tasks make elsewhere.
 pub(super) fn sample_names<'r>(classes: &[&NamedClass<'r>]) -> SampleNames<'r> {
     // A stage is a directory and the kinds of tasks that make files there.
     type Stage<'r> = (&'r str, &'r BTreeSet<&'r str>);
     let mut stages: BTreeMap<Stage<'_>, usize> = BTreeMap::new();
-    let mut made: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    let mut made: Made<'_> = BTreeMap::new();
     for class in classes.iter().filter(|class| class.is_made) {
         let count = stages.len();
         let stage = *stages.entry((class.directory(), &class.makers)).or_insert(count);
         for part in class.pattern.split('/') {
             for beginning in beginnings(part) {
-                made.entry(beginning).or_default().insert(stage);
+                let names = made.entry(beginning).or_default().entry(stage).or_default();
+                names.insert(class.name());
             }
         }
     }
@@ -44,11 +48,16 @@ pub(super) fn sample_names<'r>(classes: &[&NamedClass<'r>]) -> SampleNames<'r> {
         let pattern: &'r str = class.pattern;
         let name = pattern.rsplit_once('/').map_or(pattern, |(_, name)| name);
         // Files of one directory that one task makes from another there may have fixed names, and
-        // so have those that tasks of one kind make, each in its own directory.
-        let tells = |stage: &usize| {
-            let (directory, makers) = stages[*stage];
+        // so have those that tasks of one kind make, each in its own directory: where nobody knows
+        // who made them, it is by the same name.
+        let tells = |stage: usize, names: &BTreeSet<&str>| {
+            let (directory, makers) = stages[stage];
             let is_elsewhere = directory != class.directory() || directory.contains('*');
-            is_input || is_elsewhere && *makers != class.makers
+            let is_other = match makers.is_empty() && class.makers.is_empty() {
+                true => !names.contains(name),
+                false => *makers != class.makers,
+            };
+            is_input || is_elsewhere && is_other
         };
         if let Some(sample) = sample_of(name, &made, &tells) {
             *names.entry(sample).or_default() |= is_input;
@@ -62,14 +71,14 @@ pub(super) fn sample_names<'r>(classes: &[&NamedClass<'r>]) -> SampleNames<'r> {
 fn is_source(class: &NamedClass<'_>) -> bool {
     let (_, ending) = stem_and_ending(class.name());
     let is_hidden = class.pattern.split('/').any(|part| part.starts_with('.'));
-    !class.readers.is_empty() && !is_hidden && !PROGRAMS.contains(&ending)
+    class.is_read && !is_hidden && !PROGRAMS.contains(&ending)
 }
 
 /// The beginning of a name that most stages share.
 fn sample_of<'r>(
     name: &'r str,
-    made: &BTreeMap<&str, BTreeSet<usize>>,
-    tells: &dyn Fn(&usize) -> bool,
+    made: &Made<'_>,
+    tells: &dyn Fn(usize, &BTreeSet<&str>) -> bool,
 ) -> Option<&'r str> {
     let (stem, _) = stem_and_ending(name);
     let all: Vec<&'r str> = beginnings(stem).collect();
@@ -77,8 +86,9 @@ fn sample_of<'r>(
     // Each stage counts for the longest beginning that it has.
     let mut shared: Vec<(&'r str, usize)> = Vec::new();
     for &beginning in all.iter().rev() {
-        let of = made.get(beginning).into_iter().flatten().filter(|stage| tells(stage));
-        let count = of.filter(|stage| counted.insert(**stage)).count();
+        let of = made.get(beginning).into_iter().flatten();
+        let of = of.filter(|(stage, names)| tells(**stage, names));
+        let count = of.filter(|(stage, _)| counted.insert(**stage)).count();
         if count > 0 && beginning.contains(char::is_alphabetic) {
             shared.push((beginning, count));
         }

@@ -7,7 +7,14 @@ use forebay_model::{File, FileId, TreeId};
 
 /// A run: each task with its name, what it reads and what it makes.
 fn patterns(tasks: &[(&str, &[&str], &[&str])]) -> BTreeMap<String, String> {
+    patterns_of(tasks, false)
+}
+
+/// With `by_shell` it is a shell that opens what tasks make.
+fn patterns_of(tasks: &[(&str, &[&str], &[&str])], by_shell: bool) -> BTreeMap<String, String> {
+    const SHELL: u32 = 1000;
     let mut rows = Rows::default();
+    rows.tasks.push(forebay_model::run::TaskRow { driver: true, ..task(SHELL, "sh", 0.0, 99.0) });
     let mut ids: BTreeMap<String, FileId> = BTreeMap::new();
     for (number, (name, reads, makes)) in tasks.iter().enumerate() {
         let number = number as u32;
@@ -26,7 +33,7 @@ fn patterns(tasks: &[(&str, &[&str], &[&str])]) -> BTreeMap<String, String> {
                 rows.files.push(File { id, tree: TreeId(0), path, class, home: None });
             }
             rows.opens.push(Opened {
-                task: Some(number),
+                task: Some(if made && by_shell { SHELL } else { number }),
                 file,
                 write: made,
                 created: made,
@@ -121,6 +128,28 @@ fn samples_without_inputs_that_are_seen_are_told_by_their_tasks() {
         &[("ALIGN", &[], &[&one]), ("ALIGN", &[], &[&other])],
         &[(&one, "work/*/*/aligned.*.bam"), (&other, "work/*/*/aligned.*.bam")],
     );
+}
+
+#[test]
+fn samples_are_told_where_a_shell_opens_the_files_of_its_programs() {
+    let tasks: &[(&str, &[&str], &[&str])] = &[
+        ("head", &[], &["data/hs_1.fq", "data/ds_1.fq"]),
+        ("tr", &["data/hs_1.fq"], &["trim/hs_1.fq"]),
+        ("tr", &["data/ds_1.fq"], &["trim/ds_1.fq"]),
+        ("cat", &["trim/hs_1.fq"], &["bam/hs.bam", "counts/hs/genes.tsv"]),
+        ("cat", &["trim/ds_1.fq"], &["bam/ds.bam", "counts/ds/genes.tsv"]),
+        ("wc", &["counts/hs/genes.tsv", "counts/ds/genes.tsv"], &["report.txt"]),
+    ];
+    let patterns = patterns_of(tasks, true);
+    for (path, pattern) in [
+        ("data/hs_1.fq", "data/*_#.fq"),
+        ("trim/ds_1.fq", "trim/*_#.fq"),
+        ("bam/ds.bam", "bam/*.bam"),
+        ("counts/hs/genes.tsv", "counts/*/genes.tsv"),
+        ("report.txt", "report.txt"),
+    ] {
+        assert_eq!(patterns[path], pattern, "{path} in {patterns:?}");
+    }
 }
 
 #[test]
