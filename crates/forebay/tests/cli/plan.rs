@@ -186,7 +186,7 @@ fn no_rules_are_written_that_a_run_would_refuse() {
     assert!(told.text().is_empty(), "a plan that can't be obeyed is printed: {}", told.text());
     assert!(!place.all.join("refused.toml").exists());
     // Nothing lives in a bucket, so nothing is gained: that is three lines, and one for the files.
-    let told = plan("reach = 'world'\nbucket = 's3://somewhere/below'\n").code(0).text();
+    let told = plan("reach = 'world'\npath = 's3://somewhere/below'\n").code(0).text();
     assert!(told.starts_with("Leave everything as it is"), "{told}");
     assert_eq!(told.lines().count(), 4, "{told}");
     assert!(!planned.read("refused.toml").contains("[[rule]]"));
