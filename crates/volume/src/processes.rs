@@ -269,6 +269,7 @@ impl Processes {
             front.mention(&ToFront::SentAway { program: program.to_owned() });
             // It waits for signals; this one means nothing to whoever else might get it.
             let pid = i32::try_from(self.front).ok().and_then(Pid::from_raw);
+            // The front may be gone: then nobody has to be told.
             let _ = pid.map(|pid| kill_process(pid, Signal::URG));
         }
         self.recorder.tell(Fact::Process(Process {
