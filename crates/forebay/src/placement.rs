@@ -1,18 +1,17 @@
 //! Site and rules as a person gives them, and what became of the files that rules sent away.
 
 mod cache;
+mod elsewhere;
 mod told;
 
 pub(crate) use cache::warmed;
+pub(crate) use elsewhere::{check_command, sent_away};
 pub(crate) use told::{count, tell, tell_left};
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use forebay_model::tasks::elsewhere;
-use forebay_model::{Reach, Rules, Site};
+use forebay_model::{Rules, Site};
 use forebay_volume::store::{ProfileFile, Settings};
 use forebay_volume::tiers::{Trouble, Wanted};
 
@@ -35,15 +34,34 @@ pub(crate) fn load(site: Option<&Path>, rules: Option<&Path>) -> Result<Option<W
         Some(path) => path.to_owned(),
         None => usual_site()?,
     };
+    let (site, rules) = parsed(&site, rules, &read(rules)?)?;
+    Ok(Some(Wanted { site, rules, settings: settings(), spares: spares() }))
+}
+
+/// A site file, and the text of rules that are to be in `rules`.
+fn parsed(site: &Path, rules: &Path, text: &str) -> Result<(Site, Rules), Stop> {
     let wrong = |flaw: forebay_model::Flaw| {
         Stop::new(NOTHING_RUN, flaw.to_string(), "FORMATS.md has all keys; nothing was run")
     };
     let variable = |name: &str| std::env::var(name).ok();
     let source = site.display().to_string();
-    let site = Site::parse(&read(&site)?, &source, &variable).map_err(wrong)?;
+    let site = Site::parse(&read(site)?, &source, &variable).map_err(wrong)?;
     let source = rules.display().to_string();
-    let rules = Rules::parse(&read(rules)?, &source, &site).map_err(wrong)?;
-    Ok(Some(Wanted { site, rules, settings: settings(), spares: spares() }))
+    let rules = Rules::parse(text, &source, &site).map_err(wrong)?;
+    Ok((site, rules))
+}
+
+/// What a run would refuse of rules that are not written yet, whatever machine it is on; and tiers
+/// that are not on this one.
+pub(crate) fn check_rules(site: &Path, rules: &Path, text: &str) -> Result<Vec<String>, String> {
+    let (site, rules) = parsed(site, rules, text).map_err(|stop| stop.message)?;
+    forebay_volume::tiers::check_paths(&site, &rules).map_err(|trouble| trouble.to_string())?;
+    let tiers = rules.tiers().into_iter().chain(rules.caches()).filter_map(|id| site.tier(id));
+    let missing = tiers.filter_map(|tier| {
+        let path = tier.path.as_ref().filter(|path| !path.is_dir())?;
+        Some(format!("{} (tier {})", path.display(), tier.id))
+    });
+    Ok(missing.collect())
 }
 
 /// Where spares of books are, or may be: a book says on which tiers files of a directory lie.
@@ -70,40 +88,6 @@ pub(crate) fn settings() -> Settings {
         let usual = || Some(PathBuf::from(std::env::var_os("HOME")?).join(name));
         std::fs::read_to_string(elsewhere.map(PathBuf::from).or_else(usual)?).ok()
     })
-}
-
-/// Refuses a command whose tasks run on other machines, where files on a tier of this node would
-/// be missed.
-pub(crate) fn check_command(wanted: &Wanted, command: &[OsString]) -> Result<(), Stop> {
-    let tier = wanted.rules.tiers().into_iter().filter_map(|id| wanted.site.tier(id));
-    let Some(tier) = tier.into_iter().find(|tier| tier.reach == Reach::Node) else { return Ok(()) };
-    let words: Vec<Vec<u8>> = command.iter().map(|word| word.as_bytes().to_vec()).collect();
-    let Some(what) = elsewhere(&words, &configuration(&words)) else { return Ok(()) };
-    Err(Stop::new(
-        NOTHING_RUN,
-        format!(
-            "{what} sends tasks to other machines, and tier {} is on this node alone: they would \
-             not find their files",
-            tier.id
-        ),
-        "use a tier with reach = \"shared\", or run without rules, or start Forebay inside each \
-         task; nothing was run",
-    ))
-}
-
-/// What the workflow engines would read: configuration files that the command names, or the usual.
-fn configuration(words: &[Vec<u8>]) -> String {
-    let named = words.windows(2).filter_map(|pair| {
-        let path = PathBuf::from(OsStr::from_bytes(&pair[1]));
-        match pair[0].as_slice() {
-            b"-c" | b"-C" | b"-config" => Some(path),
-            b"--profile" | b"--workflow-profile" => Some(path.join("config.yaml")),
-            _ => None,
-        }
-    });
-    let usual = ["nextflow.config", "profiles/default/config.yaml"].map(PathBuf::from);
-    let texts = named.chain(usual).filter_map(|path| std::fs::read_to_string(path).ok());
-    texts.collect::<Vec<_>>().join("\n")
 }
 
 pub(crate) fn read(path: &Path) -> Result<String, Stop> {

@@ -108,6 +108,13 @@ impl Page {
             return;
         }
         let wide = self.width >= 92;
+        // Only records of other tools tell it.
+        let with_memory = s.tasks.iter().any(|task| task.memory_bytes.is_some());
+        let task_row = |name: &str, tasks: &[&TaskSummary]| {
+            let mut row = task_row(name, tasks, wide);
+            row.extend(with_memory.then(|| most_memory(tasks)));
+            row
+        };
         let mut columns = vec![
             Column::left("task"),
             Column::right("count", 5),
@@ -120,19 +127,20 @@ impl Page {
         if wide {
             columns.extend([Column::right("files", 7), Column::right("ops", 9)]);
         }
+        columns.extend(with_memory.then(|| Column::right("memory", 9)));
         let mut table = Table::new(columns);
         let (drivers, tasks): (Vec<_>, Vec<_>) = s.tasks.iter().partition(|task| task.driver);
         let cut = if tasks.len() > TASKS_MAX { TASKS_MAX - 1 } else { tasks.len() };
         for task in &tasks[..cut] {
-            table.row(task_row(&clean(&task.name), std::slice::from_ref(task), wide));
+            table.row(task_row(&clean(&task.name), std::slice::from_ref(task)));
         }
         if tasks.len() > cut {
             let name = format!("({} more kinds)", tasks.len() - cut);
-            table.row(task_row(&name, &tasks[cut..], wide));
+            table.row(task_row(&name, &tasks[cut..]));
         }
         if !drivers.is_empty() {
             let names: Vec<String> = drivers.iter().map(|task| clean(&task.name)).collect();
-            table.row(task_row(&format!("({})", names.join(", ")), &drivers, wide));
+            table.row(task_row(&format!("({})", names.join(", ")), &drivers));
         }
         if let Some(others) = &s.others {
             table.row(others_row(others, wide));
@@ -294,6 +302,12 @@ fn words(text: &str) -> Vec<String> {
         }
     }
     words
+}
+
+/// The most that one of these took.
+fn most_memory(tasks: &[&TaskSummary]) -> String {
+    let most = tasks.iter().filter_map(|task| task.memory_bytes).max();
+    most.map_or_else(|| "-".to_owned(), |most| most.to_string())
 }
 
 /// Adds up tasks for one row; what is not known of one is not known of all.

@@ -63,6 +63,8 @@ mod daemon_log;
 mod doctor;
 #[path = "cli/early.rs"]
 mod early;
+#[path = "cli/elsewhere.rs"]
+mod elsewhere;
 #[path = "cli/exits.rs"]
 mod exits;
 #[path = "cli/export.rs"]
@@ -81,6 +83,8 @@ mod outside;
 mod packed;
 #[path = "cli/plan.rs"]
 mod plan;
+#[path = "cli/plan_samples.rs"]
+mod plan_samples;
 #[path = "cli/privacy.rs"]
 mod privacy;
 #[path = "cli/probe.rs"]

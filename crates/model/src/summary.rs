@@ -100,6 +100,8 @@ pub struct TaskSummary {
     pub wall_median_us: Option<Micros>,
     /// CPU, summed; `None` if not known.
     pub cpu_us: Option<Micros>,
+    /// The most memory that one of them took; `None` if not told.
+    pub memory_bytes: Option<ByteCount>,
     /// Time of their operations, summed; `None` if not known.
     pub waited_us: Option<Micros>,
     /// Their wall time, and what it was spent on.

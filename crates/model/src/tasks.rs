@@ -16,8 +16,9 @@ mod snakemake;
 mod trinity;
 
 pub(crate) use accounts::{Used, used};
-pub use elsewhere::elsewhere;
+pub use elsewhere::{elsewhere, engine_of};
 pub use live::{engine_directory, live_name, named_by_engine};
+pub use not_seen::hands_over;
 pub(crate) use not_seen::not_seen;
 pub use processes::OTHERS;
 pub(crate) use program::{base_name, program as program_name};

@@ -15,6 +15,7 @@ mod inferred;
 mod kinds;
 mod operations;
 pub(crate) mod rows;
+mod samples;
 mod sets;
 mod timeline;
 pub(crate) mod turns;
@@ -78,7 +79,8 @@ impl std::error::Error for NotLearnt {}
 /// names the file and the place.
 pub fn learn(run: &Run) -> Result<Learnt, NotLearnt> {
     let path = run.path().display();
-    let rows = Rows::read(run).map_err(|error| NotLearnt(error.to_string()))?;
+    let mut rows = Rows::read(run).map_err(|error| NotLearnt(error.to_string()))?;
+    samples::join_samples(&mut rows);
     from_rows(&rows).map_err(|why| NotLearnt(format!("cannot learn from run file {path}: {why}")))
 }
 

@@ -52,6 +52,21 @@ impl Space {
         Self { project: project.clone(), options, frames, left_out }
     }
 
+    /// Leaves out placements with which tasks would wait longer than in place; `waiting` says how
+    /// long they do for a class with each of its placements.
+    pub fn without_longer_waits(&mut self, waiting: impl Fn(usize, usize) -> f64) {
+        /// Less is a matter of rounding.
+        const SAME: f64 = 1e-9;
+        for (class, options) in self.options.iter_mut().enumerate() {
+            let most = waiting(class, 0) + SAME;
+            let mut option = 0;
+            options.retain(|_| {
+                option += 1;
+                waiting(class, option - 1) <= most
+            });
+        }
+    }
+
     /// Everything in place, in the first frame.
     pub fn as_it_is(&self) -> Point {
         Point { frame: 0, picks: vec![0; self.options.len()] }

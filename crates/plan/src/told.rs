@@ -14,7 +14,7 @@ mod words;
 pub use classes::{FileRow, files};
 pub use figures::{Figures, Lost, Moved, Setting};
 pub use tell::{Story, tell};
-pub use words::{closing, explain, front, opening};
+pub use words::{closing, explain, front, gains_nothing, nothing_gained, opening};
 
 use crate::advise::Advice;
 use serde::{Deserialize, Serialize};

@@ -167,6 +167,9 @@ fn serve(parts: Parts) -> io::Result<()> {
     let words = command.clone();
     let processes = Arc::new(Processes::new(Arc::clone(&recorder), start_us, front, words));
     processes.start()?;
+    if matches!(role, Role::Run { .. }) {
+        processes.watch_for_batch(control.duplicate()?);
+    }
     let points: Vec<PathBuf> = plan.targets.iter().map(|target| target.point.clone()).collect();
     let keeper = record.map(|Record { header, state, output }| {
         Keeper::start(&state, output, header, Arc::clone(&recorder))

@@ -60,6 +60,9 @@ pub struct Launch {
     pub warmed: fn(&Warmed),
     /// Told how far files have come on their way home.
     pub underway: fn(&Underway),
+    /// Told of the first program that sends work to other machines, where rules place files that
+    /// are not found there.
+    pub sent_away: fn(&str),
     /// What the run file says of the start.
     pub header: Header,
     /// Where the run file is written while the run lasts; a local directory.
@@ -179,7 +182,8 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
         drop(names);
         crate::heap::trim();
     }
-    let mut outcome = front.watch(launch.underway);
+    let bound_here = launch.placement.as_ref().is_some_and(Wanted::binds_to_this_machine);
+    let mut outcome = front.watch(launch.underway, bound_here.then_some(launch.sent_away));
     outcome.warnings.extend(missing);
     Ok(outcome)
 }

@@ -14,16 +14,17 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock, Weak};
 
+use forebay_model::tasks::hands_over;
 use forebay_model::{
     ByteCount, Fact, Micros, Process, ProcessCounters, ProcessId, ProcessIo, ProcessUsage,
 };
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use rustix::event::epoll;
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use crate::creds::{Groups, Wardrobe};
-use crate::launch::RESCUER;
+use crate::launch::{Channel, RESCUER, ToFront};
 use crate::proc::{Proc, Stat};
 use crate::recorder::Recorder;
 
@@ -86,6 +87,8 @@ pub struct Processes {
     adding: Mutex<()>,
     /// Tells when a process ends (pidfd_open(2)).
     ends: Option<OwnedFd>,
+    /// Who is told of the first program that sends work to other machines.
+    watcher: Mutex<Option<Channel>>,
     later: Sender<Job>,
     jobs: Mutex<Option<Receiver<Job>>>,
 }
@@ -143,6 +146,7 @@ impl Processes {
             next: AtomicU32::new(0),
             adding: Mutex::default(),
             ends: epoll::create(epoll::CreateFlags::CLOEXEC).ok(),
+            watcher: Mutex::default(),
             later,
             jobs: Mutex::new(Some(jobs)),
         }
@@ -281,7 +285,21 @@ impl Processes {
         }
     }
 
+    /// Has the front told of the first program that sends work to other machines.
+    pub(crate) fn watch_for_batch(&self, front: Channel) {
+        *self.watcher.lock() = Some(front);
+    }
+
     fn tell(&self, proc: &mut Proc, known: &Known, argv: Vec<Vec<u8>>) {
+        if let Some(program) = hands_over(&argv)
+            && let Some(front) = self.watcher.lock().take()
+        {
+            front.mention(&ToFront::SentAway { program: program.to_owned() });
+            // It waits for signals; this one means nothing to whoever else might get it.
+            let pid = i32::try_from(self.front).ok().and_then(Pid::from_raw);
+            // The front may be gone: then nobody has to be told.
+            let _ = pid.map(|pid| kill_process(pid, Signal::URG));
+        }
         self.recorder.tell(Fact::Process(Process {
             id: known.id,
             pid: known.pid,

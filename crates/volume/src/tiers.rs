@@ -48,7 +48,7 @@ pub use home::{
 };
 pub(crate) use home::{Unnamed, make_packed};
 pub(crate) use moving::{Cargo, Carried, Goal};
-pub use opening::{Purpose, Trouble, Wanted};
+pub use opening::{Purpose, Trouble, Wanted, check_paths};
 pub(crate) use passage::Passage;
 pub(crate) use placed::{Placed, merged, ours};
 pub use publish::patience::Patience;

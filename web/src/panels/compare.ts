@@ -49,7 +49,10 @@ function against(value: number | null | undefined, base: number | null | undefin
   return value == null || !base ? null : value / base - 1;
 }
 
-function notable(view: View, { base, runs }: Compare): string | null {
+// One run of each tells nothing below this: the same workflow took 8.4 to 11.5 s on one machine.
+const CHANCE = 0.3;
+
+function notable(view: View, { base, runs, storages }: Compare): string | null {
   const of = runs.run.indexOf(base);
   const others = runs.run.flatMap((run, at) => {
     const off = run === base ? null : against(runs.wall_us[at], runs.wall_us[of]);
@@ -61,7 +64,13 @@ function notable(view: View, { base, runs }: Compare): string | null {
     Math.abs(far.off) < 0.01
       ? "as long as"
       : `${share(Math.abs(far.off))} ${far.off > 0 ? "longer" : "less"} than`;
-  return `“${label(view, far.run)}” took ${word} “${label(view, base)}”.`;
+  const measured = [far.run, base].every(
+    (run) => view.report.runs[run ?? -1]?.origin === "measured",
+  );
+  const once = !storages.runs.some((runs) => (runs ?? 0) > 1);
+  const noise = measured && once && Math.abs(far.off) >= 0.01 && Math.abs(far.off) < CHANCE;
+  const sure = noise ? ": with one run of each that may be chance, repeats would tell" : "";
+  return `“${label(view, far.run)}” took ${word} “${label(view, base)}”${sure}.`;
 }
 
 function whole(view: View, { base, runs }: Compare): HTMLElement {

@@ -84,8 +84,8 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
     if cover.is_empty() {
         cover.push(directory.clone());
     }
-    let placement = placement::load(args.site.as_deref(), args.rules.as_deref())?;
-    if let Some(wanted) = &placement {
+    let mut placement = placement::load(args.site.as_deref(), args.rules.as_deref())?;
+    if let Some(wanted) = &mut placement {
         placement::check_command(wanted, &args.command)?;
     }
     let privacy = Privacy {
@@ -104,6 +104,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         every_read: args.trace == Trace::EveryRead,
         placement,
         warmed: placement::warmed,
+        sent_away: placement::sent_away,
         underway: if args.quiet || args.json { underway::hide } else { underway::show },
         header,
         state,

@@ -168,6 +168,35 @@ fn what_is_wrong_is_told_with_its_place() {
     explain("../none.run").code(1).says("none.run");
 }
 
+#[test]
+fn no_rules_are_written_that_a_run_would_refuse() {
+    let Some(planned) = Planned::with_fuse() else { return };
+    let place = &planned.tiered.place;
+    let profile = "profile = { source = 'a test', latency = '10 us' }\n";
+    let plan = |far: &str| {
+        std::fs::write(
+            place.all.join("plan-site.toml"),
+            format!("{SITE}[tier.far]\n{far}{profile}"),
+        )
+        .expect("written");
+        done(&mut planned.plan(&["-o", "../refused.toml", "--on-demand"]))
+    };
+    let told = plan("reach = 'node'\ncapacity = '1 GB'\n");
+    told.code(1).says("would refuse").says("gives no path");
+    assert!(told.text().is_empty(), "a plan that can't be obeyed is printed: {}", told.text());
+    assert!(!place.all.join("refused.toml").exists());
+    // Nothing lives in a bucket, so nothing is gained: that is three lines, and one for the files.
+    let told = plan("reach = 'world'\npath = 's3://somewhere/below'\n").code(0).text();
+    assert!(told.starts_with("Leave everything as it is"), "{told}");
+    assert_eq!(told.lines().count(), 4, "{told}");
+    assert!(!planned.read("refused.toml").contains("[[rule]]"));
+    let all = done(&mut planned.plan(&["--all", "--on-demand"])).code(0).text();
+    assert!(all.contains("tier far is a bucket") && all.lines().count() > 4, "{all}");
+    // Where a tier is on other machines only, that is said.
+    let told = plan("reach = 'node'\ncapacity = '1 GB'\npath = '/nowhere/far'\n").code(0).text();
+    assert!(told.contains("Not on this machine: /nowhere/far (tier far)"), "{told}");
+}
+
 /// A directory that is not there must not be covered to plan for it.
 #[test]
 fn planning_needs_no_fuse_and_touches_nothing() {

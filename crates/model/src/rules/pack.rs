@@ -1,6 +1,6 @@
 //! Packed files share one tier.
 
-use super::{Home, Placement};
+use super::{Home, Layout, Placement, Rules};
 use crate::site::TierId;
 use crate::toml::{Flaw, Table};
 
@@ -10,6 +10,16 @@ pub(super) fn of(placements: &[Placement]) -> Option<&TierId> {
         Home::Tier(tier) => Some(tier),
         Home::Here => None,
     })
+}
+
+impl Rules {
+    /// The same with all files as files of their own: names in a log are seen on this machine alone.
+    pub fn unpacked(mut self) -> Self {
+        for placement in self.placements.iter_mut().filter(|one| one.layout.is_packed()) {
+            placement.layout = Layout::Plain;
+        }
+        self
+    }
 }
 
 /// Packed files share one log, which says in which order things happened to all of them.

@@ -495,3 +495,13 @@ fn globs_that_match_nothing_are_refused_at_their_place() {
         assert_eq!(parse(&text).expect_err(globs).to_string(), format!("rules.toml:{flaw}"));
     }
 }
+
+#[test]
+fn packed_files_become_files_of_their_own_where_others_must_see_them() {
+    let text = "[[rule]]\nmatch = 'a'\nhome = 'scratch'\nlayout = 'packed'\n\
+                [[rule]]\nmatch = 'b'\nhome = 'scratch'\nlayout = 'apart'\nafter = 'keep'\n";
+    let rules = parse(text).expect("right").unpacked();
+    assert_eq!(rules.pack(), None);
+    let placed = rules.place(b"b", None);
+    assert_eq!((placed.layout, placed.after, placed.rule), (Layout::Plain, After::Keep, Some(2)));
+}

@@ -34,6 +34,7 @@ pub(super) fn by_name(tasks: &[TaskRow], ops: &[OpRow], opened: &Opened) -> Vec<
                 wall_us: (!walls.is_empty()).then(|| walls.iter().copied().sum()),
                 wall_median_us: median(&walls),
                 cpu_us: total(group.iter().map(|t| cpu(t))),
+                memory_bytes: group.iter().filter_map(|task| task.memory).max(),
                 waited_us: total(group.iter().map(|t| t.waited)),
                 time: TimeSplit::of(group.iter().copied()),
                 memory_peak_bytes: group.iter().filter_map(|t| t.memory_peak.or(t.memory)).max(),

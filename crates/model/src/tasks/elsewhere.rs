@@ -61,9 +61,14 @@ pub fn elsewhere(command: &[Vec<u8>], config: &str) -> Option<String> {
             return Some(format!("{engine} {name} {value}"));
         }
     }
-    let told = rest.iter().any(|word| of(OPTIONS).contains(&word.as_str()));
-    let value = configured(config).filter(|value| !told && !LOCAL.contains(&value.as_str()))?;
-    Some(format!("{engine} with executor {value} in its configuration"))
+    let told = rest.iter().any(|word| of(OPTIONS).contains(&word.split('=').next().unwrap_or("")));
+    let (what, value) = configured(engine, config, told)?;
+    Some(format!("{engine} with {what} {value} in its configuration"))
+}
+
+/// Which engine a command starts, and at which of its words.
+pub fn engine_of(command: &[Vec<u8>]) -> Option<(usize, &'static str)> {
+    command.iter().enumerate().find_map(|(at, word)| Some((at, engine(word)?)))
 }
 
 /// The engine that a word starts.
@@ -72,22 +77,67 @@ fn engine(word: &[u8]) -> Option<&'static str> {
     ["snakemake", "nextflow", "Trinity"].into_iter().find(|engine| engine.as_bytes() == name)
 }
 
-/// The executor that a configuration names: `executor = 'slurm'`, `process.executor = "slurm"`
-/// (Nextflow), `executor: slurm` (a Snakemake profile).
-fn configured(config: &str) -> Option<String> {
-    config.lines().find_map(|line| {
-        let line = line.trim_start();
-        let rest = line.strip_prefix("process.").unwrap_or(line);
-        let rest = rest.strip_prefix("process {").map_or(rest, str::trim_start);
-        let rest = rest.strip_prefix("executor")?.trim_start().strip_prefix(['=', ':'])?;
-        let value: String = rest
-            .trim_start()
-            .trim_start_matches(['"', '\''])
-            .chars()
-            .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
-            .collect();
-        (!value.is_empty()).then_some(value)
-    })
+/// What of a configuration sends tasks away, and to which executor: lines as `nextflow config -flat`
+/// prints them, of Nextflow's own files, or of a Snakemake profile. `told`: the command line names
+/// an executor, which wins over all but what is configured for some processes.
+fn configured(engine: &str, config: &str, told: bool) -> Option<(&'static str, String)> {
+    let settings: Vec<(String, String)> = config.lines().filter_map(setting).collect();
+    let away = |value: &str| !LOCAL.contains(&value);
+    if engine == "snakemake" {
+        const OFF: [&str; 4] = ["false", "no", "none", "null"];
+        let always = ALWAYS.iter().find(|(name, _)| *name == engine).map_or(&[][..], |(_, w)| *w);
+        let named = |key: &str| always.iter().any(|word| word.trim_start_matches('-') == key);
+        let found = settings.into_iter().find(|(key, value)| match key.as_str() {
+            "executor" => !told && away(value),
+            key => named(key) && !OFF.contains(&value.as_str()),
+        });
+        return found.map(|(key, value)| {
+            if key == "executor" { ("executor", value) } else { ("cluster command", value) }
+        });
+    }
+    let of_process = |key: &str| key == "executor" || key.ends_with(".executor");
+    let for_some = |key: &str| key.starts_with("process.") && key != "process.executor";
+    let wins = |key: &str| of_process(key) && (!told || for_some(key));
+    let found = settings.iter().find(|(key, value)| wins(key) && away(value));
+    // What is for all, where no process has its own.
+    let for_all = || {
+        let said = told || settings.iter().any(|(key, _)| of_process(key) && !for_some(key));
+        settings.iter().find(|(key, value)| !said && key == "executor.name" && away(value))
+    };
+    found.or_else(for_all).map(|(_, value)| ("executor", value.clone()))
+}
+
+/// One setting: `process.executor = 'slurm'`, `process { executor = "slurm" }`, `executor: slurm`.
+fn setting(line: &str) -> Option<(String, String)> {
+    let line = line.trim();
+    if line.starts_with("//") || line.starts_with('#') {
+        return None;
+    }
+    let inner = line.strip_prefix("process {").map(str::trim_start);
+    let mut quote = None;
+    let at = inner.unwrap_or(line).find(|c| match (quote, c) {
+        (None, '\'' | '"') => {
+            quote = Some(c);
+            false
+        }
+        (Some(open), c) => {
+            if open == c {
+                quote = None;
+            }
+            false
+        }
+        (None, c) => matches!(c, '=' | ':'),
+    })?;
+    let (key, rest) = inner.unwrap_or(line).split_at(at);
+    let value: String = rest[1..]
+        .trim_start()
+        .trim_start_matches(['"', '\''])
+        .chars()
+        .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+        .collect();
+    let key = key.trim().trim_matches(['"', '\'']);
+    let key = if inner.is_some() { format!("process.{key}") } else { key.to_owned() };
+    (!value.is_empty()).then_some((key, value))
 }
 
 #[cfg(test)]
@@ -128,6 +178,30 @@ mod tests {
             ("nextflow run x -process.executor local", "process.executor = 'slurm'", None),
             ("nextflow run x -process.executor sge", "", Some("nextflow -process.executor sge")),
             ("nextflow run x", "// executor = 'slurm' one day\nexecutor.queueSize = 3\n", None),
+            // As `nextflow config -flat` prints what includes and profiles come to.
+            (
+                "nextflow run x",
+                "process.executor = 'local'\nprocess.'withLabel:big'.executor = 'slurm'\n",
+                Some("nextflow with executor slurm in its configuration"),
+            ),
+            (
+                "nextflow run x -process.executor local",
+                "process.'withName:A:B'.executor = 'awsbatch'\n",
+                Some("nextflow with executor awsbatch in its configuration"),
+            ),
+            (
+                "nextflow run x",
+                "executor.name = 'sge'\n",
+                Some("nextflow with executor sge in its configuration"),
+            ),
+            ("nextflow run x", "executor.name = 'sge'\nprocess.executor = 'local'\n", None),
+            ("nextflow run x -process.executor=local", "process.executor = 'slurm'", None),
+            (
+                "snakemake -j 9",
+                "jobs: 9\ncluster-generic-submit-cmd: \"qsub -V\"\n",
+                Some("snakemake with cluster command qsub in its configuration"),
+            ),
+            ("snakemake -j 9", "slurm: false\nexecutor: local\n", None),
             ("Trinity --grid_exec hpc --seqType fq", "", Some("Trinity --grid_exec")),
             ("sbatch job.sh", "", Some("sbatch")),
             ("ssh-keygen -l", "", None),

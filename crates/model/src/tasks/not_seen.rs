@@ -52,6 +52,18 @@ pub(super) fn handing_over(program: &[u8], words: &[&[u8]]) -> Option<&'static s
     find(program, words)
 }
 
+/// The batch system's program by which a process of this command line sends work to other machines.
+pub fn hands_over(argv: &[Vec<u8>]) -> Option<&'static str> {
+    const INTERPRETERS: [&[u8]; 6] = [b"sh", b"bash", b"dash", b"perl", b"python", b"python3"];
+    const BATCH: [&str; 8] =
+        ["sbatch", "srun", "salloc", "qsub", "qrsh", "bsub", "pjsub", "condor_submit"];
+    let words: Vec<&[u8]> = argv.iter().map(Vec::as_slice).collect();
+    // Some are scripts.
+    let is_script = INTERPRETERS.contains(&base_name(words.first()?)) && words.len() > 1;
+    let (program, rest) = words[usize::from(is_script)..].split_first()?;
+    find(base_name(program), rest).filter(|name| BATCH.contains(name))
+}
+
 fn find(program: &[u8], words: &[&[u8]]) -> Option<&'static str> {
     let (name, needs) = PROGRAMS.iter().find(|(name, _)| name.as_bytes() == program)?;
     let harmless = words.iter().any(|word| {
@@ -110,6 +122,18 @@ mod tests {
     fn a_shell_and_its_child_are_one() {
         let tree = [(1, None, "sh -c sbatch job.sh"), (2, Some(1), "sbatch job.sh")];
         assert_eq!(counts(&tree), [("sbatch", 1)]);
+    }
+
+    #[test]
+    fn batch_systems_are_known_as_programs_and_as_scripts() {
+        let of = |line: &str| {
+            hands_over(&line.split(' ').map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>())
+        };
+        assert_eq!(of("/usr/bin/sbatch job.sh"), Some("sbatch"));
+        assert_eq!(of("/bin/bash /opt/sge/bin/qsub job.sh"), Some("qsub"));
+        for line in ["cat sbatch", "bash", "sh job.sh", "docker run x", "ssh host", ""] {
+            assert_eq!(of(line), None, "{line}");
+        }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Options for Slurm: one job for each sample, so many at a time, with room on the nodes' disks.
 
 use super::{Emission, Engine};
-use forebay_model::{Reach, TierId};
+use forebay_model::Reach;
+use std::collections::BTreeMap;
 
 pub(super) const ENGINE: Engine = Engine {
     name: "slurm",
@@ -11,6 +12,27 @@ pub(super) const ENGINE: Engine = Engine {
 };
 
 const MIB: f64 = 1_048_576.0;
+const GRES: &str = "\
+# Room on a node's own disks, in MiB: what a job asks for here no other job gets. (--tmp would only
+# look at the size of the disk.) Slurm must know how much there is, once, with MIB for its number:
+";
+
+/// The most that is on each tier of a node's own, by the name of a generic resource, in MiB.
+fn room_of_nodes(emission: &Emission<'_>) -> BTreeMap<String, u64> {
+    let mut room: BTreeMap<String, u64> = BTreeMap::new();
+    for (id, used) in &emission.outcome.tiers {
+        let Some(tier) = emission.site.tier(id).filter(|tier| tier.reach == Reach::Node) else {
+            continue;
+        };
+        let mib = (used.peak_bytes_per_node / MIB).ceil() as u64;
+        if mib > 0 {
+            let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+            let name: String = tier.whole().as_str().chars().map(plain).collect();
+            *room.entry(format!("forebay_{name}")).or_default() += mib;
+        }
+    }
+    room
+}
 
 fn text(emission: &Emission<'_>) -> String {
     let choice = emission.choice;
@@ -25,11 +47,17 @@ fn text(emission: &Emission<'_>) -> String {
         // A job whose machine is taken away begins again.
         option("requeue".to_owned());
     }
-    let on_nodes = |id: &TierId| emission.site.tier(id).is_some_and(|t| t.reach == Reach::Node);
-    let tiers = emission.outcome.tiers.iter().filter(|(id, _)| on_nodes(id));
-    let peak: f64 = tiers.map(|(_, tier)| tier.peak_bytes_per_node).sum();
-    if peak > 0.0 {
-        option(format!("tmp={}M", (peak / MIB).ceil()));
+    let room = room_of_nodes(emission);
+    if !room.is_empty() {
+        let wanted: Vec<String> = room.iter().map(|(name, mib)| format!("{name}:{mib}")).collect();
+        option(format!("gres={}", wanted.join(",")));
+        text.push_str(GRES);
+        for (name, _) in &room {
+            text.push_str(&format!(
+                "#   slurm.conf: GresTypes={name}, and Gres={name}:MIB in the NodeName line\n\
+                 #   gres.conf:  Name={name} Count=MIB Flags=CountOnly\n"
+            ));
+        }
     }
     let stagger = choice.stagger.get().round();
     if stagger > 0.0 && choice.pipelines > 1 {

@@ -233,6 +233,7 @@ fn every_engine_is_told_how_much_at_a_time_and_says_how_its_file_is_used() {
     assert!(text("nextflow").contains("maxForks = 1\n"), "{}", text("nextflow"));
     assert!(text("snakemake").contains("forebay_mb: 40000\n"), "{}", text("snakemake"));
     assert!(text("snakemake").contains("- forebay_mb=40000\n"));
-    assert!(text("slurm").contains("#SBATCH --tmp=6M\n#"), "{}", text("slurm"));
+    assert!(text("slurm").contains("#SBATCH --gres=forebay_disk:6\n#"), "{}", text("slurm"));
+    assert!(!text("slurm").contains("#SBATCH --tmp"), "Slurm does not count it");
     assert!(text("slurm").contains("--array=1-4%2"), "{}", text("slurm"));
 }

@@ -2,8 +2,10 @@
 //! numbers. It names no files, so what waited for what has to be inferred from times.
 
 use super::amounts::{bytes, micros, moment, percent, spelled, whole};
-use super::table::{Line, Table};
+use super::table::{Line, Table, separator};
 use super::{Importer, NotRead, Source, Told, ToldTask};
+use forebay_model::Micros;
+use std::collections::BTreeMap;
 
 pub(super) const IMPORTER: Importer = Importer {
     name: "nextflow",
@@ -15,22 +17,62 @@ pub(super) const IMPORTER: Importer = Importer {
 fn read(sources: &[Source]) -> Result<Told, NotRead> {
     let mut told = Told { name: "nextflow".to_owned(), ..Told::default() };
     let mut cached = 0;
+    let mut around = Around::default();
     for source in sources {
-        let named = |column| Table::of(source, '\t', column, "a trace of Nextflow");
+        let named = |column| Table::of(source, separator(source)?, column, "a trace of Nextflow");
         let table = named("name").or_else(|flaw| named("process").map_err(|_| flaw))?;
         for line in table.lines() {
             let line = line?;
             match line.cell("status") {
                 Some("CACHED") => cached += 1,
-                Some("NEW" | "SUBMITTED" | "ABORTED") => {}
-                _ => told.tasks.push(task(&line)?),
+                Some("NEW" | "SUBMITTED" | "ABORTED") => told.left_out += 1,
+                _ => {
+                    let task = task(&line)?;
+                    around.add(&task);
+                    told.tasks.push(task);
+                }
             }
         }
     }
     if cached > 0 {
         told.notes.push(format!("{cached} tasks came from Nextflow's cache and did not run"));
     }
+    told.notes.extend(around.note());
     Ok(told)
+}
+
+/// What Nextflow did around the scripts of tasks between their starts and ends, by process.
+#[derive(Debug, Default)]
+struct Around(BTreeMap<String, (i64, i64)>);
+
+impl Around {
+    fn add(&mut self, task: &ToldTask) {
+        let times = (task.started.zip(task.ended), task.lasted);
+        if let (Some((start, end)), Some(script)) = times {
+            let sums = self.0.entry(task.name.clone()).or_default();
+            sums.0 = sums.0.saturating_add(end.saturating_sub(start).saturating_sub(script).max(0));
+            sums.1 = sums.1.saturating_add(script);
+        }
+    }
+
+    /// A tenth of the scripts' time is worth a word.
+    fn note(&self) -> Option<String> {
+        let sum = |of: fn(&(i64, i64)) -> i64| self.0.values().map(of).fold(0, i64::saturating_add);
+        let (beside, scripts) = (sum(|sums| sums.0), sum(|sums| sums.1));
+        let (name, most) = self.0.iter().max_by_key(|(_, sums)| sums.0)?;
+        let length = |micros: i64| Micros(micros.unsigned_abs());
+        (beside > scripts / 10).then(|| {
+            format!(
+                "between start and end of tasks Nextflow spent {} around scripts that took {}, most \
+                 for {name} ({} around {}): staging files, starting containers, publishing, which \
+                 often is waiting for storage",
+                length(beside),
+                length(scripts),
+                length(most.0),
+                length(most.1)
+            )
+        })
+    }
 }
 
 fn task(line: &Line<'_>) -> Result<ToldTask, NotRead> {

@@ -30,8 +30,9 @@ fn read(sources: &[Source]) -> Result<Told, NotRead> {
 
 /// Steps (`7.batch`, `7.0`) tell what their job used.
 fn accounted(source: &Source, told: &mut Told) -> Result<(), NotRead> {
-    let table = Table::of(source, '|', "JobID", "a table of `sacct -P`")?;
+    let table = Table::of(source, "|", "JobID", "a table of `sacct -P`")?;
     let mut jobs: BTreeMap<String, usize> = BTreeMap::new();
+    let mut running = Vec::new();
     for line in table.lines() {
         let line = line?;
         let id = line.cell("JobID").ok_or_else(|| line.flaw("there is no JobID"))?;
@@ -48,12 +49,19 @@ fn accounted(source: &Source, told: &mut Told) -> Result<(), NotRead> {
             continue;
         }
         let started = time(&line, "Start")?;
-        let Some(started) = started else { continue };
+        let Some(started) = started else {
+            told.left_out += 1;
+            continue;
+        };
         let lasted = match line.read("ElapsedRaw", "no number", whole)? {
             Some(seconds) => seconds.checked_mul(1_000_000),
             None => clock("Elapsed")?,
         };
-        let ended = time(&line, "End")?.or_else(|| started.checked_add(lasted?));
+        let ended = time(&line, "End")?;
+        if ended.is_none() {
+            running.push(told.tasks.len());
+        }
+        let ended = ended.or_else(|| started.checked_add(lasted?));
         let cores = match line.cell("AllocCPUS").or_else(|| line.cell("NCPUS")) {
             Some(cores) => whole(cores).and_then(|cores| u32::try_from(cores).ok()),
             None => None,
@@ -71,6 +79,19 @@ fn accounted(source: &Source, told: &mut Told) -> Result<(), NotRead> {
         };
         jobs.insert(job.to_owned(), told.tasks.len());
         told.tasks.push(task);
+    }
+    // What a step used is told when it has ended: until then it is not seen, and no 0.
+    for &place in &running {
+        let task = &mut told.tasks[place];
+        task.cpu = task.cpu.filter(|&cpu| cpu > 0);
+    }
+    if !running.is_empty() {
+        let (noun, still) = if running.len() == 1 { ("job", "runs") } else { ("jobs", "run") };
+        told.notes.push(format!(
+            "{} {noun} still {still}, and {} told up to then",
+            running.len(),
+            if running.len() == 1 { "is" } else { "are" }
+        ));
     }
     Ok(())
 }

@@ -44,6 +44,7 @@ fn read(sources: &[Source]) -> Result<Told, NotRead> {
             NotRead::new(source, error.line(), format!("it is no record of Snakemake: {error}"))
         })?;
         if record.incomplete {
+            told.left_out += 1;
             continue;
         }
         let times = [record.starttime, record.endtime].map(|time| time.map(unix));
@@ -95,7 +96,7 @@ struct Benchmark {
 
 /// The first repeat; the others tell the same job once more.
 fn benchmark(source: &Source) -> Result<Option<Benchmark>, NotRead> {
-    let table = Table::of(source, '\t', "s", "a record or a benchmark of Snakemake")?;
+    let table = Table::of(source, "\t", "s", "a record or a benchmark of Snakemake")?;
     let Some(line) = table.lines().next().transpose()? else { return Ok(None) };
     let number = |name| line.read(name, "no number", |text| micros(text, 1_000_000));
     // Of a job that was over too soon, everything but the time is NA, or empty.

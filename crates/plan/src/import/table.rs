@@ -8,7 +8,7 @@ pub(super) struct Table<'a> {
     source: &'a Source,
     names: Vec<&'a str>,
     lines: Vec<(usize, &'a str)>,
-    between: char,
+    between: &'a str,
 }
 
 /// One line of a table.
@@ -26,7 +26,7 @@ impl<'a> Table<'a> {
     /// Not a text, empty, or without the column `needed`: it is another tool's file.
     pub(super) fn of(
         source: &'a Source,
-        between: char,
+        between: &'a str,
         needed: &str,
         whose: &str,
     ) -> Result<Self, NotRead> {
@@ -57,6 +57,15 @@ impl<'a> Table<'a> {
             Ok(Line { source: self.source, number, names: &self.names, cells })
         })
     }
+}
+
+/// What is between the names of the first line, whoever chose it: all that is in no name.
+pub(super) fn separator(source: &Source) -> Result<&str, NotRead> {
+    let first = text(source)?.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '%');
+    let rest = first.trim_start().trim_start_matches(in_name);
+    let end = rest.find(in_name).unwrap_or(0);
+    Ok(if end > 0 { &rest[..end] } else { "\t" })
 }
 
 impl<'a> Line<'a> {

@@ -101,6 +101,58 @@ fn what_nextflow_took_from_its_cache_did_not_run() {
     assert_eq!(flaw.to_string(), "t: it tells of no task that ran");
 }
 
+fn notes(importer: &str, content: &str) -> Vec<String> {
+    let importer = Importer::named(importer).expect("an importer");
+    let (header, _) = importer.import(&[source("t", content)], &|_| None).expect("a run");
+    header.more.into_iter().map(|(_, note)| note).collect()
+}
+
+#[test]
+fn a_trace_is_read_whatever_is_between_its_cells() {
+    let told = |text: &str| tasks("nextflow", "t", text);
+    let with_tabs = told(SAMPLES[2].2);
+    for between in [",", ";", " | ", "::"] {
+        assert_eq!(told(&SAMPLES[2].2.replace('\t', between)), with_tabs, "{between:?}");
+    }
+}
+
+#[test]
+fn what_nextflow_does_around_a_script_is_told() {
+    let trace = "name\tstatus\tstart\tcomplete\trealtime\n\
+                 MAP (a)\tCOMPLETED\t1000000000000\t1000000024800\t8000\n\
+                 SORT\tCOMPLETED\t1000000030000\t1000000034000\t4000\n";
+    let [note] = &notes("nextflow", trace)[..] else { panic!("one note") };
+    let words = ["spent 16.8 s around scripts that took 12.0 s", "for MAP (16.8 s around 8.0 s)"];
+    assert!(words.iter().all(|words| note.contains(words)), "{note}");
+    // Little is not worth a word, and without starts the queue would be in it.
+    let [] = &notes("nextflow", &trace.replace("\t8000", "\t24000"))[..] else { panic!("a note") };
+    assert!(notes("nextflow", SAMPLES[0].2).is_empty());
+}
+
+#[test]
+fn tasks_that_have_not_ended_are_told_of() {
+    let left = |importer, text: &str| {
+        let notes = notes(importer, text);
+        assert!(notes.iter().any(|note| note.contains("had not ended")), "{notes:?}");
+        notes
+    };
+    left("nextflow", &SAMPLES[0].2.replacen("COMPLETED", "SUBMITTED", 2));
+    let of_slurm = left("slurm", SAMPLES[8].2);
+    assert!(of_slurm.iter().any(|note| note.contains("1 job still runs")), "{of_slurm:?}");
+    let running = sample(8).pop().expect("jobs");
+    assert_eq!((running.key.as_deref(), running.cpu_user), (Some("10"), None));
+    let record = include_str!("samples/snakemake.json")
+        .replace("\"incomplete\": false", "\"incomplete\": true");
+    let whole = include_str!("samples/snakemake.json");
+    assert_ne!(record, whole, "the sample has the key");
+    let sources = [
+        source("p/.snakemake/metadata/bWFwL3MxLnNhbQ==", whole),
+        source("p/.snakemake/metadata/bWFwL3MxLmxvZw==", &record),
+    ];
+    let told = Importer::named("snakemake").expect("one").read(&sources).expect("records");
+    assert_eq!(told.left_out, 1);
+}
+
 #[test]
 fn records_of_one_job_are_one_task_and_a_benchmark_joins_it() {
     let record = include_str!("samples/snakemake.json");

@@ -15,6 +15,8 @@ pub struct Told {
     pub tasks: Vec<ToldTask>,
     /// What a reader should know of the records.
     pub notes: Vec<String>,
+    /// Tasks that had not ended, or not begun, when the records were written.
+    pub left_out: u64,
     /// Cores of the machine.
     pub cpus: Option<u32>,
 }
@@ -66,6 +68,13 @@ impl Told {
     /// for are done.
     pub(super) fn facts(mut self, engine: &str) -> Result<(Header, Vec<Fact>), String> {
         self.lay_out()?;
+        if self.left_out > 0 {
+            let noun = if self.left_out == 1 { "task that" } else { "tasks that" };
+            self.notes.push(format!(
+                "{} {noun} had not ended, or not begun, when this was recorded: left out",
+                self.left_out
+            ));
+        }
         let known = || self.tasks.iter().flat_map(|task| [task.started, task.ended]).flatten();
         let first = known().min().unwrap_or(0);
         let since = |at: i64| Micros(at.abs_diff(first));

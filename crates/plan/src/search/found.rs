@@ -96,6 +96,9 @@ pub(super) fn found(
     }
     let best = seen.best().cloned().unwrap_or(best);
     chosen = without_trifles(&mut seen, chosen, free);
+    if gains_nothing(&seen, &chosen) {
+        chosen = start.clone();
+    }
     near.retain(|point| *point != chosen && *point != start);
     near.insert(0, start.clone());
     near.dedup();
@@ -158,6 +161,19 @@ fn without_trifles(seen: &mut Seen<'_>, chosen: Point, free: &[usize]) -> Point 
         }
     }
     point
+}
+
+/// Whether the model can't tell a proposal from everything as it is, in what is wanted or in
+/// dollars: then nothing is proposed.
+fn gains_nothing(seen: &Seen<'_>, chosen: &Point) -> bool {
+    let start = seen.space.as_it_is();
+    let error = 1.0 + seen.wanted.error;
+    let usd = |point: &Point| match seen.known.get(point) {
+        Some(Ok(score)) => score.per_sample.map_or(0.0, |usd| usd.get()),
+        _ => f64::INFINITY,
+    };
+    let is_as_good = seen.value(&start) <= seen.best_value() * error;
+    is_as_good && usd(&start) <= usd(chosen) * error
 }
 
 /// Of all that the model can't tell from the best, what costs least, and of these what moves least.

@@ -28,6 +28,11 @@ pub(super) fn tiers(site: &Site, project: &TierId, left_out: &mut Vec<String>) -
     let here = site.tier(project).map_or(project, Tier::whole);
     let mut targets = Vec::new();
     for tier in site.tiers().filter(|tier| tier.pool_of.is_none() && &tier.id != here) {
+        if tier.bucket.is_some() {
+            let why = "is a bucket: files can be published to it, and can't live in it";
+            left_out.push(format!("tier {} {why}", tier.id));
+            continue;
+        }
         if tier.profile.is_none() {
             left_out.push(format!("tier {} has no profile: `forebay probe` makes one", tier.id));
             continue;

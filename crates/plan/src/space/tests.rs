@@ -166,3 +166,16 @@ fn two_tiers_with_packed_files_do_not_fit_together() {
     let fits = |picks: [u8; 2]| space.fits_together(&Point { frame: 0, picks: picks.to_vec() });
     assert!(fits([0, 0]) && fits([1, 1]) && !fits([0, 1]));
 }
+
+/// If this fails, somebody who wants it fastest gets a task that waits longer than before.
+#[test]
+fn placements_with_longer_waits_than_in_place_are_left_out() {
+    let mut space = space(1);
+    let before = space.clone();
+    assert!(before.options[1].len() > 2, "{before:?}");
+    space.without_longer_waits(|_, option| if option == 1 { 2.0 } else { 1.0 });
+    for (left, all) in space.options.iter().zip(&before.options) {
+        let kept = all.iter().enumerate().filter(|(option, _)| *option != 1);
+        assert_eq!(*left, kept.map(|(_, placement)| placement.clone()).collect::<Vec<_>>());
+    }
+}

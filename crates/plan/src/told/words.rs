@@ -22,6 +22,27 @@ pub fn explain(plan: &Plan) -> Vec<String> {
     told
 }
 
+/// Whether everything is to stay as it is.
+pub fn gains_nothing(plan: &Plan) -> bool {
+    plan.moved.is_empty() && plan.as_it_is.as_ref() == Some(&plan.chosen)
+}
+
+/// All that is said where nothing is gained: how it is, that it is to stay so, and who tells more.
+pub fn nothing_gained(plan: &Plan) -> [String; 3] {
+    let least = match plan.chosen.per_sample_usd {
+        Some(usd) => format!("{}, {usd} a sample", plan.chosen.makespan_s),
+        None => plan.chosen.makespan_s.to_string(),
+    };
+    let (error, tried) = (plan.error * 100.0, plan.simulated);
+    [
+        format!("Leave everything as it is ({least}, by the model)."),
+        format!(
+            "None of {tried} choices that were tried gains more than the model's error, {error:.0} %."
+        ),
+        "What was tried, why it lost, and what else may help: --all.".to_owned(),
+    ]
+}
+
 /// What is proposed and what it saves: what comes before the files.
 pub fn opening(plan: &Plan) -> Vec<String> {
     let mut told = vec![first(plan)];

@@ -95,7 +95,7 @@ impl Front {
     }
 
     /// Looks after the command until it ends, then lets the daemon finish the run.
-    pub(super) fn watch(self, underway: fn(&Underway)) -> Outcome {
+    pub(super) fn watch(self, underway: fn(&Underway), sent_away: Option<fn(&str)>) -> Outcome {
         // Linux has it since 3.4; the mount waits for processes that outlive the command anyway.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let command = self.command.as_raw_nonzero().get();
@@ -107,6 +107,13 @@ impl Front {
                 libc::SIGCHLD => {
                     if let Some(ended) = self.reap_all(&mut daemon_lost) {
                         break ended;
+                    }
+                }
+                libc::SIGURG if is_from(&info, self.daemon) => {
+                    if self.control.is_heard(0)
+                        && let Some(ToFront::SentAway { program }) = self.control.hear()
+                    {
+                        sent_away.inspect(|tell| tell(&program));
                     }
                 }
                 signal => self.pass_on(signal, &info),
@@ -127,7 +134,7 @@ impl Front {
             homecomings: Vec::new(),
             left: None,
         };
-        match self.last_word(underway) {
+        match self.last_word(underway, sent_away) {
             Last::Left(now) => {
                 outcome.left = Some((now, self.daemon.as_raw_nonzero().get() as u32));
             }
@@ -194,6 +201,12 @@ impl Front {
             unsafe { libc::kill(self.command.as_raw_nonzero().get(), signal) };
         }
     }
+}
+
+/// Whether a process has sent this signal.
+fn is_from(info: &libc::siginfo_t, process: Pid) -> bool {
+    // SAFETY: what a process sent has its number; the code says that one did.
+    info.si_code <= 0 && unsafe { info.si_pid() } == process.as_raw_nonzero().get()
 }
 
 pub(super) fn next_signal() -> libc::siginfo_t {

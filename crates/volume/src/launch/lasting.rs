@@ -236,7 +236,9 @@ pub(super) fn unmounted(
                 let run = run.map(PathBuf::from);
                 return Last::Word(Some(Unmounting { run, warnings, homecomings, shipped }));
             }
-            Some(ToFront::Failed { .. } | ToFront::Ready) | None => return Last::Word(None),
+            Some(ToFront::Failed { .. } | ToFront::Ready | ToFront::SentAway { .. }) | None => {
+                return Last::Word(None);
+            }
         }
     }
 }

@@ -52,13 +52,16 @@ impl Latest {
 
 impl Front {
     /// Waits for the daemon's last word.
-    pub(super) fn last_word(&self, tell: fn(&Underway)) -> Last {
+    pub(super) fn last_word(&self, tell: fn(&Underway), sent_away: Option<fn(&str)>) -> Last {
         let mut latest = Latest::default();
         loop {
             if self.control.is_heard(LOOK_MS) {
                 match self.control.hear::<ToFront>() {
                     Some(ToFront::Underway(now)) => latest.heard(now, tell),
                     Some(ToFront::Waits(_)) => {}
+                    Some(ToFront::SentAway { program }) => {
+                        sent_away.inspect(|tell| tell(&program));
+                    }
                     word => return Last::Word(word),
                 }
             } else if is_dying(self.daemon) && !self.control.is_heard(0) {

@@ -35,6 +35,8 @@ pub(crate) enum ToFront {
     Ready,
     /// Files come home.
     Underway(Underway),
+    /// A program was started that sends work to other machines.
+    SentAway { program: String },
     /// A bucket does not take what is brought to it.
     Waits(crate::bucket::Waiting),
     /// All is over, or goes on without the front.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
-use forebay_model::{Rules, Site, Tier};
+use forebay_model::{Reach, Rules, Site, Tier};
 use parking_lot::Mutex;
 
 use super::book::{Book, Entry, Opened};
@@ -51,6 +51,15 @@ pub struct Wanted {
     pub spares: Vec<PathBuf>,
 }
 
+impl Wanted {
+    /// Whether tasks on other machines would miss files: their bytes are on a disk of this one, or
+    /// their names in a log.
+    pub fn binds_to_this_machine(&self) -> bool {
+        let mut homes = self.rules.tiers().into_iter().filter_map(|id| self.site.tier(id));
+        self.rules.pack().is_some() || homes.any(|tier| tier.reach == Reach::Node)
+    }
+}
+
 /// Why the tiers of a directory can't be used.
 #[derive(Debug)]
 pub struct Trouble {
@@ -66,6 +75,20 @@ impl Trouble {
     pub(super) fn at(path: &Path, step: &'static str) -> impl FnOnce(io::Error) -> Trouble {
         move |error| Trouble { path: path.to_owned(), step, error }
     }
+}
+
+/// Whether files can live where rules send them, as far as the site file tells.
+///
+/// # Errors
+/// A tier that rules name is a bucket, or has no path.
+pub fn check_paths(site: &Site, rules: &Rules) -> Result<(), Trouble> {
+    tiers_named(site, rules).into_iter().try_for_each(|tier| directory(tier).map(drop))
+}
+
+/// The tiers that a run with these rules opens.
+fn tiers_named<'s>(site: &'s Site, rules: &Rules) -> Vec<&'s Tier> {
+    let named: BTreeSet<_> = rules.tiers().into_iter().chain(rules.caches()).collect();
+    named.into_iter().filter_map(|id| site.tier(id)).collect()
 }
 
 /// The directory of a tier, as the site file says.
@@ -149,9 +172,7 @@ impl Tiers {
         if let Purpose::Place(wanted) = purpose {
             self.rules = Some(wanted.rules.clone());
             self.cache = Cache::of(&wanted.rules);
-            let named = wanted.rules.tiers().into_iter().chain(wanted.rules.caches());
-            let named: BTreeSet<_> = named.collect();
-            for tier in named.into_iter().filter_map(|id| wanted.site.tier(id)) {
+            for tier in tiers_named(&wanted.site, &wanted.rules) {
                 match self.book.add(directory, tier) {
                     Ok(entry) => current.push((entry, tier)),
                     Err(trouble) if trouble.is_full() => self.note_full(&trouble),

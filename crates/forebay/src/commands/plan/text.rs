@@ -1,6 +1,6 @@
 //! A plan for people: the proposal, what it saves, how sure that is, and why others lost.
 
-use forebay_plan::told::{Plan, closing, files, front, opening};
+use forebay_plan::told::{Plan, closing, files, front, gains_nothing, nothing_gained, opening};
 
 /// More choices of time against dollars are no overview.
 const FRONT_MAX: usize = 8;
@@ -8,6 +8,10 @@ const FRONT_MAX: usize = 8;
 /// The plan and its reasons, wrapped to so many columns; what matters of it, or `all`.
 pub(crate) fn explained(plan: &Plan, all: bool, width: usize) -> String {
     let mut text = String::new();
+    if gains_nothing(plan) && !all {
+        nothing_gained(plan).iter().for_each(|line| push(&mut text, line, width));
+        return text;
+    }
     for sentence in opening(plan) {
         push(&mut text, &sentence, width);
     }
@@ -29,7 +33,7 @@ pub(crate) fn explained(plan: &Plan, all: bool, width: usize) -> String {
 pub(super) fn plan(plan: &Plan, all: bool, width: usize) -> String {
     let mut text = explained(plan, all, width);
     let mut rows = front(plan);
-    if rows.len() > 1 {
+    if rows.len() > 1 && (all || !gains_nothing(plan)) {
         text.push_str(
             "\nTime against dollars; nothing is both faster and cheaper than any of these:\n",
         );

@@ -1,9 +1,7 @@
 //! Writes what a plan comes to: rules, what `forebay explain` tells, settings for engines.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use forebay_model::Home;
 use forebay_plan::emit::{ENGINES, Emission, rules};
 use forebay_plan::told::Plan;
 use forebay_plan::{Choice, Outcome};
@@ -11,6 +9,7 @@ use forebay_plan::{Choice, Outcome};
 use super::ground::Ground;
 use super::{Args, NO_PLAN};
 use crate::exit::Stop;
+use crate::placement::check_rules;
 
 /// Writes all files; a line about each.
 pub(super) fn all(
@@ -21,7 +20,7 @@ pub(super) fn all(
     outcome: &Outcome,
     plan: &Plan,
 ) -> Result<Vec<String>, Stop> {
-    let header = header(path, ground, choice, plan);
+    let header = header(path, plan);
     let emission = Emission {
         site: &ground.site,
         workload: &ground.workload,
@@ -34,12 +33,27 @@ pub(super) fn all(
         let next = "this is a limit of rules: they go by names; --json has the plan itself";
         Stop::new(NO_PLAN, format!("the plan can't be said in rules: {why}"), next)
     })?;
+    // What is written can be run: whoever obeys a plan learns of its flaws now, not then.
+    let missing = check_rules(&args.site, path, &text).map_err(|why| {
+        let next = "mend the site file (a tier that files live on needs a path), or leave -o out: \
+                    the plan is told without rules";
+        Stop::new(
+            NO_PLAN,
+            format!("`forebay run` would refuse the rules of this plan: {why}"),
+            next,
+        )
+    })?;
     write(path, &text)?;
     let told = beside(path, ".plan.json");
     let json = serde_json::to_string_pretty(plan).expect("a plan is plain data");
     write(&told, &(json + "\n"))?;
     let mut lines =
         vec![format!("Rules: {}. Reasons: forebay explain {}", path.display(), told.display())];
+    lines.extend(
+        missing.iter().map(|tier| {
+            format!("Not on this machine: {tier}. `forebay run` needs it where it runs.")
+        }),
+    );
     for engine in ENGINES.iter().filter(|engine| args.emit.iter().any(|name| name == engine.name)) {
         let file = beside(path, engine.suffix);
         if let Some(folder) = file.parent() {
@@ -52,7 +66,7 @@ pub(super) fn all(
 }
 
 /// What stands on top of each file.
-fn header(path: &Path, ground: &Ground, choice: &Choice, plan: &Plan) -> Vec<String> {
+fn header(path: &Path, plan: &Plan) -> Vec<String> {
     let mut header = vec![
         format!(
             "Made by `forebay plan` {} from {}",
@@ -74,24 +88,8 @@ fn header(path: &Path, ground: &Ground, choice: &Choice, plan: &Plan) -> Vec<Str
     for (pool, bytes) in &plan.setting.pools {
         header.push(format!("The site file must give {} bytes to pool {pool}.", bytes.get()));
     }
-    for tier in homeless(ground, choice) {
-        header.push(format!("Tier {tier} has no path in the site file: write one before you run."));
-    }
     // A name may hold anything; a comment is one line.
     header.into_iter().map(|line| line.replace(char::is_control, "?")).collect()
-}
-
-/// Tiers that rules name and that are only described.
-fn homeless<'g>(ground: &'g Ground, choice: &Choice) -> BTreeSet<&'g str> {
-    let named = choice.placements.iter().flat_map(|placement| {
-        let home = match &placement.home {
-            Home::Tier(tier) => Some(tier),
-            Home::Here => None,
-        };
-        home.into_iter().chain(placement.cache.as_ref().map(|cache| &cache.tier))
-    });
-    let tiers = named.filter_map(|id| ground.site.tier(id));
-    tiers.filter(|tier| tier.path.is_none()).map(|tier| tier.id.as_str()).collect()
 }
 
 /// `rules.toml` and `.plan.json` is `rules.plan.json`.

@@ -66,7 +66,10 @@ pub(super) fn read(source: &Source, told: &mut Told) -> Result<(), NotRead> {
                 moment(text).map(Some).ok_or_else(|| flaw(format!("{key} is {text:?}: no time")))
             }
         };
-        let (Some(started), ended) = (when("StartTime")?, when("EndTime")?) else { continue };
+        let (Some(started), ended) = (when("StartTime")?, when("EndTime")?) else {
+            told.left_out += 1;
+            continue;
+        };
         let array = value("ArrayJobId").zip(value("ArrayTaskId"));
         told.tasks.push(ToldTask {
             name: value("Name").unwrap_or("job").to_owned(),

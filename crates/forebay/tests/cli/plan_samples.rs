@@ -1,0 +1,55 @@
+//! A plan is learnt on one batch and obeyed with the next. If these fail, rules match nothing of
+//! tomorrow's samples, and nobody notices: the run is as slow as before.
+
+use crate::place::done;
+use crate::tiers::Tiered;
+
+const SITE: &str = "[nodes]\ncount = 1\ncores = 4\n\
+    [tier.net]\nreach = 'shared'\n\
+    profile = { source = 'a test', latency = '20 ms', write = { stream = '1 MB/s' } }\n";
+
+/// Reads of some samples go from stage to stage; what lies between is deleted.
+fn pipeline(samples: &str) -> String {
+    format!(
+        "mkdir -p data trim bam
+        for s in {samples}; do
+            for n in 1 2; do head -c 200000 /dev/zero > data/${{s}}_$n.fq; done
+        done
+        for s in {samples}; do
+            for n in 1 2; do tr -d x < data/${{s}}_$n.fq > trim/${{s}}_$n.fq; done
+            cat trim/${{s}}_1.fq trim/${{s}}_2.fq > bam/$s.bam
+        done
+        wc -c bam/*.bam > report.txt
+        rm -r trim"
+    )
+}
+
+fn obeyed(learnt_on: &str, obeyed_by: &str, trimmed: i64) {
+    let Some(tiered) = Tiered::with_fuse() else { return };
+    let place = &tiered.place;
+    done(&mut place.script(&["-q", "--trace", "every-read"], &pipeline(learnt_on))).code(0);
+    let far = tiered.far.path().display();
+    let far = format!("[tier.far]\npath = \"{far}\"\nreach = \"node\"\ncapacity = \"1 GB\"\n");
+    let site = format!("{SITE}{far}profile = {{ source = 'a test', latency = '10 us' }}\n");
+    std::fs::write(place.all.join("plan-site.toml"), site).expect("written");
+    let words = ["plan", "../out.run", "--site", "../plan-site.toml", "--project", "net"];
+    done(&mut place.forebay(&[&words[..], &["-o", "../rules.toml"]].concat())).code(0);
+    let rules = std::fs::read_to_string(place.all.join("rules.toml")).expect("rules");
+    assert!(rules.contains("\"trim/*_[0-9]*.fq\""), "{rules}");
+    let site = ["-q", "--site", "../plan-site.toml", "--rules", "../rules.toml"];
+    done(&mut place.script(&site, &pipeline(obeyed_by))).code(0);
+    let on_far = "SELECT count(*) FROM files JOIN trees ON files.home = trees.tree \
+                  WHERE tier = 'far' AND CAST(files.path AS TEXT) LIKE 'trim/%'";
+    assert_eq!(place.record().number(on_far), trimmed, "{rules}");
+    place.nothing_left();
+}
+
+#[test]
+fn rules_learnt_on_one_batch_fit_the_next_with_other_names() {
+    obeyed("hs ds", "foo bar", 4);
+}
+
+#[test]
+fn rules_learnt_on_one_sample_fit_the_next() {
+    obeyed("patient_A_T2", "foo", 2);
+}
