@@ -52,7 +52,7 @@ fn text(emission: &Emission<'_>) -> String {
         let wanted: Vec<String> = room.iter().map(|(name, mib)| format!("{name}:{mib}")).collect();
         option(format!("gres={}", wanted.join(",")));
         text.push_str(GRES);
-        for (name, _) in &room {
+        for name in room.keys() {
             text.push_str(&format!(
                 "#   slurm.conf: GresTypes={name}, and Gres={name}:MIB in the NodeName line\n\
                  #   gres.conf:  Name={name} Count=MIB Flags=CountOnly\n"

@@ -12,6 +12,7 @@ fn stat(seconds: i64) -> Statx {
     // SAFETY: plain numbers, for which zero is a value.
     let mut stat: Statx = unsafe { std::mem::zeroed() };
     stat.stx_mtime.tv_sec = seconds;
+    stat.stx_ctime.tv_sec = seconds;
     stat
 }
 
