@@ -1,5 +1,6 @@
 # A cluster of Slurm's on this machine, all of it in the case's own namespaces; sourced by cases.
-# cluster NODES    starts one with so many nodes, n1 and so on, of two cores each
+# cluster NODES    starts one with so many nodes, n1 and so on, of two cores and 90 MiB of a tier `near`
+#                  each, as the settings that a plan writes ask for it
 # stop             ends it
 # No case logic here.
 
@@ -37,9 +38,11 @@ TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
 MpiDefault=none
 ReturnToService=2
-NodeName=n[1-$1] NodeHostname=$host Port=[16818-$((16817 + $1))] CPUs=2 TmpDisk=100 State=UNKNOWN
+GresTypes=forebay_near
+NodeName=n[1-$1] NodeHostname=$host Port=[16818-$((16817 + $1))] CPUs=2 Gres=forebay_near:90 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES State=UP
 CONF
+    echo "Name=forebay_near Count=90 Flags=CountOnly" > "$etc/gres.conf"
     export SLURM_CONF=$etc/slurm.conf
     slurmctld || { cat "$etc"/*.log; fail "slurmctld"; }
     for number in $(seq "$1"); do

@@ -9,14 +9,15 @@ set -eu
 . "$REAL/lib.sh"
 
 # The child goes on once the front has returned: a front that waits for it never does.
-mkfifo "$WORK/go"
+# Two places for two words: whoever opens one again may find the writer of the first word there still.
+mkfifo "$WORK/go" "$WORK/on"
 covered sh -c '(read -r _ < "$WORK/go"; echo late > late; cat early >> late
-                read -r _ < "$WORK/go"; echo later >> late) > out 2>&1 &
+                read -r _ < "$WORK/on"; echo later >> late) > out 2>&1 &
                echo early > early; exit 5' && fail "status" || [ $? = 5 ] || fail "status $?"
 [ -e early ] || fail "early is not there"
 echo > "$WORK/go"
 wait_for 6 grep -q early late || fail "the background child could not write: $(cat out late 2>&1)"
-echo > "$WORK/go"
+echo > "$WORK/on"
 wait_for 6 grep -q later late || fail "the background child could not write: $(cat out late 2>&1)"
 [ "$(cat late)" = "$(printf 'late\nearly\nlater')" ] || fail "wrong content: $(cat late)"
 [ ! -s out ] || fail "the child complained: $(cat out)"

@@ -69,10 +69,12 @@ reach = "shared"
 price = "efs.elastic"
 profile = { source = "a test", latency = "20 ms", write = { stream = "1 MB/s" } }
 [tier.near]
+path = "$WORK/near"
 reach = "node"
 capacity = "1 GB"
 profile = { source = "a test", latency = "10 us" }
 SITE
+mkdir "$WORK/near"
 "$FOREBAY" run -q --trace every-read -o "$WORK/runs/p.run" -- \
     sh -c 'seq 100000 > part.tmp; sort part.tmp | tail -1 > last; rm part.tmp' || fail "run"
 for machines in --on-demand --spot; do
@@ -80,7 +82,7 @@ for machines in --on-demand --spot; do
         --budget 2s $machines --emit slurm -o "$WORK/plan.toml" > "$WORK/told" || fail "plan"
     rm -f sample.*
     { cat "$WORK/plan.slurm.sh"; echo 'touch "sample.$SLURM_ARRAY_TASK_ID"'; } > "$WORK/array.sh"
-    case $machines in --spot) option=requeue ;; *) option=tmp= ;; esac
+    case $machines in --spot) option=requeue ;; *) option=gres=forebay_near: ;; esac
     grep -q "^#SBATCH --$option" "$WORK/array.sh" || { cat "$WORK/array.sh"; fail "no $option"; }
     sbatch -W -o "$WORK/log" -D "$PWD" "$WORK/array.sh" ||
         { cat "$WORK/array.sh" "$etc"/*.log; stop; fail "the array of a plan"; }
