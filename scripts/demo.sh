@@ -140,7 +140,7 @@ again=$(cd "$demo/ruled" && snakemake --cores "$cores" --snakefile "$root/workfl
     "target/demo/ruled" "this is a bug in forebay: please report it"
 say "IDENTICAL: all $files result files have the same md5 (bare $bare_s s, forebay $forebay_s s," \
     "with rules $ruled_s s)"
-say "one run of each: a difference of less than a third is noise (make bench repeats)"
+say "one run of each: the difference may be chance (make bench repeats)"
 # The bare run left no record; the one in place did to storage what it did.
 "$forebay" report "in place=$demo/demo.run" "with rules=$demo/ruled.run" -o "$demo/report.html"
 say "both runs, side by side (open it in a browser): $demo/report.html"

@@ -5,7 +5,8 @@
 #   scripts/test-long.sh             all steps
 #   scripts/test-long.sh STEP...     some: kills machines daemons power fuzz simgrid real reports
 #   FUZZ_SECONDS=600                 how long each target of fuzz.sh is fed
-#   CHECKS=DIR                       cases of public reports that are kept elsewhere (scripts/reports.sh)
+#   CHECKS=DIR                       cases of public reports that are kept elsewhere: the step reports,
+#                                    which is no part of the others without (scripts/reports.sh)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/landing.sh
@@ -31,12 +32,10 @@ power() { seeded 500 -p forebay --test cli -- --nocapture a_power_failure_takes_
 fuzz() { scripts/fuzz.sh "${FUZZ_SECONDS:-600}"; }
 simgrid() { /usr/bin/python3 tests/simgrid/compare.py "$FOREBAY"; }
 real() { tests/real/run --long; }
-reports() {
-    [ -n "${CHECKS:-}" ] || { echo "SKIPPED: no CHECKS=DIR with cases of public reports"; return 0; }
-    scripts/reports.sh "$CHECKS"
-}
+reports() { scripts/reports.sh "${CHECKS:?DIR with cases of public reports}"; }
 
-steps=(kills machines daemons power fuzz simgrid real reports)
+steps=(kills machines daemons power fuzz simgrid real)
+[ -z "${CHECKS:-}" ] || steps+=(reports)
 [ $# -eq 0 ] || steps=("$@")
 build_landing || exit 1
 table=$(mktemp)

@@ -224,7 +224,8 @@ pub(super) fn unmounted(
 ) -> Last {
     let mut latest = Latest::default();
     loop {
-        if !control.is_heard(LOOK_MS) {
+        // Until files come home, perhaps for weeks, there is nothing to tell again.
+        if latest.is_some() && !control.is_heard(LOOK_MS) {
             latest.silent(tell);
             continue;
         }

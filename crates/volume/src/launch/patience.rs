@@ -32,6 +32,11 @@ pub(super) struct Latest {
 }
 
 impl Latest {
+    /// The daemon has spoken of it.
+    pub(super) fn is_some(&self) -> bool {
+        self.now.is_some()
+    }
+
     /// The daemon speaks.
     pub(super) fn heard(&mut self, now: Underway, tell: fn(&Underway)) {
         tell(&now);

@@ -4,16 +4,16 @@
 
 use std::env::var_os;
 use std::ffi::OsStr;
-use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// An engine that takes longer to tell of its configuration is not waited for.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two looks whether it has told.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// The configuration of an engine that is started as `program` with these words.
 pub(super) fn configuration(engine: &str, program: &[u8], words: &[Vec<u8>]) -> String {
@@ -37,19 +37,19 @@ fn ask_nextflow(program: &OsStr, words: &[&OsStr]) -> Option<String> {
     // Else the question would take the place of the log of the last run.
     let logs = std::env::temp_dir().join(format!("forebay-asks-{}", std::process::id()));
     std::fs::DirBuilder::new().mode(0o700).create(&logs).ok()?;
-    let told = config_of_nextflow(program, words, &logs.join("nextflow.log"));
+    let told = config_of_nextflow(program, words, &logs);
     // A log that is left over harms nobody.
     let _ = std::fs::remove_dir_all(&logs);
     told
 }
 
-fn config_of_nextflow(program: &OsStr, words: &[&OsStr], log: &Path) -> Option<String> {
+fn config_of_nextflow(program: &OsStr, words: &[&OsStr], logs: &Path) -> Option<String> {
     let after = |names: &[&str]| {
         let pairs = words.windows(2).filter(|pair| names.iter().any(|name| pair[0] == *name));
         pairs.map(|pair| (pair[0], pair[1])).collect::<Vec<_>>()
     };
     let mut command = Command::new(program);
-    command.arg("-log").arg(log);
+    command.arg("-log").arg(logs.join("nextflow.log"));
     for (name, file) in after(&["-c", "-config", "-C"]) {
         command.args([if name == "-config" { OsStr::new("-c") } else { name }, file]);
     }
@@ -58,23 +58,25 @@ fn config_of_nextflow(program: &OsStr, words: &[&OsStr], log: &Path) -> Option<S
         command.args([OsStr::new("-profile"), profile]);
     }
     command.args(after(&["run"]).iter().map(|(_, project)| project).filter(|p| !is_option(p)));
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    // To a file: a pipe would take a thread to read it in time, and who starts a run forks.
+    let told = logs.join("told");
+    let output = std::fs::File::create_new(&told).ok()?;
+    command.stdin(Stdio::null()).stdout(output).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
-    let mut output = child.stdout.take()?;
-    let (done, told) = channel();
-    std::thread::spawn(move || {
-        let mut text = Vec::new();
-        let read = output.read_to_end(&mut text).map(|_| text);
-        // Nobody may wait any more.
-        let _ = done.send(read);
-    });
-    let text = told.recv_timeout(PATIENCE).ok().and_then(Result::ok);
-    if text.is_none() {
-        // It may have ended by itself just now.
-        let _ = child.kill();
-    }
-    let ended = child.wait().ok()?;
-    text.filter(|_| ended.success()).map(|text| String::from_utf8_lossy(&text).into_owned())
+    let began = Instant::now();
+    let ended = loop {
+        if let Some(ended) = child.try_wait().ok()? {
+            break ended;
+        }
+        if began.elapsed() > PATIENCE {
+            // It may have ended by itself just now.
+            let _ = child.kill();
+            break child.wait().ok()?;
+        }
+        std::thread::sleep(LOOK);
+    };
+    let text = std::fs::read(told).ok().filter(|_| ended.success())?;
+    Some(String::from_utf8_lossy(&text).into_owned())
 }
 
 fn is_option(word: &OsStr) -> bool {

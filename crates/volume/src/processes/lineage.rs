@@ -1,0 +1,93 @@
+//! Who started a process of the run, and who came in from elsewhere.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use forebay_model::Fact;
+
+use super::{DEEPEST, Known, Processes, TRIES_MAX};
+use crate::proc::{Proc, Stat};
+
+/// To whom a process belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    /// It was started by this process, which the run started, or which is known otherwise.
+    Ours(u32),
+    /// No part of the run started it.
+    Others,
+    /// It ended, and so did who started it.
+    Lost,
+}
+
+impl Processes {
+    /// The parent, if it is known already.
+    pub(super) fn parent_at_hand(&self, stat: &Stat) -> Option<Arc<Known>> {
+        if self.is_front(stat.parent) {
+            // The command itself; or an orphan, which the front process took in.
+            return self.root.get().filter(|root| root.pid != stat.pid).cloned();
+        }
+        self.by_thread.read().get(&stat.parent).cloned()
+    }
+
+    /// A lasting mount has none.
+    pub(super) fn is_front(&self, pid: u32) -> bool {
+        self.front != 0 && pid == self.front
+    }
+
+    /// Meets the parent, and theirs, as far as they belong to the run.
+    pub(super) fn find_parent(&self, proc: &mut Proc, known: &Arc<Known>) {
+        let line = self.line(proc, known);
+        // Who is above the front, or came in by another way, is no part of the run.
+        let parent = match line {
+            Line::Ours(parent) if self.is_front(parent) => self.root.get().cloned(),
+            Line::Ours(parent) => self.meet(proc, parent),
+            Line::Others | Line::Lost => None,
+        };
+        // A lasting mount has no command: all who use it are its tasks.
+        if line == Line::Others && self.front != 0 {
+            known.stranger.store(true, Relaxed);
+            self.recorder.tell(Fact::Stranger { id: known.id });
+        }
+        // It was set before if somebody else looked meanwhile, to the same.
+        let _ = known.parent.set(parent.as_ref().map(|parent| parent.id));
+        if let Some(parent) = parent {
+            let argv = known.program.lock().argv.clone();
+            known.forked.store(parent.program.lock().argv == argv, Relaxed);
+            self.tell(proc, known, argv);
+        }
+    }
+
+    /// Whose it is. An ancestor that ended meanwhile leaves its children to another: to the front,
+    /// if it was of the run.
+    fn line(&self, proc: &mut Proc, known: &Known) -> Line {
+        let mut parent = known.parent_pid;
+        for _ in 0..TRIES_MAX {
+            match self.descends(proc, parent) {
+                Some(true) => return Line::Ours(parent),
+                Some(false) => return Line::Others,
+                None => {}
+            }
+            match proc.stat(known.pid) {
+                Ok(now) if now.started_us == known.started_us => parent = now.parent,
+                _ => return Line::Lost,
+            }
+        }
+        Line::Lost
+    }
+
+    /// Whether it belongs to the run; `None`: somebody on the way up has ended.
+    fn descends(&self, proc: &mut Proc, mut pid: u32) -> Option<bool> {
+        for _ in 0..DEEPEST {
+            match pid {
+                pid if self.is_front(pid) => return Some(true),
+                0 | 1 => return Some(false),
+                // Whose parent is known belongs where that does: a lasting mount has no front, and
+                // who came in from elsewhere has no place in the run.
+                pid if self.by_thread.read().contains_key(&pid) => return Some(true),
+                _ => {}
+            }
+            pid = proc.stat(pid).ok()?.parent;
+        }
+        None
+    }
+}
