@@ -36,12 +36,20 @@ pub(crate) fn load(site: Option<&Path>, rules: Option<&Path>) -> Result<Option<W
     let wrong = |flaw: forebay_model::Flaw| {
         Stop::new(NOTHING_RUN, flaw.to_string(), "FORMATS.md has all keys; nothing was run")
     };
-    let variable = |name: &str| std::env::var(name).ok();
-    let source = site.display().to_string();
-    let site = Site::parse(&read(&site)?, &source, &variable).map_err(wrong)?;
+    let site = self::site(&read(&site)?, &site).map_err(wrong)?;
     let source = rules.display().to_string();
     let rules = Rules::parse(&read(rules)?, &source, &site).map_err(wrong)?;
     Ok(Some(Wanted { site, rules, settings: settings(), spares: spares() }))
+}
+
+/// The site in this text; files that it names lie beside its own.
+pub(crate) fn site(text: &str, path: &Path) -> Result<Site, forebay_model::Flaw> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let beside = |name: &str| {
+        let file = path.parent().unwrap_or(Path::new("")).join(name);
+        std::fs::read_to_string(file).map_err(|error| error.to_string())
+    };
+    Site::parse_with(text, &path.display().to_string(), &variable, &beside)
 }
 
 /// Where spares of books are, or may be: a book says on which tiers files of a directory lie.

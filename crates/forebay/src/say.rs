@@ -31,6 +31,27 @@ pub(crate) fn width() -> usize {
     size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(80)
 }
 
+/// The start of a line that is wider than there are columns.
+pub(crate) fn clip(line: &str, columns: usize) -> String {
+    if wide(line) <= columns {
+        return line.to_owned();
+    }
+    let mut kept = String::new();
+    for c in line.chars() {
+        kept.push(c);
+        if wide(&kept) >= columns {
+            kept.pop();
+            break;
+        }
+    }
+    kept.trim_end().to_owned() + "…"
+}
+
+/// Columns that a text takes: those of East Asia take two each, marks on letters none.
+pub(crate) fn wide(text: &str) -> usize {
+    ratatui::text::Span::raw(text).width()
+}
+
 /// A number with its thousands set apart.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();

@@ -7,6 +7,7 @@ mod work;
 pub(crate) use work::workload;
 
 use crate::exit::Stop;
+use crate::placement;
 use forebay_model::{Flaw, Prices, Rules, Seconds, Site, Study, TierId, Workload};
 use forebay_plan::{Choice, POLICIES, Policy, PolicyId, choice};
 use std::path::{Path, PathBuf};
@@ -69,8 +70,7 @@ fn text(path: &Path) -> Result<String, Stop> {
 }
 
 fn site(path: &Path) -> Result<Site, Stop> {
-    let variable = |name: &str| std::env::var(name).ok();
-    Site::parse(&text(path)?, &path.display().to_string(), &variable).map_err(flaw)
+    placement::site(&text(path)?, path).map_err(flaw)
 }
 
 fn rules(path: &Path, site: &Site) -> Result<Rules, Stop> {

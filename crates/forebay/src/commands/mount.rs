@@ -14,8 +14,9 @@ use forebay_volume::fuse::Emulated;
 use forebay_volume::launch::{self, Failure, Mount, Record, Unmounting, place_of};
 use rustix::mount::MountFlags;
 
-use super::run::{Trace, check_output, header, record_file, run_name};
+use super::run::{Trace, claim, header, record_file, run_name};
 use crate::exit::{DAEMON_LOST, FILES_AWAY, NOTHING_RUN, Stop};
+use crate::output::Force;
 use crate::{daemon_logs, placement, say, underway};
 use refused::{explain_mount, refuse_taken};
 
@@ -59,6 +60,8 @@ pub(crate) struct Args {
     /// Record what is done to storage, in this run file; it is complete when it is unmounted
     #[arg(short, long, value_name = "RUN")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
     /// How much to trace
     #[arg(long, value_enum, default_value = "files", requires = "output")]
     trace: Trace,
@@ -99,7 +102,8 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         None if follows => return Err(bucket::refuse_reading()),
         None => None,
     };
-    let record = args.output.as_deref().map(|output| keep(output, args.trace)).transpose()?;
+    let record =
+        args.output.as_deref().map(|output| keep(output, args.force, args.trace)).transpose()?;
     let placement = match url {
         None => placement::load(args.site.as_deref(), args.rules.as_deref())?,
         Some(_) => None,
@@ -195,9 +199,8 @@ fn emulated(profile: Profile, server: Option<&Path>) -> Result<Emulated, Stop> {
     })
 }
 
-fn keep(output: &Path, trace: Trace) -> Result<Record, Stop> {
-    let output = std::path::absolute(output).unwrap_or_else(|_| output.to_owned());
-    check_output(&output, true)?;
+fn keep(output: &Path, force: Force, trace: Trace) -> Result<Record, Stop> {
+    let output = claim(output, force)?.path().to_owned();
     let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let command: Vec<OsString> = std::env::args_os().collect();
     let header = header(&command, &directory, Privacy::default(), trace);

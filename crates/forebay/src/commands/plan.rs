@@ -19,6 +19,7 @@ use forebay_plan::{Scene, Terms};
 
 use crate::exit::Stop;
 use crate::keep::keep;
+use crate::output::{Force, Made, Place};
 use ground::Ground;
 use judge::Judge;
 pub(super) use text::{explained, push};
@@ -86,6 +87,8 @@ pub(crate) struct Args {
     /// Print JSON on standard output
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    force: Force,
 }
 
 fn goal(word: &str) -> Result<Goal, String> {
@@ -105,10 +108,11 @@ fn engine(word: &str) -> Result<String, String> {
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let began = Instant::now();
-    if args.predicted.as_ref().is_some_and(|path| args.runs.contains(path)) {
-        let why = "the predicted run would take the place of a run that it is learnt from";
-        return Err(Stop::new(NO_PLAN, why, "name another file after --predicted"));
-    }
+    let files = args.output.as_ref().map(|path| write::Files::claim(path, args)).transpose()?;
+    let predicted = args.predicted.as_deref().map(|path| {
+        Place::claim(path, Made::Run, args.force).and_then(|place| place.is_none_of(&args.runs))
+    });
+    let predicted = predicted.transpose()?;
     let ground = Ground::read(args)?;
     let no = |why: String| {
         Stop::new(NO_PLAN, why, "other machines or tiers in the site file may make it possible")
@@ -153,13 +157,13 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         prices: cost.is_some().then_some(prices.as_str()),
     });
     plan.doubts.extend(ground.notes.iter().cloned());
-    let mut written = match &args.output {
-        Some(path) => write::all(path, args, &ground, &choice, &outcome, &plan)?,
+    let mut written = match &files {
+        Some(files) => files.write(args, &ground, &choice, &outcome, &plan)?,
         None => Vec::new(),
     };
-    if let Some(path) = &args.predicted {
+    if let (Some(place), Some(path)) = (&predicted, &args.predicted) {
         let came = (&outcome, cost.as_ref());
-        keep(path, &scene, &choice, came, (args.seed, "plan", "--predicted"))?;
+        keep(place, &scene, &choice, came, (args.seed, "plan"))?;
         written.push(format!("Predicted run: forebay summary {}", path.display()));
     }
     if args.json {

@@ -1,6 +1,7 @@
 //! Rows with one flexible column on the left and numbers on the right.
 
 use super::cells::{end_of, start_of};
+use crate::say;
 
 /// A column.
 pub(super) struct Column {
@@ -51,7 +52,7 @@ impl Table {
 
     /// The titles and the rows as lines of at most `width` columns.
     pub(super) fn lines(&self, width: usize) -> Vec<String> {
-        let length = |text: &str| text.chars().count();
+        let length = say::wide;
         let widths: Vec<usize> = self
             .columns
             .iter()
@@ -73,9 +74,10 @@ impl Table {
                 } else {
                     start_of(&cells[0], left)
                 };
-                let mut line = format!("{first:<left$}");
+                let mut line = first.clone() + &" ".repeat(left.saturating_sub(length(&first)));
                 for (cell, width) in cells[1..].iter().zip(&widths) {
-                    line.push_str(&format!("{:GAP$}{cell:>width$}", ""));
+                    line.push_str(&" ".repeat(GAP + width.saturating_sub(length(cell))));
+                    line.push_str(cell);
                 }
                 line
             })

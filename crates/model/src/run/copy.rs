@@ -11,12 +11,38 @@ use std::path::{Path, PathBuf};
 
 /// Copies a run to `dest`: complete and private before it gets its name.
 pub(super) fn copy(conn: &Connection, from: &Path, dest: &Path, salt: Option<Salt>) -> Result<()> {
-    let temporary = beside(dest);
-    let done = copy_unnamed(conn, from, &temporary, dest, salt);
-    if done.is_err() {
+    // A device or a pipe is written to; a name can be given to files alone.
+    let is_stream = fs::metadata(dest).is_ok_and(|found| !found.is_file() && !found.is_dir());
+    let temporary = beside(if is_stream { from } else { dest });
+    let done = copy_unnamed(conn, from, &temporary, dest, salt).and_then(|()| {
+        let refused = |error| refused(dest, from, error);
+        if is_stream {
+            return pour(&temporary, dest).map_err(refused);
+        }
+        fs::rename(&temporary, dest).map_err(refused)?;
+        let parent = dest.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        fs::File::open(parent).and_then(|d| d.sync_all()).map_err(refused)
+    });
+    if done.is_err() || is_stream {
         let _ = fs::remove_file(&temporary);
     }
     done
+}
+
+fn pour(from: &Path, to: &Path) -> io::Result<()> {
+    let mut to = fs::OpenOptions::new().append(true).open(to)?;
+    io::copy(&mut fs::File::open(from)?, &mut to).map(|_| ())
+}
+
+fn refused(dest: &Path, from: &Path, e: io::Error) -> Error {
+    let kind = match e.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            Kind::Full
+        }
+        _ => Kind::Io,
+    };
+    let next = format!("the run is still at {}; copy it elsewhere", from.display());
+    Error::new(kind, format!("cannot write run file {}: {next}", dest.display())).because(e)
 }
 
 fn copy_unnamed(
@@ -26,16 +52,7 @@ fn copy_unnamed(
     dest: &Path,
     salt: Option<Salt>,
 ) -> Result<()> {
-    let refused = |e: io::Error| {
-        let kind = match e.kind() {
-            io::ErrorKind::StorageFull
-            | io::ErrorKind::QuotaExceeded
-            | io::ErrorKind::FileTooLarge => Kind::Full,
-            _ => Kind::Io,
-        };
-        let next = format!("the run is still at {}; copy it elsewhere", from.display());
-        Error::new(kind, format!("cannot write run file {}: {next}", dest.display())).because(e)
-    };
+    let refused = |e| refused(dest, from, e);
     // The file is made here, not by SQLite, so that it is never readable by others.
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::OpenOptionsExt;
@@ -50,10 +67,7 @@ fn copy_unnamed(
     let name = PathText(temporary.as_os_str().as_bytes());
     conn.execute("VACUUM INTO ?1", [name]).map_err(|e| error(dest, "write", e))?;
     seal::seal(temporary, salt).map_err(|e| error(dest, "write", e))?;
-    file.sync_all().map_err(refused)?;
-    fs::rename(temporary, dest).map_err(refused)?;
-    let parent = dest.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::File::open(parent).and_then(|d| d.sync_all()).map_err(refused)
+    file.sync_all().map_err(refused)
 }
 
 /// A path for SQLite, which passes its bytes on even when they are not UTF-8.
