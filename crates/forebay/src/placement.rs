@@ -15,7 +15,7 @@ use forebay_volume::tiers::{Trouble, Wanted};
 use crate::commands::run::state_directories;
 use crate::exit::{NOTHING_RUN, Stop};
 pub(crate) use cache::warmed;
-pub(crate) use told::{count, tell, tell_left};
+pub(crate) use told::{count, tell, tell_left, tell_unused};
 
 /// Reads site and rules; `None` when no rules are given.
 pub(crate) fn load(site: Option<&Path>, rules: Option<&Path>) -> Result<Option<Wanted>, Stop> {

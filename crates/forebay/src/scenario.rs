@@ -47,13 +47,13 @@ pub(crate) struct Changes {
     #[arg(long, value_name = "TASK")]
     pub(crate) low: Vec<String>,
     /// How many times the workload runs at once
-    #[arg(long, value_name = "N")]
+    #[arg(long, allow_negative_numbers = true, value_name = "N")]
     pub(crate) pipelines: Option<u32>,
     /// From the start of one to that of the next, such as 5m
     #[arg(long, value_name = "TIME")]
     pub(crate) stagger: Option<Seconds>,
     /// Nodes that are used
-    #[arg(long, value_name = "N")]
+    #[arg(long, allow_negative_numbers = true, value_name = "N")]
     pub(crate) nodes: Option<u32>,
 }
 

@@ -17,8 +17,8 @@ use rustix::mount::MountFlags;
 use super::run::{Trace, claim, header, record_file, run_name};
 use crate::exit::{DAEMON_LOST, FILES_AWAY, NOTHING_RUN, Stop};
 use crate::output::Force;
-use crate::{daemon_logs, placement, say, underway};
-use refused::{explain_mount, refuse_taken};
+use crate::{daemon_logs, foreign, placement, say, underway};
+use refused::{explain_mount, hidden, refuse_taken};
 
 /// Options of `forebay mount`.
 #[derive(Debug, clap::Args)]
@@ -73,6 +73,9 @@ pub(crate) struct Args {
     /// storage has, as nodes do
     #[arg(long, value_name = "FILE", requires = "emulate")]
     server: Option<PathBuf>,
+    /// What is in DIR is meant to be hidden while the volume is shown there: no word of it
+    #[arg(long)]
+    nonempty: bool,
     /// Do not return: stay until it is unmounted, or unmount at SIGINT or SIGTERM
     #[arg(short, long)]
     foreground: bool,
@@ -89,9 +92,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> Result<i32, Stop> {
+    foreign::refuse(&args.volume, NOTHING_RUN)?;
     let point = place_of(&args.dir);
     let shown = args.volume.canonicalize().unwrap_or_else(|_| args.volume.clone());
     refuse_taken(&point)?;
+    let hidden = if args.nonempty || shown == point { None } else { hidden(&point)? };
     let url = bucket::url_of(&args.volume).map(str::to_owned);
     let follows = args.bucket.is_read_only();
     let in_bucket = match &url {
@@ -147,6 +152,12 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         say::note(warning);
     }
     let point = point.display();
+    if let Some(name) = hidden {
+        say::note(&format!(
+            "{point} is not empty: what is there ({name}, ...) is hidden until it is unmounted \
+             (--nonempty: no word of it)"
+        ));
+    }
     say::note(&format!("{} is at {point}; `forebay unmount {point}` ends it", shown.display()));
     if !args.foreground {
         return Ok(0);

@@ -8,7 +8,7 @@ mod tried;
 mod write;
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use forebay_model::Seconds;
 use forebay_plan::bound::Bounds;
@@ -17,6 +17,7 @@ use forebay_plan::space::Space;
 use forebay_plan::told::{Story, tell};
 use forebay_plan::{Scene, Terms};
 
+use crate::ends::Ends;
 use crate::exit::Stop;
 use crate::keep::keep;
 use crate::output::{Force, Made, Place};
@@ -25,6 +26,8 @@ use judge::Judge;
 pub(super) use text::{explained, push};
 pub(super) use write::beside;
 
+/// Somebody ended the search before its time.
+const INTERRUPTED: i32 = 130;
 /// Nothing could be planned.
 pub(super) const NO_PLAN: i32 = 1;
 
@@ -34,7 +37,7 @@ pub(super) const NO_PLAN: i32 = 1;
     after_help = "Example: forebay plan a.run --site sites/aws.toml --goal cheapest -o rules.toml\n\n\
     Beside RULES it writes what `forebay explain RULES` tells, RULES with .plan.json for its ending.\n\
     Exit codes: 0 a plan was made, 1 none could be (a file can't be read, no choice is possible), \
-    2 wrong usage."
+    2 wrong usage, 130 the search was interrupted, and the best so far is told and written."
 )]
 pub(crate) struct Args {
     /// Run files of one workflow; of several the middle one is planned, and their spread counts as
@@ -133,7 +136,12 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let wanted =
         Wanted { goal: args.goal, samples: args.samples, seed: args.seed, error: ground.error };
     let budget = args.budget.get();
-    let mut go_on = |_| began.elapsed().as_secs_f64() < budget;
+    // Who has seen enough keeps the best that was found.
+    let (ends, mut ended) = (Ends::hold(), false);
+    let mut go_on = |_| {
+        ended |= ends.within(Duration::ZERO);
+        !ended && began.elapsed().as_secs_f64() < budget
+    };
     let found = search(&space, &bounds, &mut judge, wanted, &mut go_on).map_err(no)?;
     let choice = space.choice(&found.chosen);
     let (outcome, cost) = judge.look(&choice).map_err(no)?;
@@ -171,6 +179,10 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     } else {
         print!("{}", text::plan(&plan, args.all, crate::say::width()));
         written.iter().for_each(|line| println!("{line}"));
+    }
+    if ended {
+        crate::say::note("interrupted: this is the best that was found so far");
+        return Ok(INTERRUPTED);
     }
     Ok(0)
 }

@@ -27,7 +27,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use super::bench::held::Held;
 use crate::exit::Stop;
 use crate::output::{Force, Made, Place};
-use crate::say;
+use crate::{foreign, say};
 use bounds::{Bounds, Halt};
 use calls::Caller;
 use ground::{Ground, Hidden};
@@ -75,6 +75,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+    foreign::refuse(&args.dir, 1)?;
     let bucket = args.dir.to_str().filter(|dir| dir.starts_with("s3://"));
     let bucket = bucket.map(Bucket::open).transpose()?;
     let ground = bucket.as_ref().map_or_else(|| Ground::of(&args.dir), |b| Ok(b.ground()))?;

@@ -104,6 +104,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         commands: if args.no_commands { Commands::LeftOut } else { Commands::Masked },
         anonymise: args.anonymise.then(salt),
     };
+    let rules = placement.as_ref().map(|wanted| wanted.rules.clone());
     let log = daemon_logs::wanted(args.log.as_ref(), &name, false)?;
     let log_folder = log.folder.clone();
     let mut header = header(&args.command, &directory, privacy, args.trace);
@@ -129,6 +130,11 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
     }
     if let Some(run) = &outcome.run {
         tell(&args, &directory, run, stream.as_ref());
+        if let (false, Some(rules), Some(file)) =
+            (args.quiet || args.json || args.anonymise, rules, &args.rules)
+        {
+            placement::tell_unused(&rules, file, run);
+        }
     }
     if let (Some(stream), Some(run)) = (&stream, &outcome.run) {
         hand_over(stream, run, outcome.lingering.is_some());

@@ -29,6 +29,8 @@ pub(super) struct Table {
     cut_at_start: bool,
 }
 
+/// Columns that a table has where nothing needs more.
+const USUAL: usize = 100;
 /// Blanks between columns.
 const GAP: usize = 2;
 /// The flexible column never gets less, even if lines become too long.
@@ -64,7 +66,10 @@ impl Table {
             })
             .collect();
         let right: usize = widths.iter().map(|w| w + GAP).sum();
-        let left = width.saturating_sub(right).max(LEFT_MIN);
+        // Tables below each other end at one column; only what is long takes more.
+        let room = |width: usize| width.saturating_sub(right).max(LEFT_MIN);
+        let longest = self.rows.iter().map(|row| length(&row[0])).max().unwrap_or(0);
+        let left = room(width).min(longest.max(room(width.min(USUAL))));
         let titles = self.columns.iter().map(|column| column.title.to_owned()).collect();
         std::iter::once(&titles)
             .chain(&self.rows)
