@@ -87,7 +87,7 @@ impl Place {
     }
 
     /// Refuses to take the place of what the result is made from.
-    pub(crate) fn is_none_of(self, inputs: &[PathBuf]) -> Result<Place, Stop> {
+    pub(crate) fn apart_from(self, inputs: &[PathBuf]) -> Result<Place, Stop> {
         let same = |input: &PathBuf| {
             let real = input.canonicalize().ok();
             real.is_some() && real == self.path().canonicalize().ok()

@@ -113,7 +113,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let began = Instant::now();
     let files = args.output.as_ref().map(|path| write::Files::claim(path, args)).transpose()?;
     let predicted = args.predicted.as_deref().map(|path| {
-        Place::claim(path, Made::Run, args.force).and_then(|place| place.is_none_of(&args.runs))
+        Place::claim(path, Made::Run, args.force).and_then(|place| place.apart_from(&args.runs))
     });
     let predicted = predicted.transpose()?;
     let ground = Ground::read(args)?;

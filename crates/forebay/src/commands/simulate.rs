@@ -130,7 +130,7 @@ impl Simulated {
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let place = args.output.as_deref().map(|path| {
         let place = Place::claim(path, Made::Run, args.force)?;
-        place.is_none_of(std::slice::from_ref(&args.what))
+        place.apart_from(std::slice::from_ref(&args.what))
     });
     let place = place.transpose()?;
     let scenario = Scenario::read(&args.what, &args.changes)?;

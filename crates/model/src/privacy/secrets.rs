@@ -158,7 +158,7 @@ fn told_by_neighbours<'w>(
         glued |= GLUED_PASSWORD.iter().any(|program| program.as_bytes() == name);
         let value = own.iter().find_map(|option| value_of(word, option));
         let is_glued = glued && word.len() > 2 && word.starts_with(b"-p");
-        let value = value.or_else(|| is_glued.then(|| 2..word.len()));
+        let value = value.or_else(|| is_glued.then_some(2..word.len()));
         let is_set = before == b"set" && is_secret_name(word);
         let asks_for_one = own.iter().any(|option| asks(word, option));
         next_is_secret = value.is_none() && (is_secret_option(word) || is_set || asks_for_one);

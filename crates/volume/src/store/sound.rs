@@ -32,7 +32,8 @@ fn endpoint(value: &str) -> Result<(), &'static str> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
     let is_host = !host.is_empty() && host.chars().all(is_name) || host.parse::<Ipv6Addr>().is_ok();
     let is_path = !rest.contains(['"', '<', '>', '\\', '^', '`', '{', '|', '}']);
-    if !is_host || !is_path {
+    // A name and a password in it would be in every message.
+    if !is_host || !is_path || authority.contains('@') {
         return Err("names no machine: it is like http://127.0.0.1:9000");
     }
     if !port.is_empty() && port.parse::<u16>().is_err() {

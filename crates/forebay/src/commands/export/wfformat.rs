@@ -17,7 +17,7 @@ fn write(args: &Args) -> Result<(), Stop> {
             "name one run, or another --format",
         ));
     };
-    let place = args.output.as_ref().map(|path| place(path, args)?.is_none_of(&args.what));
+    let place = args.output.as_ref().map(|path| place(path, args)?.apart_from(&args.what));
     let place = place.transpose()?;
     let work = scenario::workload(what)?;
     let text = sealed(write_wfformat(&work, UNSEALED) + "\n");
