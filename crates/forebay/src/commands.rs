@@ -3,11 +3,13 @@
 mod attach;
 mod bench;
 mod check;
+mod clean;
 mod detach;
 mod doctor;
 mod explain;
 mod export;
 mod import;
+mod list;
 mod logs;
 mod mount;
 mod plan;
@@ -34,6 +36,10 @@ pub(crate) enum Command {
     Run(run::Args),
     /// Print the summary of a run again
     Summary(summary::Args),
+    /// List the runs that are kept in a project
+    List(list::Args),
+    /// Remove old runs of a project
+    Clean(clean::Args),
     /// Watch runs and mounts while they work: tiers, tasks, hot files, uploads, warnings
     Top(top::Args),
     /// Say whether runs and mounts are well, for people, scripts and systemd
@@ -86,6 +92,8 @@ impl Command {
         match self {
             Command::Run(args) => run::run(args),
             Command::Summary(args) => summary::run(&args),
+            Command::List(args) => list::run(&args),
+            Command::Clean(args) => clean::run(&args),
             Command::Top(args) => top::run(&args),
             Command::Status(args) => status::run(&args),
             Command::Logs(args) => logs::run(&args),

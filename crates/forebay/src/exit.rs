@@ -1,6 +1,8 @@
 //! Exit codes of Forebay's own, and the error that carries them. Each is documented in `--help`,
 //! README.md and the tests walk them; they follow env(1), nohup(1) and docker-run(1).
 
+/// What was typed makes no sense; as the parser of the command line ends.
+pub(crate) const WRONG_USAGE: i32 = 2;
 /// The daemon was lost during the run: programs got I/O errors, results may be incomplete.
 pub(crate) const DAEMON_LOST: i32 = 120;
 /// Files are on other tiers still that belong in place, or could not be published; they are where

@@ -1,17 +1,16 @@
 //! Writes a run that never was as a run file: for all that reads runs.
 
 use crate::exit::Stop;
+use crate::output::Place;
 use forebay_model::{Header, Origin, Reach, RunWriter};
 use forebay_plan::{Choice, Cost, Outcome, Scene, record};
-use std::path::Path;
-
-/// `command` is the subcommand that simulated it; `option` the one to name another place with.
+/// `command` is the subcommand that simulated it.
 pub(crate) fn keep(
-    path: &Path,
+    place: &Place,
     scene: &Scene<'_>,
     choice: &Choice,
     (outcome, cost): (&Outcome, Option<&Cost>),
-    (seed, command, option): (u64, &str, &str),
+    (seed, command): (u64, &str),
 ) -> Result<(), Stop> {
     let told = [
         ("workload", scene.workload.name.clone()),
@@ -43,17 +42,14 @@ pub(crate) fn keep(
         ..Header::default()
     };
     let stop = |error: forebay_model::Error| {
-        Stop::new(1, error.to_string(), format!("choose another place with {option}"))
+        Stop::new(1, error.to_string(), "choose another place for it")
     };
     // Made beside it and copied, as a run that is measured: what stands there is whole, or not
     // there.
-    let mut state = path.as_os_str().to_owned();
-    state.push(format!(".{}.part", std::process::id()));
-    let state = Path::new(&state);
-    let mut writer = RunWriter::create(state, header).map_err(stop)?;
+    let mut writer = RunWriter::create(&place.workshop(), header).map_err(stop)?;
     let facts = record::facts(scene, choice, outcome);
     let kept = facts.chunks(10_000).try_for_each(|facts| writer.write(facts));
-    let kept = kept.and_then(|()| writer.finish()).and_then(|()| writer.copy_to(path));
+    let kept = kept.and_then(|()| writer.finish()).and_then(|()| place.keep(&writer));
     writer.remove().map_err(stop)?;
     kept.map_err(stop)
 }

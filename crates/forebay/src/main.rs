@@ -7,15 +7,19 @@ mod commands;
 mod daemon_logs;
 mod ends;
 mod exit;
+mod foreign;
+mod groups;
 mod keep;
+mod output;
 mod placement;
+mod runs;
 mod scenario;
 mod state;
 mod storages;
 mod summary_text;
 mod underway;
 
-use clap::Parser;
+use clap::{FromArgMatches, Parser};
 use forebay_model::named;
 
 /// Tiered storage for sequencing pipelines.
@@ -32,12 +36,14 @@ struct Cli {
 }
 
 fn main() {
-    let command = match Cli::try_parse() {
+    let parsed = groups::command::<Cli>().try_get_matches();
+    let command = match parsed.and_then(|words| Cli::from_arg_matches(&words)) {
         Ok(cli) => cli.command,
         // Of wrong usage it says what it was given.
         Err(error) if error.use_stderr() => {
             let words = error.render();
-            say::text(&if say::colour() { words.ansi().to_string() } else { words.to_string() });
+            let words = if say::colour() { words.ansi().to_string() } else { words.to_string() };
+            say::text(&plain(words));
             std::process::exit(error.exit_code())
         }
         Err(help) => help.exit(),
@@ -50,4 +56,16 @@ fn main() {
         }
     };
     std::process::exit(code)
+}
+
+/// What the library says of numbers, in words of people.
+fn plain(words: String) -> String {
+    let said = [
+        ("invalid digit found in string", "it is no whole number, such as 2"),
+        ("cannot parse integer from empty string", "it is no whole number, such as 2"),
+        ("number too large to fit in target type", "it is too large"),
+        ("number too small to fit in target type", "it is too small"),
+        ("invalid float literal", "it is no number, such as 1.5"),
+    ];
+    said.iter().fold(words, |words, (theirs, ours)| words.replace(theirs, ours))
 }

@@ -6,7 +6,7 @@ mod told;
 
 pub(crate) use cache::warmed;
 pub(crate) use elsewhere::{check_command, sent_away};
-pub(crate) use told::{count, tell, tell_left};
+pub(crate) use told::{count, tell, tell_left, tell_unused};
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -43,9 +43,7 @@ fn parsed(site: &Path, rules: &Path, text: &str) -> Result<(Site, Rules), Stop> 
     let wrong = |flaw: forebay_model::Flaw| {
         Stop::new(NOTHING_RUN, flaw.to_string(), "FORMATS.md has all keys; nothing was run")
     };
-    let variable = |name: &str| std::env::var(name).ok();
-    let source = site.display().to_string();
-    let site = Site::parse(&read(site)?, &source, &variable).map_err(wrong)?;
+    let site = self::site(&read(site)?, site).map_err(wrong)?;
     let source = rules.display().to_string();
     let rules = Rules::parse(text, &source, &site).map_err(wrong)?;
     Ok((site, rules))
@@ -62,6 +60,16 @@ pub(crate) fn check_rules(site: &Path, rules: &Path, text: &str) -> Result<Vec<S
         Some(format!("{} (tier {})", path.display(), tier.id))
     });
     Ok(missing.collect())
+}
+
+/// The site in this text; files that it names lie beside its own.
+pub(crate) fn site(text: &str, path: &Path) -> Result<Site, forebay_model::Flaw> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let beside = |name: &str| {
+        let file = path.parent().unwrap_or(Path::new("")).join(name);
+        std::fs::read_to_string(file).map_err(|error| error.to_string())
+    };
+    Site::parse_with(text, &path.display().to_string(), &variable, &beside)
 }
 
 /// Where spares of books are, or may be: a book says on which tiers files of a directory lie.

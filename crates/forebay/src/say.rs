@@ -5,6 +5,7 @@
 mod harmless;
 
 use std::io::{IsTerminal, Write};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use harmless::harmless;
@@ -27,8 +28,31 @@ pub(crate) fn colour() -> bool {
 
 /// Columns of the terminal, or 80.
 pub(crate) fn width() -> usize {
-    let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok();
+    use rustix::termios::tcgetwinsize;
+    // The one of both that somebody looks at.
+    let size = tcgetwinsize(std::io::stdout()).or_else(|_| tcgetwinsize(std::io::stderr())).ok();
     size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(80)
+}
+
+/// The start of a line that is wider than there are columns.
+pub(crate) fn clip(line: &str, columns: usize) -> String {
+    if wide(line) <= columns {
+        return line.to_owned();
+    }
+    let mut kept = String::new();
+    for c in line.chars() {
+        kept.push(c);
+        if wide(&kept) >= columns {
+            kept.pop();
+            break;
+        }
+    }
+    kept.trim_end().to_owned() + "…"
+}
+
+/// Columns that a text takes: those of East Asia take two each, marks on letters none.
+pub(crate) fn wide(text: &str) -> usize {
+    ratatui::text::Span::raw(text).width()
 }
 
 /// A number with its thousands set apart.
@@ -96,6 +120,40 @@ pub(crate) fn error(message: &str, next: Option<&str>) {
 /// Something that a person should know.
 pub(crate) fn note(message: &str) {
     text(&format!("forebay: {message}\n"));
+}
+
+/// What a command that is ended by a signal leaves.
+static LEFT: OnceLock<String> = OnceLock::new();
+
+/// From now on a signal that ends this program says so, and what is left and to be done.
+pub(crate) fn when_interrupted(message: &str, next: &str) {
+    let words = format!("forebay: interrupted: {message}\n         {next}\n");
+    let words = harmless(&words, false);
+    if LEFT.set(format!("\n{words}")).is_err() {
+        return;
+    }
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: the handler does nothing that a handler may not do. What is ignored (nohup)
+        // stays so.
+        unsafe {
+            let handler = interrupted as extern "C" fn(libc::c_int) as libc::sighandler_t;
+            if libc::signal(signal, handler) == libc::SIG_IGN {
+                libc::signal(signal, libc::SIG_IGN);
+            }
+        }
+    }
+}
+
+extern "C" fn interrupted(signal: libc::c_int) {
+    // SAFETY: all of these may be called in a handler; the text lives as long as the program.
+    unsafe {
+        if let Some(words) = LEFT.get() {
+            libc::write(libc::STDERR_FILENO, words.as_ptr().cast(), words.len());
+        }
+        // It ends as by the signal alone, once this returns.
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod work;
 pub(crate) use work::workload;
 
 use crate::exit::Stop;
+use crate::placement;
 use forebay_model::{Flaw, Prices, Rules, Seconds, Site, Study, TierId, Workload};
 use forebay_plan::{Choice, POLICIES, Policy, PolicyId, choice};
 use std::path::{Path, PathBuf};
@@ -46,13 +47,13 @@ pub(crate) struct Changes {
     #[arg(long, value_name = "TASK")]
     pub(crate) low: Vec<String>,
     /// How many times the workload runs at once
-    #[arg(long, value_name = "N")]
+    #[arg(long, allow_negative_numbers = true, value_name = "N")]
     pub(crate) pipelines: Option<u32>,
     /// From the start of one to that of the next, such as 5m
     #[arg(long, value_name = "TIME")]
     pub(crate) stagger: Option<Seconds>,
     /// Nodes that are used
-    #[arg(long, value_name = "N")]
+    #[arg(long, allow_negative_numbers = true, value_name = "N")]
     pub(crate) nodes: Option<u32>,
 }
 
@@ -69,8 +70,7 @@ fn text(path: &Path) -> Result<String, Stop> {
 }
 
 fn site(path: &Path) -> Result<Site, Stop> {
-    let variable = |name: &str| std::env::var(name).ok();
-    Site::parse(&text(path)?, &path.display().to_string(), &variable).map_err(flaw)
+    placement::site(&text(path)?, path).map_err(flaw)
 }
 
 fn rules(path: &Path, site: &Site) -> Result<Rules, Stop> {

@@ -20,7 +20,12 @@ const WIDTH_MAX: usize = 100;
 /// The summary for a terminal of `width` columns; ends with a line break. `colour` adds escape
 /// sequences; nothing that comes from the run (names, paths) can.
 pub(crate) fn render(s: &Summary, width: usize, colour: bool) -> String {
-    let mut page = Page { out: String::new(), width: width.clamp(WIDTH_MIN, WIDTH_MAX), colour };
+    let mut page = Page {
+        out: String::new(),
+        width: width.clamp(WIDTH_MIN, WIDTH_MAX),
+        columns: width.max(WIDTH_MIN),
+        colour,
+    };
     page.title(s);
     page.tasks(s);
     page.tiers(s);
@@ -33,7 +38,10 @@ pub(crate) fn render(s: &Summary, width: usize, colour: bool) -> String {
 
 struct Page {
     out: String,
+    /// Of sentences.
     width: usize,
+    /// Of tables, where names may need more.
+    columns: usize,
     colour: bool,
 }
 
@@ -96,7 +104,7 @@ impl Page {
 
     fn table(&mut self, table: &Table) {
         self.out.push('\n');
-        for (number, row) in table.lines(self.width).iter().enumerate() {
+        for (number, row) in table.lines(self.columns).iter().enumerate() {
             let row =
                 if number == 0 { self.styled(Style::Dim, row.trim_end()) } else { row.clone() };
             self.line(&row);

@@ -71,12 +71,16 @@ mod exits;
 mod export;
 #[path = "cli/faults.rs"]
 mod faults;
+#[path = "cli/front_door.rs"]
+mod front_door;
 #[path = "cli/help.rs"]
 mod help;
 #[path = "cli/import.rs"]
 mod import;
 #[path = "cli/out_of_sight.rs"]
 mod out_of_sight;
+#[path = "cli/output.rs"]
+mod output;
 #[path = "cli/outside.rs"]
 mod outside;
 #[path = "cli/packed.rs"]

@@ -26,6 +26,9 @@ pub(crate) const REACHES: [(&str, Reach); 3] =
 /// Where a variable of the environment comes from: this floor does not look it up.
 pub type Variables<'v> = &'v dyn Fn(&str) -> Option<String>;
 
+/// The text of a file that a site names, or why there is none.
+type Files<'f> = &'f dyn Fn(&str) -> Result<String, String>;
+
 /// The name of a tier (`scratch`) or of a pool of one (`scratch.temp`).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TierId(pub String);
@@ -96,6 +99,18 @@ impl Site {
     /// Reads the text of a site file; `source` is its name in flaws, `variable` gives the values
     /// that stand for `$NAME` (and `$HOME` for `~`) in paths.
     pub fn parse(text: &str, source: &str, variable: Variables<'_>) -> Result<Self, Flaw> {
+        let unread = |_: &str| Err("there is nothing to read it from".to_owned());
+        Self::parse_with(text, source, variable, &unread)
+    }
+
+    /// The same, where tiers may name a file that describes their storage, as `forebay probe`
+    /// writes it; `file` gives its text, or why there is none.
+    pub fn parse_with(
+        text: &str,
+        source: &str,
+        variable: Variables<'_>,
+        file: Files<'_>,
+    ) -> Result<Self, Flaw> {
         let document = Document { source, text };
         let entries = document.parse()?;
         let root = document.root(&entries);
@@ -104,7 +119,7 @@ impl Site {
         let mut site = Self { tiers: BTreeMap::new(), nodes };
         if let Some(tiers) = root.get("tier") {
             for tier in tiers.table()?.entries() {
-                site.read(tier, variable)?;
+                site.read(tier, variable, file)?;
             }
         }
         if site.tiers.is_empty() {
@@ -133,12 +148,17 @@ impl Site {
         self.nodes.as_ref()
     }
 
-    fn read(&mut self, entry: Entry<'_>, variable: Variables<'_>) -> Result<(), Flaw> {
+    fn read(
+        &mut self,
+        entry: Entry<'_>,
+        variable: Variables<'_>,
+        file: Files<'_>,
+    ) -> Result<(), Flaw> {
         let id = TierId(name(entry)?.to_owned());
         let table = entry.table()?;
         table.only(&["path", "reach", "capacity", "pools", "profile", "price"])?;
         let profile = table.get("profile");
-        let shipped = profile.and_then(shipped::named).transpose()?;
+        let shipped = profile.and_then(|entry| shipped::named(entry, file)).transpose()?;
         let profile = match &shipped {
             Some(shipped) => Some(shipped.profile.clone()),
             None => profile.map(|entry| Profile::read(entry.table()?)).transpose()?,

@@ -5,6 +5,7 @@ mod failed;
 mod key;
 mod object;
 mod settings;
+mod sound;
 
 pub use failed::Failed;
 pub use key::key_of;

@@ -85,6 +85,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         }
         return Ok(0);
     };
+    crate::foreign::refuse(source, 1)?;
     let refuse = |why: String| Stop::new(1, why, "nothing was attached");
     let at = within(&volume, path);
     let url = source.to_str().filter(|source| is_bucket(source));

@@ -11,7 +11,7 @@ use super::mount::bucket::url_of;
 use super::restore::tell_without_book;
 use crate::exit::Stop;
 use crate::placement::spares;
-use crate::say;
+use crate::{foreign, say};
 
 /// Options of `forebay check`.
 #[derive(Debug, clap::Args)]
@@ -32,6 +32,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+    foreign::refuse(&args.directory, 1)?;
     if let Some(url) = url_of(&args.directory) {
         return bucket::run(url, args.repair);
     }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::PossibleValuesParser;
 
 use crate::exit::Stop;
+use crate::output::{Force, Made, Place};
 
 /// A form of another tool.
 struct Format {
@@ -41,6 +42,8 @@ pub(crate) struct Args {
     /// Where it goes, a file or a directory; without it, to standard output
     #[arg(short, long, value_name = "PLACE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
@@ -49,9 +52,6 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     Ok(0)
 }
 
-fn written(path: &Path, text: &str) -> Result<(), Stop> {
-    std::fs::write(path, text).map_err(|error| {
-        let next = "write to a directory that is there and yours";
-        Stop::new(1, format!("{}: {error}", path.display()), next)
-    })
+fn place(path: &Path, args: &Args) -> Result<Place, Stop> {
+    Place::claim(path, Made::Text, args.force)
 }

@@ -8,6 +8,7 @@ use forebay_model::RunWriter;
 use forebay_plan::import::{IMPORTERS, Importer, Source};
 
 use crate::exit::Stop;
+use crate::output::{Force, Made, Place};
 use crate::say;
 
 /// Options of `forebay import`.
@@ -26,6 +27,8 @@ pub(crate) struct Args {
     /// Print JSON on standard output
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    force: Force,
 }
 
 fn after_help() -> String {
@@ -39,10 +42,7 @@ fn after_help() -> String {
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let importer = Importer::named(&args.engine).expect("the parser knows the names");
-    if args.output.exists() {
-        let message = format!("{} is there already", args.output.display());
-        return Err(Stop::new(1, message, "name another file after -o"));
-    }
+    let place = Place::claim(&args.output, Made::Run, args.force)?;
     let mut sources = Vec::new();
     for file in &args.files {
         gather(importer, file, &mut sources)?;
@@ -62,11 +62,9 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     };
     let notes: Vec<String> = header.more.iter().map(|(_, note)| note.clone()).collect();
     // A half-written run must not have the name: it is written beside, and copied whole.
-    let mut beside = args.output.as_os_str().to_owned();
-    beside.push(format!(".{}.importing", std::process::id()));
-    let mut writer = RunWriter::create(Path::new(&beside), header).map_err(stop)?;
+    let mut writer = RunWriter::create(&place.workshop(), header).map_err(stop)?;
     let written = writer.write(&facts).and_then(|()| writer.finish());
-    let copied = written.and_then(|()| writer.copy_to(&args.output));
+    let copied = written.and_then(|()| place.keep(&writer));
     // It is Forebay's own, whatever came of it.
     let _ = writer.remove();
     copied.map_err(stop)?;

@@ -14,10 +14,11 @@ use forebay_volume::fuse::Emulated;
 use forebay_volume::launch::{self, Failure, Mount, Record, Unmounting, place_of};
 use rustix::mount::MountFlags;
 
-use super::run::{Trace, check_output, header, run_name};
+use super::run::{Trace, claim, header, run_name};
 use crate::exit::{DAEMON_LOST, FILES_AWAY, NOTHING_RUN, Stop};
-use crate::{daemon_logs, placement, say, state, underway};
-use refused::{explain_mount, refuse_taken};
+use crate::output::{Force, Place};
+use crate::{daemon_logs, foreign, placement, say, state, underway};
+use refused::{explain_mount, hidden, refuse_taken};
 
 /// Options of `forebay mount`.
 #[derive(Debug, clap::Args)]
@@ -59,6 +60,8 @@ pub(crate) struct Args {
     /// Record what is done to storage, in this run file; it is complete when it is unmounted
     #[arg(short, long, value_name = "RUN")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
     /// How much to trace
     #[arg(long, value_enum, default_value = "files", requires = "output")]
     trace: Trace,
@@ -70,6 +73,9 @@ pub(crate) struct Args {
     /// storage has, as nodes do
     #[arg(long, value_name = "FILE", requires = "emulate")]
     server: Option<PathBuf>,
+    /// What is in DIR is meant to be hidden while the volume is shown there: no word of it
+    #[arg(long)]
+    nonempty: bool,
     /// Do not return: stay until it is unmounted, or unmount at SIGINT or SIGTERM
     #[arg(short, long)]
     foreground: bool,
@@ -86,9 +92,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> Result<i32, Stop> {
+    foreign::refuse(&args.volume, NOTHING_RUN)?;
     let point = place_of(&args.dir);
     let shown = args.volume.canonicalize().unwrap_or_else(|_| args.volume.clone());
     refuse_taken(&point)?;
+    let hidden = if args.nonempty || shown == point { None } else { hidden(&point)? };
     let url = bucket::url_of(&args.volume).map(str::to_owned);
     let follows = args.bucket.is_read_only();
     let in_bucket = match &url {
@@ -99,7 +107,8 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         None if follows => return Err(bucket::refuse_reading()),
         None => None,
     };
-    let record = args.output.as_deref().map(|output| keep(output, args.trace)).transpose()?;
+    let record =
+        args.output.as_deref().map(|output| keep(output, args.force, args.trace)).transpose()?;
     let placement = match url {
         None => placement::load(args.site.as_deref(), args.rules.as_deref())?,
         Some(_) => None,
@@ -144,6 +153,12 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         say::note(warning);
     }
     let point = point.display();
+    if let Some(name) = hidden {
+        say::note(&format!(
+            "{point} is not empty: what is there ({name}, ...) is hidden until it is unmounted \
+             (--nonempty: no word of it)"
+        ));
+    }
     say::note(&format!("{} is at {point}; `forebay unmount {point}` ends it", shown.display()));
     if !args.foreground {
         return Ok(0);
@@ -196,9 +211,11 @@ fn emulated(profile: Profile, server: Option<&Path>) -> Result<Emulated, Stop> {
     })
 }
 
-fn keep(output: &Path, trace: Trace) -> Result<Record, Stop> {
-    let output = std::path::absolute(output).unwrap_or_else(|_| output.to_owned());
-    check_output(&output, true)?;
+fn keep(output: &Path, force: Force, trace: Trace) -> Result<Record, Stop> {
+    let Place::File(output) = claim(output, force)? else {
+        let why = format!("{}: a mount lasts longer than who reads this", output.display());
+        return Err(Stop::new(NOTHING_RUN, why, "name a file after -o; nothing was mounted"));
+    };
     let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let command: Vec<OsString> = std::env::args_os().collect();
     let header = header(&command, &directory, Privacy::default(), trace);

@@ -8,7 +8,7 @@ mod tried;
 mod write;
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use forebay_model::Seconds;
 use forebay_plan::bound::Bounds;
@@ -17,13 +17,17 @@ use forebay_plan::space::Space;
 use forebay_plan::told::{Story, tell};
 use forebay_plan::{Scene, Terms};
 
+use crate::ends::Ends;
 use crate::exit::Stop;
 use crate::keep::keep;
+use crate::output::{Force, Made, Place};
 use ground::Ground;
 use judge::Judge;
 pub(super) use text::{explained, push};
 pub(super) use write::beside;
 
+/// Somebody ended the search before its time.
+const INTERRUPTED: i32 = 130;
 /// Nothing could be planned.
 pub(super) const NO_PLAN: i32 = 1;
 
@@ -33,7 +37,7 @@ pub(super) const NO_PLAN: i32 = 1;
     after_help = "Example: forebay plan a.run --site sites/aws.toml --goal cheapest -o rules.toml\n\n\
     Beside RULES it writes what `forebay explain RULES` tells, RULES with .plan.json for its ending.\n\
     Exit codes: 0 a plan was made, 1 none could be (a file can't be read, no choice is possible), \
-    2 wrong usage."
+    2 wrong usage, 130 the search was interrupted, and the best so far is told and written."
 )]
 pub(crate) struct Args {
     /// Run files of one workflow; of several the middle one is planned, and their spread counts as
@@ -86,6 +90,8 @@ pub(crate) struct Args {
     /// Print JSON on standard output
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    force: Force,
 }
 
 fn goal(word: &str) -> Result<Goal, String> {
@@ -105,10 +111,11 @@ fn engine(word: &str) -> Result<String, String> {
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let began = Instant::now();
-    if args.predicted.as_ref().is_some_and(|path| args.runs.contains(path)) {
-        let why = "the predicted run would take the place of a run that it is learnt from";
-        return Err(Stop::new(NO_PLAN, why, "name another file after --predicted"));
-    }
+    let files = args.output.as_ref().map(|path| write::Files::claim(path, args)).transpose()?;
+    let predicted = args.predicted.as_deref().map(|path| {
+        Place::claim(path, Made::Run, args.force).and_then(|place| place.apart_from(&args.runs))
+    });
+    let predicted = predicted.transpose()?;
     let ground = Ground::read(args)?;
     let no = |why: String| {
         Stop::new(NO_PLAN, why, "other machines or tiers in the site file may make it possible")
@@ -134,7 +141,12 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let wanted =
         Wanted { goal: args.goal, samples: args.samples, seed: args.seed, error: ground.error };
     let budget = args.budget.get();
-    let mut go_on = |_| began.elapsed().as_secs_f64() < budget;
+    // Who has seen enough keeps the best that was found.
+    let (ends, mut ended) = (Ends::hold(), false);
+    let mut go_on = |_| {
+        ended |= ends.within(Duration::ZERO);
+        !ended && began.elapsed().as_secs_f64() < budget
+    };
     let found = search(&space, &bounds, &mut judge, wanted, &mut go_on).map_err(no)?;
     let choice = space.choice(&found.chosen);
     let (outcome, cost) = judge.look(&choice).map_err(no)?;
@@ -158,13 +170,13 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         prices: cost.is_some().then_some(prices.as_str()),
     });
     plan.doubts.extend(ground.notes.iter().cloned());
-    let mut written = match &args.output {
-        Some(path) => write::all(path, args, &ground, &choice, &outcome, &plan)?,
+    let mut written = match &files {
+        Some(files) => files.write(args, &ground, &choice, &outcome, &plan)?,
         None => Vec::new(),
     };
-    if let Some(path) = &args.predicted {
+    if let (Some(place), Some(path)) = (&predicted, &args.predicted) {
         let came = (&outcome, cost.as_ref());
-        keep(path, &scene, &choice, came, (args.seed, "plan", "--predicted"))?;
+        keep(place, &scene, &choice, came, (args.seed, "plan"))?;
         written.push(format!("Predicted run: forebay summary {}", path.display()));
     }
     if args.json {
@@ -172,6 +184,10 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     } else {
         print!("{}", text::plan(&plan, args.all, crate::say::width()));
         written.iter().for_each(|line| println!("{line}"));
+    }
+    if ended {
+        crate::say::note("interrupted: this is the best that was found so far");
+        return Ok(INTERRUPTED);
     }
     Ok(0)
 }

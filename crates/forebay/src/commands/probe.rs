@@ -26,7 +26,8 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::bench::held::Held;
 use crate::exit::Stop;
-use crate::say;
+use crate::output::{Force, Made, Place};
+use crate::{foreign, say};
 use bounds::{Bounds, Halt};
 use calls::Caller;
 use ground::{Ground, Hidden};
@@ -69,17 +70,18 @@ pub(crate) struct Args {
     /// All that was measured, as data on standard output
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    force: Force,
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+    foreign::refuse(&args.dir, 1)?;
     let bucket = args.dir.to_str().filter(|dir| dir.starts_with("s3://"));
     let bucket = bucket.map(Bucket::open).transpose()?;
     let ground = bucket.as_ref().map_or_else(|| Ground::of(&args.dir), |b| Ok(b.ground()))?;
     gentle(args, &ground)?;
-    if let Some(file) = args.output.as_deref().filter(|file| file.exists()) {
-        let message = format!("{} is there already", file.display());
-        return Err(Stop::new(1, message, "name another file after -o"));
-    }
+    let place = args.output.as_deref();
+    let place = place.map(|file| Place::claim(file, Made::Text, args.force)).transpose()?;
     let held = Held::signals();
     let time = Duration::try_from_secs_f64(args.time.get()).unwrap_or(Duration::MAX);
     let bounds = Arc::new(Bounds::new(time, args.bytes, args.operations));
@@ -94,11 +96,8 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         Stop::new(1, format!("the figures fit no profile: {why}"), "try again, with more --time")
     })?;
     let text = tier_file::text(&probe, &fitted);
-    match &args.output {
-        Some(file) => std::fs::write(file, &text).map_err(|error| {
-            let next = "name a place after -o that is yours";
-            Stop::new(1, format!("{}: {error}", file.display()), next)
-        })?,
+    match &place {
+        Some(place) => place.write(text.as_bytes())?,
         None if args.json => {}
         None => print(&text),
     }

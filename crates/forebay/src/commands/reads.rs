@@ -89,7 +89,22 @@ fn open(archive: &Path) -> Result<Archive, Stop> {
         return opened
             .map_err(|trouble| Stop::new(1, format!("{url}: {trouble}"), next_of(&trouble)));
     }
-    Archive::open(Box::new(Directory::new(archive))).map_err(|error| stop(archive, &error))
+    crate::foreign::refuse(archive, 1)?;
+    if !archive.is_dir() {
+        let why = match archive.metadata() {
+            Ok(_) => "it is a file, and an archive of reads is a directory".to_owned(),
+            Err(error) => format!("no archive of reads is there: {error}"),
+        };
+        let next = "name the directory that `forebay reads pack ... -o DIR` made";
+        return Err(Stop::new(1, format!("{}: {why}", archive.display()), next));
+    }
+    Archive::open(Box::new(Directory::new(archive))).map_err(|error| match error.kind {
+        Kind::Damaged if error.message.ends_with("manifest.fbr is missing") => {
+            let message = format!("{}: it is no archive of reads: {error}", archive.display());
+            Stop::new(1, message, "one that was not packed to its end has none: pack it again")
+        }
+        _ => stop(archive, &error),
+    })
 }
 
 /// An error that an archive gave.

@@ -65,6 +65,10 @@ fn speed(text: &str) -> Result<f64, String> {
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let (name, script) = read(&args.run)?;
     let root = prepare::directory(&args.directory, args.prepared, &args.run)?;
+    crate::say::when_interrupted(
+        &format!("what it made is in {}", args.directory.display()),
+        "remove that before the next replay, which needs a directory with nothing in it",
+    );
     let doer = Doer::new(root, &script, args.seed);
     if !args.prepared {
         prepare::prepare(&doer, &script, &args.directory)?;

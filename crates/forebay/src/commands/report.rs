@@ -13,7 +13,6 @@ mod seen;
 mod strings;
 mod table;
 mod text;
-mod write;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -22,13 +21,15 @@ use std::path::PathBuf;
 use forebay_model::{ByteCount, Kind};
 
 use crate::exit::Stop;
-use crate::say;
+use crate::output::{Force, Made, Place};
+use crate::{runs, say};
 use seen::Seen;
 
 /// Options of `forebay report`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    forebay report .forebay/latest.run -o run.html\n  \
+    forebay report                                        the newest run here, as report.html\n  \
+    forebay report . -o all.html                          all runs here\n  \
     forebay report predicted.run measured.run -o both.html\n  \
     forebay report nfs=1.run nfs=2.run lustre=3.run lustre=4.run -o storages.html\n  \
     forebay report bench/ -o bench.html\n  \
@@ -38,26 +39,31 @@ use seen::Seen;
     Exit codes: 0; 1 if a run can't be read or the page can't be written; 2 wrong usage.")]
 pub(crate) struct Args {
     /// Run files, measured, simulated or imported; NAME=RUN to give one a name, and those of one
-    /// name are repeats; a directory in which `forebay bench` left its runs; and what `forebay
-    /// sample` wrote of other machines meanwhile
-    #[arg(required = true, value_name = "RUN")]
+    /// name are repeats; a directory for all runs in it, such as `forebay bench` left or a project's;
+    /// and what `forebay sample` wrote of other machines meanwhile. Without any, the newest run here
+    #[arg(value_name = "RUN")]
     runs: Vec<OsString>,
     /// Where the page goes; - for standard output
-    #[arg(short, long, value_name = "FILE.html", required_unless_present = "json")]
-    output: Option<PathBuf>,
+    #[arg(short, long, value_name = "FILE.html", default_value = "report.html")]
+    output: PathBuf,
     /// Print the data of the page on standard output, and make no page
     #[arg(long, conflicts_with = "output")]
     json: bool,
     #[command(flatten)]
     prices: prices::Options,
+    #[command(flatten)]
+    force: Force,
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let inputs = inputs::all(&args.runs)?;
+    let inputs = match &args.runs[..] {
+        [] => inputs::all(&[runs::newest()?.into_os_string()])?,
+        runs => inputs::all(runs)?,
+    };
     let sheet = prices::load(&args.prices)?;
-    if let Some(output) = &args.output {
-        write::check(output)?;
-    }
+    let output = args.output.as_path();
+    let is_file = !args.json && output.as_os_str() != "-";
+    let place = is_file.then(|| Place::claim(output, Made::Text, args.force)).transpose()?;
     let (inputs, samples) = inputs::apart(inputs).map_err(|error| stop(&error))?;
     if inputs.is_empty() {
         let next = "name the run, too, that went on while they were taken";
@@ -73,16 +79,17 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     say::clear();
     let data = document::of(&runs, sheet.as_ref());
     let data = text::script_safe(&data.to_string());
-    let Some(output) = args.output.as_deref() else {
+    if args.json {
         say::print(&(data + "\n"));
         return Ok(0);
-    };
+    }
     let page = page::html(&runs, &data);
-    if output.as_os_str() == "-" {
+    let Some(place) = place else {
+        // Whoever reads may have seen enough (`| head`).
         let _ = std::io::stdout().write_all(page.as_bytes());
         return Ok(0);
-    }
-    write::whole(output, page.as_bytes())?;
+    };
+    place.write(page.as_bytes())?;
     let size = ByteCount(page.len() as u64);
     say::note(&format!("the report is in {} ({size})", output.display()));
     Ok(0)

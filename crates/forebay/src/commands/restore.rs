@@ -62,7 +62,19 @@ pub(super) fn tell_without_book(shown: &str, directory: &Path) -> Result<bool, S
     let found = strays(directory).map_err(|error| {
         Stop::new(1, format!("{shown} can't be read: {error}"), "do it as its owner, or as root")
     })?;
+    let closed = found.closed.first().map(|first| {
+        let more = match found.closed.len() - 1 {
+            0 => String::new(),
+            more => format!(", and {more} more directories"),
+        };
+        let (path, why) = (first.path.display(), &first.why);
+        let message = format!("{path} of {shown} may not be looked into: {why}{more}");
+        Stop::new(1, message, "do it as its owner, or as root")
+    });
     let Some((link, target)) = found.first else {
+        if let Some(stop) = closed {
+            return Err(stop);
+        }
         say::note(&format!("no file of {shown} is on another tier"));
         return Ok(true);
     };
@@ -76,5 +88,8 @@ pub(super) fn tell_without_book(shown: &str, directory: &Path) -> Result<bool, S
     let next = "restore with the XDG_STATE_HOME and HOME of the run; else copy each file from where \
                 its link leads (cp --remove-destination \"$(readlink F)\" F)";
     say::error(&message, Some(next));
+    if let Some(stop) = closed {
+        say::error(&stop.message, stop.next.as_deref());
+    }
     Ok(false)
 }

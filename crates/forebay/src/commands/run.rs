@@ -12,7 +12,10 @@ use forebay_volume::real_path::open_own;
 use rustix::fs::{AtFlags, renameat, symlinkat, unlinkat};
 
 use super::{attach, summary};
-use crate::exit::{DAEMON_LOST, FILES_AWAY, NOT_EXECUTABLE, NOT_FOUND, NOTHING_RUN, Stop};
+use crate::exit::{
+    DAEMON_LOST, FILES_AWAY, NOT_EXECUTABLE, NOT_FOUND, NOTHING_RUN, Stop, WRONG_USAGE,
+};
+use crate::output::{Force, Made, Place};
 use crate::{daemon_logs, placement, say, state, summary_text, underway};
 
 /// How much is traced.
@@ -26,7 +29,7 @@ pub(crate) enum Trace {
 
 /// Options of `forebay run`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  forebay run -- snakemake --cores 8\n  \
+#[command(after_help = "Examples:\n  forebay run snakemake --cores 8\n  \
     forebay run --site site.toml --rules rules.toml -- make\n  \
     forebay run --at /scratch/me -o day1.run -- nextflow run main.nf\n\n\
     The command's exit status is its own. The run file is .forebay/runs/TIME.run unless -o says \
@@ -47,6 +50,8 @@ pub(crate) struct Args {
     /// Where the run file goes
     #[arg(short, long, value_name = "RUN")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
     /// Hash paths and sample names in the run file
     #[arg(long)]
     anonymise: bool,
@@ -63,23 +68,30 @@ pub(crate) struct Args {
     /// info,tiers=debug; `forebay logs` prints it; default: FOREBAY_LOG, or info
     #[arg(long, value_name = "LEVEL")]
     log: Option<Levels>,
-    /// The command and its words
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    /// The command and its words; options of Forebay's come before it
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
 pub(crate) fn run(args: Args) -> Result<i32, Stop> {
+    if args.command.is_empty() {
+        let next = "for example: forebay run snakemake --cores 8   (forebay run --help has more)";
+        return Err(Stop::new(WRONG_USAGE, "run what? A command is missing", next));
+    }
     let directory = std::env::current_dir().map_err(|error| {
         let message = format!("the current directory can't be found: {error}");
         Stop::new(NOTHING_RUN, message, "cd to a directory that exists")
     })?;
     let name = run_name();
-    let output = match &args.output {
-        Some(path) => std::path::absolute(path).unwrap_or_else(|_| path.clone()),
-        None => directory.join(".forebay/runs").join(&name),
+    let place = args.output.as_deref().map(|path| claim(path, args.force)).transpose()?;
+    let output = match &place {
+        Some(Place::File(path)) => path.clone(),
+        _ => directory.join(".forebay/runs").join(&name),
     };
-    check_output(&output, args.output.is_some())?;
     let state = state::record_file(&name, &output)?;
+    // What can't be seen from the daemon, as /dev/stdout, is written from here.
+    let stream = place.filter(|place| matches!(place, Place::Stream(_)));
+    let output = if stream.is_some() { state.with_extension("whole") } else { output };
     let mut cover = args.at.clone();
     if cover.is_empty() {
         cover.push(directory.clone());
@@ -92,6 +104,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         commands: if args.no_commands { Commands::LeftOut } else { Commands::Masked },
         anonymise: args.anonymise.then(salt),
     };
+    let rules = placement.as_ref().map(|wanted| wanted.rules.clone());
     let log = daemon_logs::wanted(args.log.as_ref(), &name, false)?;
     let log_folder = log.folder.clone();
     let mut header = header(&args.command, &directory, privacy, args.trace);
@@ -113,33 +126,67 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
     })
     .map_err(explain)?;
     say::clear();
-    finish(&args, &directory, &log_folder, &outcome)
-}
-
-fn finish(args: &Args, directory: &Path, log: &Path, outcome: &Outcome) -> Result<i32, Stop> {
     for warning in &outcome.warnings {
         say::note(warning);
     }
     if let Some(run) = &outcome.run {
-        if args.output.is_none() {
-            keep_house(directory, run);
-        }
-        if !args.quiet {
-            // A summary that can't be made is no reason to hide the command's status.
-            match summary::read(run, &[]) {
-                Ok((_, summary)) if args.json => {
-                    say::text(&format!("{}\n", summary::json(&summary)))
-                }
-                Ok((_, summary)) => {
-                    say::text(&summary_text::render(&summary, say::width(), say::colour()));
-                }
-                Err(stop) => say::error(&stop.message, None),
-            }
-        }
-        if !args.json && !args.quiet {
-            say::note(&format!("the run is in {}", shown(run, directory)));
+        tell(&args, &directory, run, stream.as_ref());
+        if let (false, Some(rules), Some(file)) =
+            (args.quiet || args.json || args.anonymise, rules, &args.rules)
+        {
+            placement::tell_unused(&rules, file, run);
         }
     }
+    if let (Some(stream), Some(run)) = (&stream, &outcome.run) {
+        hand_over(stream, run, outcome.lingering.is_some());
+    }
+    finish(&args, &log_folder, &outcome)
+}
+
+/// A place for a run that was asked for.
+pub(super) fn claim(path: &Path, force: Force) -> Result<Place, Stop> {
+    let refused = |stop| Stop { code: NOTHING_RUN, ..stop };
+    Place::claim(path, Made::Run, force).map_err(refused)
+}
+
+/// The summary of a run, and where it is.
+fn tell(args: &Args, directory: &Path, run: &Path, stream: Option<&Place>) {
+    if args.output.is_none() {
+        keep_house(directory, run);
+    }
+    if args.quiet {
+        return;
+    }
+    // A summary that can't be made is no reason to hide the command's status.
+    match summary::read(run, &[]) {
+        Ok((_, summary)) if args.json => say::text(&format!("{}\n", summary::json(&summary))),
+        Ok((_, summary)) => {
+            say::text(&summary_text::render(&summary, say::width(), say::colour()));
+        }
+        Err(stop) => say::error(&stop.message, None),
+    }
+    if !args.json && stream.is_none() {
+        say::note(&format!("the run is in {}", shown(run, directory)));
+    }
+}
+
+/// Writes the run into a device or a pipe. It stays here as well where that does not take it, or
+/// where more of the run is to come.
+fn hand_over(stream: &Place, run: &Path, lives_on: bool) {
+    match stream.fill(run) {
+        Err(error) => {
+            let message = format!("{} did not take the run: {error}", stream.path().display());
+            say::error(&message, Some(&format!("it is in {}", run.display())));
+        }
+        Ok(()) if lives_on => say::note(&format!("the whole run will be in {}", run.display())),
+        Ok(()) => {
+            // It is Forebay's own, and of no use any more.
+            let _ = std::fs::remove_file(run);
+        }
+    }
+}
+
+fn finish(args: &Args, log: &Path, outcome: &Outcome) -> Result<i32, Stop> {
     if let Some(pids) = &outcome.lingering {
         let some: Vec<String> = pids.iter().take(8).map(u32::to_string).collect();
         say::note(&format!(
@@ -201,17 +248,6 @@ pub(super) fn run_name() -> String {
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
     let pid = std::process::id();
     format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z-{pid}.run")
-}
-
-/// A run must not end with nowhere to put its record.
-pub(super) fn check_output(output: &Path, asked_for: bool) -> Result<(), Stop> {
-    let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
-    if !asked_for || parent.is_none_or(Path::is_dir) && !output.is_dir() {
-        return Ok(());
-    }
-    let message =
-        format!("the run file {} can't be made: its directory is not there", output.display());
-    Err(Stop::new(NOTHING_RUN, message, "make the directory, or name another file after -o"))
 }
 
 /// What the run file says of the start of `command`.

@@ -9,6 +9,7 @@ use forebay_volume::sampler::Watch;
 use super::run::{Trace, header};
 use crate::ends::Ends;
 use crate::exit::Stop;
+use crate::output::{Force, Made, Place};
 use crate::say;
 
 /// More samples are not kept in memory while the disk is full.
@@ -22,7 +23,7 @@ const MOST_KEPT: usize = 100_000;
     forebay explain a.run filer.run                   with the run, by the time of day\n\n\
     What is sampled: CPU, waiting for I/O, memory, disks, network (no RDMA). Nothing else is read,\n\
     no root is needed. FILE is a run file (FORMATS.md), also while it grows and after a kill.\n\n\
-    Exit codes: 0, or 1 if FILE can't be written (one that is there is not replaced).")]
+    Exit codes: 0, or 1 if FILE can't be written.")]
 pub(crate) struct Args {
     /// Where samples go
     #[arg(short, long, value_name = "FILE")]
@@ -33,6 +34,8 @@ pub(crate) struct Args {
     /// When to end, such as 2h; without it, at SIGINT (Ctrl-C), SIGTERM or SIGHUP
     #[arg(long = "for", value_name = "TIME", value_parser = time)]
     lasts: Option<Seconds>,
+    #[command(flatten)]
+    force: Force,
 }
 
 fn time(word: &str) -> Result<Seconds, String> {
@@ -62,8 +65,21 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
             "give -o a new file in a local directory that you may write",
         )
     };
+    let place = Place::claim(&args.output, Made::Run, args.force)?;
+    let file = match &place {
+        Place::File(path) => path.clone(),
+        Place::Stream(_) => place.workshop(),
+    };
+    // What may be replaced goes when the new one begins: it grows in its place.
+    match std::fs::remove_file(&file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            let message = format!("{} can't be replaced: {error}", file.display());
+            return Err(Stop::new(1, message, "name another file after -o"));
+        }
+        _ => {}
+    }
     let mut book = Book {
-        writer: RunWriter::create_in_place(&args.output, header).map_err(stop)?,
+        writer: RunWriter::create_in_place(&file, header).map_err(stop)?,
         facts: Vec::new(),
         lost: 0,
         trouble: false,
@@ -94,6 +110,13 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
             written.map_err(stop)?;
             let samples = say::grouped(book.samples);
             book.writer.close().map_err(stop)?;
+            if let Place::Stream(_) = place {
+                let filled = place.fill(&file);
+                // Whether it got there or not, it is of no use here.
+                let _ = std::fs::remove_file(&file);
+                let lost = |error| format!("{}: {error}", args.output.display());
+                filled.map_err(|error| Stop::new(1, lost(error), "name a file after -o"))?;
+            }
             say::note(&format!("{samples} samples of {host} are in {}", args.output.display()));
             return Ok(0);
         }

@@ -2,6 +2,7 @@
 
 use crate::exit::Stop;
 use crate::keep::keep;
+use crate::output::{Force, Made, Place};
 use crate::scenario::{Changes, Scenario};
 use forebay_model::{ByteCount, Seconds, Study};
 use forebay_plan::{Cost, Outcome, Pricer, Scene, Terms, TierOutcome, simulate};
@@ -27,6 +28,8 @@ pub(crate) struct Args {
     /// Print JSON on standard output
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    force: Force,
 }
 
 /// What `--json` prints.
@@ -125,13 +128,18 @@ impl Simulated {
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+    let place = args.output.as_deref().map(|path| {
+        let place = Place::claim(path, Made::Run, args.force)?;
+        place.apart_from(std::slice::from_ref(&args.what))
+    });
+    let place = place.transpose()?;
     let scenario = Scenario::read(&args.what, &args.changes)?;
     let outcome = outcome(&scenario, args.seed)?;
-    if let Some(path) = &args.output {
+    if let Some(place) = &place {
         let scene = scene(&scenario)?;
         let cost = cost(&scenario, &outcome);
         let came = (&outcome, cost.as_ref());
-        keep(path, &scene, &scenario.choice, came, (args.seed, "simulate", "-o"))?;
+        keep(place, &scene, &scenario.choice, came, (args.seed, "simulate"))?;
     }
     let simulated = Simulated::of(&scenario, &outcome, args.seed);
     if args.json {

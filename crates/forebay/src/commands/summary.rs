@@ -6,15 +6,17 @@ use forebay_model::Run;
 use forebay_model::summary::Summary;
 
 use crate::exit::Stop;
-use crate::{say, summary_text};
+use crate::{runs, say, summary_text};
 
 /// Options of `forebay summary`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  forebay summary .forebay/latest.run\n  \
-    forebay summary a.run filer.run          with what `forebay sample` saw on other machines")]
+#[command(
+    after_help = "Examples:\n  forebay summary                          the newest run here\n  \
+    forebay summary a.run filer.run          with what `forebay sample` saw on other machines"
+)]
 pub(crate) struct Args {
-    /// A run file
-    run: PathBuf,
+    /// A run file; without it, the newest run here
+    run: Option<PathBuf>,
     /// What `forebay sample` wrote meanwhile, on servers and other nodes
     #[arg(value_name = "SAMPLES")]
     samples: Vec<PathBuf>,
@@ -24,7 +26,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let (_, summary) = read(&args.run, &args.samples)?;
+    let path = args.run.clone().map_or_else(runs::newest, Ok)?;
+    let (_, summary) = read(&path, &args.samples)?;
     let text = match args.json {
         true => json(&summary) + "\n",
         false => summary_text::render(&summary, say::width(), false),

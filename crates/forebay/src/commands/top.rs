@@ -33,7 +33,7 @@ const ONCE_ROWS: u16 = 60;
 /// Options of `forebay top`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  forebay top                      all runs and mounts of yours\n  \
+    after_help = "Examples:\n  forebay top                      all runs and mounts of yours, those here first\n  \
     forebay top /mnt/project         one of them\n  \
     forebay top --sample filer.run   with what `forebay sample` writes of another machine\n  \
     forebay top --once --json        its figures, for scripts\n\n\
@@ -115,6 +115,10 @@ fn found(at: Option<&std::path::Path>) -> Result<Vec<Live>, Stop> {
                         your own alone";
             return Err(Stop::new(1, why, next));
         }
+        // What is at work here comes first, then the newest.
+        let here = std::env::current_dir().unwrap_or_default();
+        let is_here = |live: &Live| live.points.iter().any(|point| here.starts_with(point));
+        found.sort_by_key(|live| (!is_here(live), live.at_us));
         return Ok(found);
     };
     // Of several that lie in each other the innermost shows it.
@@ -141,15 +145,19 @@ fn as_json(state: &State) -> String {
     json!({ "schema": 1, "daemons": all, "machines": machines }).to_string() + "\n"
 }
 
-/// One screen for each, without what only a terminal needs.
+/// All in one table, and one screen for each, without what only a terminal needs.
 fn as_text(state: &mut State) -> String {
     let mut text = String::new();
+    let width = say::width().clamp(60, 200);
+    if state.views.len() > 1 {
+        text = rows::all(&state.views, None, width).join("\n") + "\n\n";
+    }
     for number in 0..state.views.len().max(1) {
         state.shown = number;
         if number > 0 {
             text.push('\n');
         }
-        text.push_str(&screen::text(state, say::width().clamp(60, 200) as u16, ONCE_ROWS));
+        text.push_str(&screen::text(state, width as u16, ONCE_ROWS));
     }
     text
 }

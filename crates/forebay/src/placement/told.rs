@@ -1,10 +1,32 @@
 //! Words for what became of files on tiers.
 
-use forebay_model::ByteCount;
+use std::path::Path;
+
+use forebay_model::{ByteCount, Rules, Run};
 use forebay_volume::launch::HomecomingTold;
 use forebay_volume::tiers::Underway;
 
 use crate::{say, underway};
+
+/// Says which rules were for no file of the run: who wrote them meant some.
+pub(crate) fn tell_unused(rules: &Rules, file: &Path, run: &Path) {
+    // A run that can't be read has been told.
+    let Ok(files) = Run::open(run).and_then(|run| run.files()) else { return };
+    let unused = rules.without(files.iter().map(|file| file.path.as_slice()));
+    let numbers: Vec<String> = unused.iter().map(usize::to_string).collect();
+    let file = file.display();
+    match &numbers[..] {
+        [] if rules.without(std::iter::empty()).is_empty() => {
+            say::note(&format!("{file} has no [[rule]]: all files stayed in place"));
+        }
+        [] => {}
+        [one] => say::note(&format!("rule {one} of {file} matched no file of this run")),
+        [rest @ .., last] => say::note(&format!(
+            "rules {} and {last} of {file} matched no file of this run",
+            rest.join(", ")
+        )),
+    }
+}
 
 /// Says what became of the files that lay on tiers. True if all that belong in place are there,
 /// and none failed to be made safe.

@@ -64,19 +64,18 @@ pub(super) fn clean(text: &str) -> String {
 
 /// The start of a text that is too long.
 pub(super) fn start_of(text: &str, room: usize) -> String {
-    if text.chars().count() <= room {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(room.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
+    say::clip(text, room)
 }
 
 /// The end of a text that is too long: of a path the end says more.
 pub(super) fn end_of(text: &str, room: usize) -> String {
-    let count = text.chars().count();
-    if count <= room {
+    if say::wide(text) <= room {
         return text.to_owned();
     }
-    let kept: String = text.chars().skip(count + 1 - room.max(1)).collect();
+    let mut kept = text;
+    while say::wide(kept) >= room.max(1) && !kept.is_empty() {
+        let first = kept.chars().next().map_or(0, char::len_utf8);
+        kept = &kept[first..];
+    }
     format!("…{kept}")
 }

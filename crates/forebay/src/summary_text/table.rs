@@ -1,6 +1,7 @@
 //! Rows with one flexible column on the left and numbers on the right.
 
 use super::cells::{end_of, start_of};
+use crate::say;
 
 /// A column.
 pub(super) struct Column {
@@ -28,6 +29,8 @@ pub(super) struct Table {
     cut_at_start: bool,
 }
 
+/// Columns that a table has where nothing needs more.
+const USUAL: usize = 100;
 /// Blanks between columns.
 const GAP: usize = 2;
 /// The flexible column never gets less, even if lines become too long.
@@ -51,7 +54,7 @@ impl Table {
 
     /// The titles and the rows as lines of at most `width` columns.
     pub(super) fn lines(&self, width: usize) -> Vec<String> {
-        let length = |text: &str| text.chars().count();
+        let length = say::wide;
         let widths: Vec<usize> = self
             .columns
             .iter()
@@ -63,7 +66,10 @@ impl Table {
             })
             .collect();
         let right: usize = widths.iter().map(|w| w + GAP).sum();
-        let left = width.saturating_sub(right).max(LEFT_MIN);
+        // Tables below each other end at one column; only what is long takes more.
+        let room = |width: usize| width.saturating_sub(right).max(LEFT_MIN);
+        let longest = self.rows.iter().map(|row| length(&row[0])).max().unwrap_or(0);
+        let left = room(width).min(longest.max(room(width.min(USUAL))));
         let titles = self.columns.iter().map(|column| column.title.to_owned()).collect();
         std::iter::once(&titles)
             .chain(&self.rows)
@@ -73,9 +79,10 @@ impl Table {
                 } else {
                     start_of(&cells[0], left)
                 };
-                let mut line = format!("{first:<left$}");
+                let mut line = first.clone() + &" ".repeat(left.saturating_sub(length(&first)));
                 for (cell, width) in cells[1..].iter().zip(&widths) {
-                    line.push_str(&format!("{:GAP$}{cell:>width$}", ""));
+                    line.push_str(&" ".repeat(GAP + width.saturating_sub(length(cell))));
+                    line.push_str(cell);
                 }
                 line
             })

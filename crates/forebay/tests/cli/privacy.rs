@@ -22,6 +22,24 @@ fn secrets_are_masked() {
 }
 
 #[test]
+fn secrets_in_the_text_of_a_shell_are_masked_as_in_words() {
+    let Some(place) = Place::with_fuse() else { return };
+    // As engines run everything; none of these programs has to be there.
+    let script = "cat made 2>/dev/null; sh -c 'PGPASSWORD=pgs3cret true; : curl -u me:curls3cret h'
+        : sshpass -p sshs3cret ssh h; : mysql -h db -pmys3cret; : tool --token toks3cret
+        : aws configure set aws_secret_access_key awss3cret; : curl https://me:urls3cret@h/x
+        sh -c \"sh -c ': curl -sSu me:deeps3cret h; true'; true\"; echo done > made";
+    done(&mut place.script(&["-q"], script)).code(0);
+    assert!(!holds(&place, "s3cret"), "a secret is in the run file");
+    assert!(holds(&place, "PGPASSWORD=*** true") && holds(&place, "aws_secret_access_key ***"));
+    for words in [&["summary"][..], &["explain"], &["report", "--json"], &["summary", "--json"]] {
+        let told = done(&mut place.forebay(&[words, &["../out.run"]].concat()));
+        assert!(!told.code(0).text().contains("s3cret"), "{words:?}");
+    }
+    place.nothing_left();
+}
+
+#[test]
 fn anonymous_runs_tell_no_names() {
     let Some(place) = Place::with_fuse() else { return };
     let script = "echo x > Lovelace_Ada.bam; cat Lovelace_Ada.bam > Lovelace_Ada.vcf";

@@ -156,7 +156,7 @@ fn who_interrupts_a_probe_finds_nothing_left_of_it() {
 #[test]
 fn what_cannot_be_probed_is_refused_with_its_reason() {
     let place = Place::new();
-    std::fs::write(place.all.join("file"), "").expect("written");
+    std::fs::write(place.all.join("file"), "notes\n").expect("written");
     let wrong = |words: &[&str], code: i32, says: &[&str]| {
         let words: Vec<&str> = ["probe"].iter().chain(words).copied().collect();
         let end = done(&mut place.forebay(&words));
@@ -173,7 +173,11 @@ fn what_cannot_be_probed_is_refused_with_its_reason() {
     wrong(&["--operations", "20", "."], 1, &["--operations ended the probe"]);
     wrong(&["--operations", "0", "."], 2, &["0 is not in"]);
     wrong(&["--bytes", "many", "."], 2, &["has no unit of bytes"]);
-    wrong(&["-o", "../file", "."], 1, &["../file is there already"]);
+    wrong(
+        &["-o", "../file", "."],
+        1,
+        &["../file: what is there was not written by Forebay", "--force"],
+    );
     nothing_left(&place.project);
 }
 

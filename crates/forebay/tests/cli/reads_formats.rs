@@ -83,8 +83,11 @@ fn reads_go_out_and_come_in_again() {
     gunzip.code(0);
     assert!(!place.project.join("out/a_R1.fq.gz.part").exists());
     for (words, cause) in [
-        ("reads export x -o out", "out/a_R1.fq.gz is there already"),
-        ("reads export x -o x.bam", "x.bam is there already"),
+        ("reads export x -o out", "out/a_R1.fq.gz: it is there already"),
+        ("reads export x -o x.bam", "x.bam: it is there already"),
+        ("reads export x -o new.sam", "new.sam: SAM is not written"),
+        ("reads export x -o new.fastq.gz", "FASTQ goes into a directory"),
+        ("reads export x -o -", "FASTQ goes into a directory"),
         ("reads export x -o new -R @RG", "FASTQ has no read groups"),
         ("reads export x -o new.bam -R lane1", "a read group is a line as @RG"),
         ("reads pack x.bam --interleaved -o w", "say which mate a read is"),

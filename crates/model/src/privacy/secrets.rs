@@ -1,5 +1,7 @@
 //! Masks secrets in command lines: the shapes are a table, and everything works on bytes.
 
+mod shell;
+
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -79,6 +81,36 @@ const SHAPES: &[Shape] = &[
             &["AKIA", "eyJ", "ghp_short", "s_key", "hf_reads"],
         ),
     },
+    Shape {
+        name: "words of a shell",
+        find: shell_words,
+        examples: (
+            &[
+                "curl -u @me:pw@ https://h/x",
+                "set -e; cd x && curl -sSu '@me:p w@' -O https://h/x",
+                "curl -u@me:pw@ https://h/x | gzip > x",
+                "curl --user=@me:pw@ https://h/x",
+                "sshpass -p @x@ scp a b",
+                "sshpass -p@x@ scp a b",
+                "timeout 9 mysql -h db -p@x@ < q.sql",
+                "PGPASSWORD=@x@ psql -h db",
+                "export MYSQL_PWD=@x@ SSHPASS=@y@\nmysql -h db",
+                "aws configure set aws_secret_access_key @x@ --profile me",
+                "tool --token @x@ --n 1",
+                "bash -c 'curl -u @me:pw@ h'",
+                "srun -n 1 sh -c \"cd x; sshpass -p '@x@' scp a b\"",
+                "git clone https://me:@pw@@h/x.git",
+            ],
+            &[
+                "sort -u file | uniq",
+                "bwa mem -p ref x.fq | samtools sort -u -",
+                "cut -d: -f1 /etc/passwd",
+                "set -u; PWD=/home/me; echo 'it is' \"said\"",
+                "mkdir -p out && curl -O https://h/x",
+                "echo 'unclosed",
+            ],
+        ),
+    },
 ];
 
 /// Options whose value is the next word and which only some programs have.
@@ -88,37 +120,102 @@ const PROGRAM_OPTIONS: &[(&str, &[&str])] = &[
     ("smbclient", &["-U"]),
     ("docker", &["-p"]),
     ("redis-cli", &["-a"]),
+    ("mongosh", &["-p"]),
+    ("mongodump", &["-p"]),
+    ("ldapsearch", &["-w"]),
+    ("openssl", &["-passin", "-passout"]),
+    ("unzip", &["-P"]),
 ];
 
 /// Programs that take a password glued to `-p`.
 const GLUED_PASSWORD: &[&str] = &["mysql", "mysqldump", "mariadb", "mysqladmin", "sshpass"];
 
+/// Shells within shells that are looked into.
+const DEEPEST: usize = 4;
+
 /// The words of a command line with secrets masked by `***`. Words without secrets are borrowed.
 pub fn mask_words(words: &[Vec<u8>]) -> Vec<Cow<'_, [u8]>> {
-    let program = words.first().map_or(&b""[..], |w| base_name(w));
-    let own = PROGRAM_OPTIONS.iter().find(|(name, _)| name.as_bytes() == program);
-    let glued = GLUED_PASSWORD.iter().any(|name| name.as_bytes() == program);
-    let mut next_is_secret = false;
-    words
-        .iter()
-        .map(|word| {
-            let secret = std::mem::take(&mut next_is_secret);
-            if secret && word.first() != Some(&b'-') {
-                return Cow::Borrowed(MASK);
+    let told = told_by_neighbours(words.iter().map(Vec::as_slice));
+    words.iter().zip(told).map(|(word, told)| mask_word(word, told)).collect()
+}
+
+/// Of each word the part that is secret because of the program and the words before it.
+fn told_by_neighbours<'w>(
+    words: impl Iterator<Item = &'w [u8]>,
+) -> impl Iterator<Item = Option<Range<usize>>> {
+    // Whatever starts the program (sudo, env, timeout, srun) comes before it.
+    let (mut own, mut glued): (&[&str], bool) = (&[], false);
+    let (mut next_is_secret, mut before): (bool, &[u8]) = (false, b"");
+    words.map(move |word| {
+        let before = std::mem::replace(&mut before, word);
+        if std::mem::take(&mut next_is_secret) && word.first() != Some(&b'-') {
+            return Some(0..word.len());
+        }
+        let name = base_name(word);
+        if let Some((_, options)) = PROGRAM_OPTIONS.iter().find(|(p, _)| p.as_bytes() == name) {
+            own = options;
+        }
+        glued |= GLUED_PASSWORD.iter().any(|program| program.as_bytes() == name);
+        let value = own.iter().find_map(|option| value_of(word, option));
+        let is_glued = glued && word.len() > 2 && word.starts_with(b"-p");
+        let value = value.or_else(|| is_glued.then_some(2..word.len()));
+        let is_set = before == b"set" && is_secret_name(word);
+        let asks_for_one = own.iter().any(|option| asks(word, option));
+        next_is_secret = value.is_none() && (is_secret_option(word) || is_set || asks_for_one);
+        value
+    })
+}
+
+/// Whether the next word is the value of `option`: it may be the last of several letters (`-sSu`).
+fn asks(word: &[u8], option: &str) -> bool {
+    let option = option.as_bytes();
+    let is_letter = option.len() == 2;
+    let several = || {
+        word.len() <= 6
+            && word.first() == Some(&b'-')
+            && word[1..].iter().all(u8::is_ascii_alphabetic)
+            && word.last() == option.last()
+    };
+    word == option || is_letter && several()
+}
+
+/// The value that is in one word with its option: `-uNAME:PASSWORD`, `--user=NAME:PASSWORD`.
+fn value_of(word: &[u8], option: &str) -> Option<Range<usize>> {
+    let rest = word.strip_prefix(option.as_bytes())?;
+    let skip = match (option.len(), rest.first()) {
+        (_, None) => return None,
+        (2, _) => 0,
+        (_, Some(b'=')) => 1,
+        _ => return None,
+    };
+    (rest.len() > skip).then(|| option.len() + skip..word.len())
+}
+
+/// Secrets of a text that a shell is given.
+fn shell_words(text: &[u8], ranges: &mut Vec<Range<usize>>) {
+    in_shell(text, 0, DEEPEST, ranges);
+}
+
+fn in_shell(text: &[u8], start: usize, deep: usize, ranges: &mut Vec<Range<usize>>) {
+    if deep == 0 || !text.iter().any(u8::is_ascii_whitespace) {
+        return;
+    }
+    for words in shell::commands(text) {
+        let told = told_by_neighbours(words.iter().map(|word| &text[word.clone()]));
+        for (word, told) in words.iter().zip(told) {
+            let at = start + word.start;
+            if let Some(part) = told {
+                push(ranges, at + part.start..at + part.end);
+            } else if word.len() < text.len() {
+                in_shell(&text[word.clone()], at, deep - 1, ranges);
             }
-            next_is_secret = is_secret_option(word)
-                || own.is_some_and(|(_, options)| options.iter().any(|o| o.as_bytes() == *word));
-            if glued && word.len() > 2 && word.starts_with(b"-p") {
-                return Cow::Owned([b"-p", MASK].concat());
-            }
-            mask_word(word)
-        })
-        .collect()
+        }
+    }
 }
 
 /// One word with its secrets masked.
-fn mask_word(word: &[u8]) -> Cow<'_, [u8]> {
-    let mut ranges = Vec::new();
+fn mask_word(word: &[u8], told: Option<Range<usize>>) -> Cow<'_, [u8]> {
+    let mut ranges: Vec<Range<usize>> = told.into_iter().collect();
     for shape in SHAPES {
         (shape.find)(word, &mut ranges);
     }
@@ -161,8 +258,10 @@ fn is_secret_name(name: &[u8]) -> bool {
     const ALONE: &[&str] = &[
         "password", "passwd", "passphrase", "passcode", "pass", "secret", "secrets", "token",
         "apikey", "credential", "credentials", "auth", "authorization", "signature", "sig",
-        "bearer", "cookie", "accesskey", "secretkey",
+        "bearer", "cookie", "accesskey", "secretkey", "sshpass",
     ];
+    /// In one word with what they are for: PGPASSWORD.
+    const ENDS: &[&str] = &["password", "passwd", "secret", "token", "apikey"];
     /// Before `key` these make it a secret one.
     const KEYS: &[&str] = &["api", "access", "private", "secret", "account", "storage", "license"];
     /// A name that ends so tells of a secret but does not hold it.
@@ -171,7 +270,11 @@ fn is_secret_name(name: &[u8]) -> bool {
     if segments.last().is_some_and(|last| ABOUT.contains(&last.as_str())) {
         return false;
     }
-    segments.iter().any(|s| ALONE.contains(&s.as_str()))
+    // `PWD` is where a shell is, and another's is its password.
+    let is_pwd = segments.len() > 1 && segments.last().is_some_and(|last| last == "pwd");
+    is_pwd
+        || segments.iter().any(|s| ALONE.contains(&s.as_str()))
+        || segments.iter().any(|s| ENDS.iter().any(|end| s.ends_with(end)))
         || segments.windows(2).any(|w| w[1] == "key" && KEYS.contains(&w[0].as_str()))
 }
 
@@ -344,6 +447,9 @@ mod tests {
         assert_eq!(masked(&["t", "--password", "--x", "y"]), ["t", "--password", "--x", "y"]);
         assert_eq!(masked(&["/usr/bin/curl", "-u", "me:pw"]), ["/usr/bin/curl", "-u", "***"]);
         assert_eq!(masked(&["sort", "-u", "file"]), ["sort", "-u", "file"]);
+        assert_eq!(masked(&["sudo", "curl", "-sSu", "me:pw"]), ["sudo", "curl", "-sSu", "***"]);
+        let set = ["aws", "configure", "set", "aws_session_token", "x"];
+        assert_eq!(masked(&set)[4], "***");
         assert_eq!(masked(&["mysql", "-psecret", "db"]), ["mysql", "-p***", "db"]);
         assert_eq!(masked(&["bwa", "mem", "-p", "ref"]), ["bwa", "mem", "-p", "ref"]);
     }

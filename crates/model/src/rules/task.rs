@@ -26,6 +26,15 @@ impl Rules {
         self.by_task
     }
 
+    /// The numbers of rules, from 1, whose globs match none of these paths.
+    pub fn without<'p>(&self, paths: impl Iterator<Item = &'p [u8]>) -> Vec<usize> {
+        let mut used = vec![false; self.placements.len()];
+        for path in paths {
+            self.matching(path).for_each(|rule| used[rule] = true);
+        }
+        (1..=used.len()).filter(|number| !used[number - 1]).collect()
+    }
+
     /// The rules whose globs match, in order.
     fn matching(&self, path: &[u8]) -> impl Iterator<Item = usize> {
         // The numbers of the globs come in ascending order.

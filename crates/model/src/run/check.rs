@@ -56,6 +56,17 @@ pub(super) fn file(path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Whether a file begins as a run does, and nobody writes it just now.
+pub(super) fn is_one(path: &Path) -> bool {
+    let mut head = [0; 100];
+    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    // Bytes 68-71 of the SQLite header are the application's.
+    read.is_ok()
+        && head.starts_with(b"SQLite format 3\0")
+        && head[68..72] == APPLICATION_ID.to_be_bytes()
+        && !wal_exists(path)
+}
+
 fn wal_exists(path: &Path) -> bool {
     let mut wal = path.as_os_str().to_owned();
     wal.push("-wal");

@@ -153,6 +153,12 @@ impl Run {
         Ok(Self { conn, path: path.to_owned(), format })
     }
 
+    /// Whether a file is a run, by its first bytes, and nobody writes it just now: what may be
+    /// replaced by another.
+    pub fn is_one(path: &Path) -> bool {
+        check::is_one(path)
+    }
+
     /// Makes a readable run of a state file whose writer was killed: recomputes the tasks from what
     /// is there and copies it to `dest`. The copy says `complete = 0` unless the end was written.
     /// `salt` is used if the run is to be anonymous; any random one will do.

@@ -1,11 +1,20 @@
 //! Profiles that a site names instead of writing them down.
 
+use super::Files;
 use crate::profile::{Described, SHIPPED};
 use crate::toml::{Entry, Flaw};
 
-/// The profile that comes with Forebay under this name; `None` where it is written down.
-pub(super) fn named(entry: Entry<'_>) -> Option<Result<Described, Flaw>> {
-    entry.text().ok()?;
+/// The profile in this file, or that comes with Forebay under this name; `None` where it is written
+/// down.
+pub(super) fn named(entry: Entry<'_>, file: Files<'_>) -> Option<Result<Described, Flaw>> {
+    let name = entry.text().ok()?;
+    if name.ends_with(".toml") {
+        let text = file(name).map_err(|why| entry.flaw(format!("{name} can't be read: {why}")));
+        let read = |text: String| {
+            Described::parse(&text, name).map_err(|flaw| entry.flaw(format!("in it, {flaw}")))
+        };
+        return Some(text.and_then(read));
+    }
     let known: Vec<(&str, &str)> = SHIPPED.iter().map(|(name, _)| (*name, *name)).collect();
     Some(entry.word(&known).and_then(|name| {
         Described::shipped(name).ok_or_else(|| entry.flaw(format!("{name} can't be read")))

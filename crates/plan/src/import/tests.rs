@@ -229,7 +229,7 @@ fn a_workload_goes_out_as_wfformat_and_comes_back() {
     writer.write(&facts).expect("written");
     writer.finish().expect("folded");
     let work = crate::learn(&Run::open(&file).expect("readable")).expect("learnt").workload;
-    let text = write_wfformat(&work);
+    let text = write_wfformat(&work, "a test");
     let told = wfformat::IMPORTER.read(&[source("out.json", &text)]).expect("its own");
     let sum = |tasks: &[ToldTask]| tasks.iter().filter_map(|task| task.lasted).sum::<i64>();
     assert_eq!(sum(&told.tasks), 34_500_000);

@@ -67,6 +67,40 @@ fn in_words(why: String) -> String {
     format!("{before}{}", parts.join(": "))
 }
 
+/// How the client begins to say what it did.
+const STARTS: [&str; 5] = [
+    "Generic S3 error: ",
+    "Error performing list request: ",
+    "Error performing ",
+    "Error after 0 retries in ",
+    "Generic ",
+];
+/// How those below it begin, of whom each repeats that something failed.
+const LAYERS: [&str; 4] =
+    ["HTTP error: ", "error sending request: ", "client error (Connect): ", "tcp connect error: "];
+
+/// What happened and where, without how the client is made and what it was asked for.
+fn in_short(mut why: String) -> String {
+    for start in STARTS {
+        if let Some(rest) = why.strip_prefix(start) {
+            why = rest.to_owned();
+        }
+    }
+    // `GET URL in 4.2s, after 3 retries, max_retries: 3, retry_timeout: 30s  - what happened`
+    if let Some((request, happened)) = why.split_once(" - ")
+        && let Some((request, _)) = request.split_once(" in ")
+        && request.contains("://")
+    {
+        // What is asked for behind `?` is how the client lists.
+        let request = request.split('?').next().unwrap_or(request);
+        why = format!("{request}: {happened}");
+    }
+    for layer in LAYERS {
+        why = why.replacen(layer, "", 1);
+    }
+    why
+}
+
 impl From<io::Error> for Failed {
     fn from(error: io::Error) -> Self {
         Self { kind: error.kind(), why: error.to_string() }
@@ -97,7 +131,7 @@ impl From<object_store::Error> for Failed {
             }
             below = cause.source();
         }
-        let why = in_words(why);
+        let why = in_short(in_words(why));
         // Of a listing the client tells no kinds.
         let said = |codes: &[&str]| codes.iter().any(|code| why.contains(code));
         let kind = match kind {
@@ -112,7 +146,24 @@ impl From<object_store::Error> for Failed {
 
 #[cfg(test)]
 mod tests {
-    use super::in_words;
+    use super::{in_short, in_words};
+
+    #[test]
+    fn how_the_client_is_made_is_not_told() {
+        let said = "Generic S3 error: Error performing list request: Error performing GET \
+            http://127.0.0.1:9/b?list-type=2&prefix=p%2F in 492.94ms, after 3 retries, \
+            max_retries: 3, retry_timeout: 30s  - HTTP error: error sending request: client error \
+            (Connect): tcp connect error: Connection refused (os error 111)";
+        let told = "GET http://127.0.0.1:9/b: Connection refused (os error 111)";
+        assert_eq!(in_short(said.to_owned()), told);
+        let once = "Generic S3 error: Error performing HEAD https://h/b/x in 1.3ms - Server returned \
+            non-2xx status code: 403 Forbidden: ";
+        let told = "HEAD https://h/b/x: Server returned non-2xx status code: 403 Forbidden: ";
+        assert_eq!(in_short(once.to_owned()), told);
+        for other in ["p/a: it is another object now", "a in b - c", ""] {
+            assert_eq!(in_short(other.to_owned()), other);
+        }
+    }
 
     #[test]
     fn of_what_a_server_says_no_more_is_kept_than_people_need() {

@@ -1,7 +1,7 @@
 //! A recorded run in the place of a command: `forebay replay` is what is run, in a directory where
 //! its inputs were made before; its own seconds count.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use super::Args;
@@ -16,7 +16,10 @@ const LAST: (&str, &str) = ("replayed in ", " s");
 /// The options with the replay as their command, if one is asked for.
 pub(super) fn resolved(args: &Args) -> Result<Args, Stop> {
     let mut args = args.clone();
-    let Some(run) = &args.replay else { return Ok(args) };
+    let Some(run) = &args.replay else {
+        from_here(&mut args.command);
+        return Ok(args);
+    };
     // Nothing is run of what can't be replayed.
     replay::read(run)?;
     let failed = |why: String| {
@@ -34,6 +37,19 @@ pub(super) fn resolved(args: &Args) -> Result<Args, Stop> {
     args.command.push(run.clone().into());
     args.replay = Some(run);
     Ok(args)
+}
+
+/// A program that is named by a path from here (`./pipeline.sh`) is found from the fresh directory,
+/// too.
+fn from_here(command: &mut [OsString]) {
+    let Some(program) = command.first_mut() else { return };
+    let path = Path::new(program);
+    if path.is_relative()
+        && path.components().count() > 1
+        && let Ok(path) = path.canonicalize()
+    {
+        *program = path.into_os_string();
+    }
 }
 
 /// Makes the inputs of a replay, before anybody looks, and does with caches what is asked for, once

@@ -12,11 +12,12 @@ use forebay_model::Micros;
 use forebay_model::summary::Summary;
 use serde_json::{Map, Value, json};
 
-use super::{Args, Format, written};
+use super::{Args, Format, place};
 use crate::commands::explain::lives::{self, SIZES};
 use crate::commands::summary;
 use crate::exit::Stop;
 use crate::named::named;
+use crate::output::{UNSEALED, sealed};
 use crate::say;
 
 pub(super) const FORMAT: Format = Format { name: "multiqc", write };
@@ -32,7 +33,7 @@ struct Told {
 }
 
 fn write(args: &Args) -> Result<(), Stop> {
-    let Some(place) = &args.output else {
+    let Some(folder) = &args.output else {
         let why = "MultiQC's content is several files";
         return Err(Stop::new(
             1,
@@ -42,8 +43,9 @@ fn write(args: &Args) -> Result<(), Stop> {
     };
     let told =
         args.what.iter().map(|path| read(path, &args.what)).collect::<Result<Vec<_>, _>>()?;
-    std::fs::create_dir_all(place).map_err(|error| {
-        Stop::new(1, format!("{}: {error}", place.display()), "name a directory that you may write")
+    std::fs::create_dir_all(folder).map_err(|error| {
+        let message = format!("{}: {error}", folder.display());
+        Stop::new(1, message, "name a directory that you may write")
     })?;
     let sections = [
         ("general_stats", general::rows(&told)),
@@ -51,11 +53,18 @@ fn write(args: &Args) -> Result<(), Stop> {
         ("bytes_by_storage", bytes_by_storage(&told)),
         ("file_sizes", file_sizes(&told)),
     ];
-    for (name, section) in &sections {
-        let text = serde_json::to_string_pretty(section).expect("plain data") + "\n";
-        written(&place.join(format!("forebay_{name}_mqc.json")), &text)?;
+    // All or none: a page of two exports would be of no run.
+    let places = sections.map(|(name, mut section)| {
+        // MultiQC looks at keys that it knows.
+        section["made_by"] = json!(format!("forebay export; {UNSEALED}"));
+        place(&folder.join(format!("forebay_{name}_mqc.json")), args).map(|to| (to, section))
+    });
+    let places = places.into_iter().collect::<Result<Vec<_>, _>>()?;
+    for (place, section) in places {
+        let text = serde_json::to_string_pretty(&section).expect("plain data") + "\n";
+        place.write(sealed(text).as_bytes())?;
     }
-    say::note(&format!("{} runs for MultiQC are in {}", told.len(), place.display()));
+    say::note(&format!("{} runs for MultiQC are in {}", told.len(), folder.display()));
     Ok(())
 }
 

@@ -1,11 +1,10 @@
 //! WfFormat of WfCommons.
 
-use std::path::PathBuf;
-
 use forebay_plan::import::write_wfformat;
 
-use super::{Args, Format, written};
+use super::{Args, Format, place};
 use crate::exit::Stop;
+use crate::output::{UNSEALED, sealed};
 use crate::{say, scenario};
 
 pub(super) const FORMAT: Format = Format { name: "wfformat", write };
@@ -18,18 +17,15 @@ fn write(args: &Args) -> Result<(), Stop> {
             "name one run, or another --format",
         ));
     };
+    let place = args.output.as_ref().map(|path| place(path, args)?.apart_from(&args.what));
+    let place = place.transpose()?;
     let work = scenario::workload(what)?;
-    let text = write_wfformat(&work) + "\n";
-    let Some(path) = &args.output else {
+    let text = sealed(write_wfformat(&work, UNSEALED) + "\n");
+    let (Some(path), Some(place)) = (&args.output, place) else {
         say::print(&text);
         return Ok(());
     };
-    let same = |path: &PathBuf| path.canonicalize().ok();
-    if same(path).is_some() && same(path) == same(what) {
-        let message = format!("{} would take its own place", path.display());
-        return Err(Stop::new(1, message, "name another file after -o"));
-    }
-    written(path, &text)?;
+    place.write(text.as_bytes())?;
     let (tasks, path) = (work.tasks.len(), path.display());
     say::note(&format!("{tasks} tasks as {} are in {path}", args.format));
     Ok(())

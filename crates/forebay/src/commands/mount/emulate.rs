@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use forebay_model::profile::{Described, Lane, SHIPPED};
-use forebay_model::{Op, Profile, Rate, Seconds, Site, TierId};
+use forebay_model::{Op, Profile, Rate, Seconds, TierId};
+
+use crate::placement;
 
 /// `5ms,125MiB/s` or the first of the two alone; the name of a profile that comes with Forebay; the
 /// file of one; or `SITE.toml#TIER`.
@@ -36,8 +38,7 @@ pub(in crate::commands) fn described(text: &str) -> Result<Described, String> {
 }
 
 fn of_site(text: &str, file: &str, name: &str) -> Result<Described, String> {
-    let variable = |name: &str| std::env::var(name).ok();
-    let site = Site::parse(text, file, &variable).map_err(|flaw| flaw.to_string())?;
+    let site = placement::site(text, Path::new(file)).map_err(|flaw| flaw.to_string())?;
     let tier = site.tier(&TierId(name.to_owned())).ok_or(format!("{file} has no tier {name}"))?;
     let profile =
         tier.profile.clone().ok_or(format!("{file}: nobody says what tier {name} can do"))?;

@@ -19,6 +19,17 @@ pub(super) fn refuse_taken(point: &Path) -> Result<(), Stop> {
     ))
 }
 
+/// A name of those in the directory that a mount over it hides.
+pub(super) fn hidden(point: &Path) -> Result<Option<String>, Stop> {
+    if point.is_file() {
+        let message = format!("{} is a file", point.display());
+        return Err(Stop::new(NOTHING_RUN, message, "name a directory; nothing was mounted"));
+    }
+    // One that can't be read is told when it is mounted on.
+    let first = std::fs::read_dir(point).ok().and_then(|mut names| names.next()?.ok());
+    Ok(first.map(|entry| entry.file_name().to_string_lossy().into_owned()))
+}
+
 pub(super) fn explain_mount(failure: Failure) -> Stop {
     let stop = match failure {
         Failure::Refused(refusal) if !refusal.attached => Stop::new(

@@ -76,9 +76,7 @@ impl Ground {
 }
 
 fn site(path: &Path) -> Result<Site, Stop> {
-    let variable = |name: &str| std::env::var(name).ok();
-    let source = path.display().to_string();
-    Site::parse(&read(path)?, &source, &variable).map_err(wrong)
+    crate::placement::site(&read(path)?, path).map_err(wrong)
 }
 
 fn prices(path: Option<&Path>) -> Result<Prices, Stop> {

@@ -2,74 +2,101 @@
 
 use std::path::{Path, PathBuf};
 
-use forebay_plan::emit::{ENGINES, Emission, rules};
+use forebay_plan::emit::{ENGINES, Emission, Engine, rules};
 use forebay_plan::told::Plan;
 use forebay_plan::{Choice, Outcome};
 
 use super::ground::Ground;
 use super::{Args, NO_PLAN};
 use crate::exit::Stop;
+use crate::output::{Made, Place, UNSEALED, sealed};
 use crate::placement::check_rules;
 
-/// Writes all files; a line about each.
-pub(super) fn all(
-    path: &Path,
-    args: &Args,
-    ground: &Ground,
-    choice: &Choice,
-    outcome: &Outcome,
-    plan: &Plan,
-) -> Result<Vec<String>, Stop> {
-    let header = header(path, plan);
-    let emission = Emission {
-        site: &ground.site,
-        workload: &ground.workload,
-        choice,
-        outcome,
-        samples: args.samples,
-        header: &header,
-    };
-    let text = rules(&emission).map_err(|why| {
-        let next = "this is a limit of rules: they go by names; --json has the plan itself";
-        Stop::new(NO_PLAN, format!("the plan can't be said in rules: {why}"), next)
-    })?;
-    // What is written can be run: whoever obeys a plan learns of its flaws now, not then.
-    let missing = check_rules(&args.site, path, &text).map_err(|why| {
-        let next = "mend the site file (a tier that files live on needs a path), or leave -o out: \
-                    the plan is told without rules";
-        Stop::new(
-            NO_PLAN,
-            format!("`forebay run` would refuse the rules of this plan: {why}"),
-            next,
-        )
-    })?;
-    write(path, &text)?;
-    let told = beside(path, ".plan.json");
-    let json = serde_json::to_string_pretty(plan).expect("a plan is plain data");
-    write(&told, &(json + "\n"))?;
-    let mut lines =
-        vec![format!("Rules: {}. Reasons: forebay explain {}", path.display(), told.display())];
-    lines.extend(
-        missing.iter().map(|tier| {
-            format!("Not on this machine: {tier}. `forebay run` needs it where it runs.")
-        }),
-    );
-    for engine in ENGINES.iter().filter(|engine| args.emit.iter().any(|name| name == engine.name)) {
-        let file = beside(path, engine.suffix);
-        if let Some(folder) = file.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+/// Where they go. Of rules that go into a pipe nothing stands beside.
+pub(super) struct Files<'a> {
+    path: &'a Path,
+    rules: Place,
+    told: Option<Place>,
+    engines: Vec<(&'static Engine, Place)>,
+}
+
+impl<'a> Files<'a> {
+    /// All of them, before anything is planned.
+    pub(super) fn claim(path: &'a Path, args: &Args) -> Result<Files<'a>, Stop> {
+        let claim = |path: &Path| Place::claim(path, Made::Text, args.force);
+        let rules = claim(path)?;
+        let is_stream = matches!(rules, Place::Stream(_));
+        if is_stream && !args.emit.is_empty() {
+            let why = format!("{}: --emit writes beside a file, and this is none", path.display());
+            return Err(Stop::new(NO_PLAN, why, "name a file after -o"));
         }
-        write(&file, &engine.text(&emission))?;
-        lines.push(format!("For {}: {} ({})", engine.name, file.display(), engine.usage));
+        let told = (!is_stream).then(|| claim(&beside(path, ".plan.json"))).transpose()?;
+        let wanted =
+            ENGINES.iter().filter(|engine| args.emit.iter().any(|name| name == engine.name));
+        let engines = wanted.map(|engine| {
+            let file = beside(path, engine.suffix);
+            if let Some(folder) = file.parent() {
+                std::fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+            }
+            Ok((engine, claim(&file)?))
+        });
+        let engines = engines.collect::<Result<_, Stop>>()?;
+        Ok(Files { path, rules, told, engines })
     }
-    Ok(lines)
+
+    /// Writes all; a line about each.
+    pub(super) fn write(
+        &self,
+        args: &Args,
+        ground: &Ground,
+        choice: &Choice,
+        outcome: &Outcome,
+        plan: &Plan,
+    ) -> Result<Vec<String>, Stop> {
+        let header = header(self.path, plan);
+        let emission = Emission {
+            site: &ground.site,
+            workload: &ground.workload,
+            choice,
+            outcome,
+            samples: args.samples,
+            header: &header,
+        };
+        let text = rules(&emission).map_err(|why| {
+            let next = "this is a limit of rules: they go by names; --json has the plan itself";
+            Stop::new(NO_PLAN, format!("the plan can't be said in rules: {why}"), next)
+        })?;
+        // What is written can be run: whoever obeys a plan learns of its flaws now, not then.
+        let missing = check_rules(&args.site, self.path, &text).map_err(|why| {
+            let next = "mend the site file (a tier that files live on needs a path), or leave -o \
+                        out: the plan is told without rules";
+            let why = format!("`forebay run` would refuse the rules of this plan: {why}");
+            Stop::new(NO_PLAN, why, next)
+        })?;
+        self.rules.write(sealed(text).as_bytes())?;
+        let Some(place) = &self.told else { return Ok(Vec::new()) };
+        let json = serde_json::to_string_pretty(plan).expect("a plan is plain data");
+        let by = format!("{{\n  \"made_by\": \"forebay plan; {UNSEALED}\",");
+        place.write(sealed(json.replacen('{', &by, 1) + "\n").as_bytes())?;
+        let (path, told) = (self.path.display(), beside(self.path, ".plan.json"));
+        let mut lines = vec![format!("Rules: {path}. Reasons: forebay explain {}", told.display())];
+        lines.extend(missing.iter().map(|tier| {
+            format!("Not on this machine: {tier}. `forebay run` needs it where it runs.")
+        }));
+        for (engine, place) in &self.engines {
+            place.write(sealed(engine.text(&emission)).as_bytes())?;
+            let file = beside(self.path, engine.suffix);
+            lines.push(format!("For {}: {} ({})", engine.name, file.display(), engine.usage));
+        }
+        Ok(lines)
+    }
 }
 
 /// What stands on top of each file.
 fn header(path: &Path, plan: &Plan) -> Vec<String> {
     let mut header = vec![
         format!(
-            "Made by `forebay plan` {} from {}",
+            "Made by `forebay plan` {} ({UNSEALED}) from {}",
             env!("CARGO_PKG_VERSION"),
             plan.runs.join(", ")
         ),
@@ -98,10 +125,6 @@ pub(in crate::commands) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = stem;
     name.push(suffix);
     path.with_file_name(name)
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Stop> {
-    std::fs::write(path, text).map_err(|error| failed(path, &error))
 }
 
 fn failed(path: &Path, error: &std::io::Error) -> Stop {

@@ -5,12 +5,14 @@ use forebay_plan::calibrate::{Calibrated, Limited, Number};
 use forebay_plan::compare::Span;
 
 use super::told::{self, Probe};
+use crate::output::{UNSEALED, sealed};
 
 /// The text.
 pub(super) fn text(probe: &Probe, fitted: &Calibrated) -> String {
     let Probe { dir, fs_type, date, .. } = probe;
     let about = format!("probe of {} ({fs_type}) on {date}", dir.display());
-    let mut lines = vec![format!("about = {}", quoted(&about)), reach(probe), String::new()];
+    let mut lines = vec![format!("# Made by `forebay probe`; {UNSEALED}")];
+    lines.extend([format!("about = {}", quoted(&about)), reach(probe), String::new()]);
     lines.push(
         "# Behind each number is its interval at 95 %; a range is of fewer than 6 rounds.".into(),
     );
@@ -42,7 +44,7 @@ pub(super) fn text(probe: &Probe, fitted: &Calibrated) -> String {
     lines.push("[profile.latency]".into());
     lines.extend(prices(profile, fitted));
     lines.push(format!("# Not measured, and free here: {}.", unmeasured(fitted)));
-    lines.join("\n") + "\n"
+    sealed(lines.join("\n") + "\n")
 }
 
 fn reach(probe: &Probe) -> String {

@@ -11,6 +11,7 @@ use super::foreign::helpers;
 use super::programs::{SAMTOOLS, absolute, words};
 use super::whole::{Whole, cannot};
 use crate::exit::Stop;
+use crate::output::Force;
 use crate::say;
 
 /// Options of `forebay reads export`.
@@ -24,7 +25,7 @@ use crate::say;
     the other, under one name without /1 and /2; what else stands behind a name is in the tag fc, \
     and `forebay reads pack` puts it there again. What BAM can't hold (lower case, letters that \
     are no base, names on the + line, CRLF) is written as far as it can, and the reads are \
-    counted. Files are there when they are whole, and none is written over. Memory: two groups of reads for each \
+    counted. Files are there when they are whole, and none is written over without --force. Memory: two groups of reads for each \
     thread, as for `cat`, and what they are compressed to.\n\n\
     Exit codes: 0, or 1 if it was not written, also where \
     samtools is missing or fails.")]
@@ -49,6 +50,8 @@ pub(super) struct Export {
     /// Print nothing if all is well
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    force: Force,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -60,13 +63,8 @@ enum Form {
 }
 
 pub(super) fn run(args: &Export) -> Result<i32, Stop> {
+    let form = form(args)?;
     let archive = super::open(&args.archive)?;
-    let by_name = match args.output.extension().and_then(|end| end.to_str()) {
-        Some("bam") => Form::Bam,
-        Some("cram") => Form::Cram,
-        _ => Form::Fastq,
-    };
-    let form = args.to.unwrap_or(by_name);
     if form == Form::Fastq && args.read_group.is_some() {
         return Err(Stop::new(1, "FASTQ has no read groups", "write BAM or CRAM with --to"));
     }
@@ -77,7 +75,7 @@ pub(super) fn run(args: &Export) -> Result<i32, Stop> {
             bam(args, &archive, args.level, &mut out).map_err(|error| refused(args, &error))?
         }
         Form::Bam => {
-            let mut file = Whole::create(&args.output)?;
+            let mut file = Whole::create(&args.output, args.force)?;
             let end = bam(args, &archive, args.level, &mut file.counted());
             let changed = end.map_err(|error| refused(args, &error))?;
             file.end()?;
@@ -100,6 +98,32 @@ pub(super) fn run(args: &Export) -> Result<i32, Stop> {
     Ok(0)
 }
 
+/// What is written: as was asked, or as the place ends.
+fn form(args: &Export) -> Result<Form, Stop> {
+    let end = args.output.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    let refuse = |why: &str, next: &str| {
+        Err(Stop::new(1, format!("{}: {why}", args.output.display()), next))
+    };
+    match (args.to, &end[..]) {
+        (Some(form), _) => Ok(form),
+        (None, "bam") => Ok(Form::Bam),
+        (None, "cram") => Ok(Form::Cram),
+        (None, "sam") => refuse(
+            "SAM is not written",
+            "BAM and CRAM are (-o x.bam), of which `samtools view -h` makes SAM",
+        ),
+        (None, "fastq" | "fq" | "gz") if !args.output.is_dir() => refuse(
+            "FASTQ goes into a directory, where each file has the name that was packed",
+            "name a directory, or take `forebay reads cat ARCHIVE > x.fastq`",
+        ),
+        (None, _) if args.output == Path::new("-") => refuse(
+            "FASTQ goes into a directory",
+            "`forebay reads cat` writes it to standard output, --to bam writes BAM there",
+        ),
+        (None, _) => Ok(Form::Fastq),
+    }
+}
+
 /// The archive can't give it, or the place does not take it.
 fn refused(args: &Export, error: &Error) -> Stop {
     say::clear();
@@ -120,7 +144,7 @@ fn fastq(args: &Export, archive: &Archive) -> Result<u64, Stop> {
     fs::create_dir_all(&args.output).map_err(|error| cannot(&args.output, &error))?;
     for (nth, shown) in archive.manifest().files.iter().enumerate() {
         let name = shown.name.strip_suffix(".gz").unwrap_or(&shown.name);
-        let mut file = Whole::create(&args.output.join(format!("{name}.gz")))?;
+        let mut file = Whole::create(&args.output.join(format!("{name}.gz")), args.force)?;
         let threads = super::threads(args.threads);
         let end = archive.write_gzip(nth, args.level, threads, &mut file.counted());
         end.map_err(|error| refused(args, &error))?;
@@ -134,7 +158,7 @@ fn cram(args: &Export, archive: &Archive) -> Result<u64, Stop> {
         return Err(Stop::new(1, "CRAM goes to files only", "write it with -o x.cram"));
     }
     header(args).map_err(|error| refused(args, &error))?;
-    let file = Whole::create(&args.output)?;
+    let file = Whole::create(&args.output, args.force)?;
     let mut words = words(["view", "-C", "--no-PG", "-@"]);
     words.extend([helpers(super::threads(args.threads)), "-o".into(), absolute(&file.part)]);
     words.push("-".into());

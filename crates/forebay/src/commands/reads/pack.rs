@@ -98,6 +98,11 @@ pub(super) fn run(args: &Pack) -> Result<i32, Stop> {
     if let Some(sheet) = &args.samples {
         return samples::run(sheet, &args.output, &packing, args.quiet);
     }
+    let output = args.output.display();
+    say::when_interrupted(
+        &format!("{output} is no archive yet"),
+        "pack to the same place again, which writes over it, or remove it",
+    );
     if args.inputs.len() > 2 {
         return Err(told::set(args.inputs.len()));
     }

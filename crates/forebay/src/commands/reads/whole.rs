@@ -1,16 +1,18 @@
 //! Files that are written as a whole or not at all.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::exit::Stop;
+use crate::output::{Force, Made, Place};
 use crate::say;
 
 /// A file that has its name when it is whole.
 pub(super) struct Whole {
-    path: PathBuf,
+    place: Place,
+    /// What is written: of a device or a pipe itself.
     pub(super) part: PathBuf,
     file: File,
 }
@@ -36,16 +38,20 @@ impl<P: FnMut(u64)> Write for Counted<'_, P> {
 }
 
 impl Whole {
-    pub(super) fn create(path: &Path) -> Result<Whole, Stop> {
-        if path.exists() {
-            let message = format!("{} is there already", path.display());
-            return Err(Stop::new(1, message, "remove it, or write elsewhere"));
-        }
-        let mut part = OsString::from(path);
-        part.push(".part");
-        let part = PathBuf::from(part);
-        let file = File::create(&part).map_err(|error| cannot(&part, &error))?;
-        Ok(Whole { path: path.to_owned(), part, file })
+    pub(super) fn create(path: &Path, force: Force) -> Result<Whole, Stop> {
+        let place = Place::claim(path, Made::Other, force)?;
+        let (part, file) = match &place {
+            Place::Stream(path) => (path.clone(), OpenOptions::new().append(true).open(path)),
+            Place::File(path) => {
+                let mut part = OsString::from(path);
+                part.push(".part");
+                let part = PathBuf::from(part);
+                let file = File::create(&part);
+                (part, file)
+            }
+        };
+        let file = file.map_err(|error| cannot(&part, &error))?;
+        Ok(Whole { place, part, file })
     }
 
     pub(super) fn counted(&mut self) -> Counted<'_, impl FnMut(u64)> {
@@ -53,18 +59,19 @@ impl Whole {
     }
 
     pub(super) fn end(self) -> Result<(), Stop> {
+        let Place::File(path) = &self.place else { return Ok(()) };
         // samtools may have put another file there.
         let synced = File::open(&self.part).and_then(|file| file.sync_all());
-        synced
-            .and_then(|()| fs::rename(&self.part, &self.path))
-            .map_err(|error| cannot(&self.path, &error))
+        synced.and_then(|()| fs::rename(&self.part, path)).map_err(|error| cannot(path, &error))
     }
 }
 
 impl Drop for Whole {
     fn drop(&mut self) {
-        // Gone where it has its name; in part it is of no use.
-        let _ = fs::remove_file(&self.part);
+        if let Place::File(_) = self.place {
+            // Gone where it has its name; in part it is of no use.
+            let _ = fs::remove_file(&self.part);
+        }
     }
 }
 

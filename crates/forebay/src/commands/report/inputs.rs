@@ -9,6 +9,7 @@ use forebay_model::{Result, Run};
 
 use super::text::shown;
 use crate::exit::Stop;
+use crate::runs;
 
 /// One run file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +27,7 @@ pub(super) fn all(words: &[OsString]) -> std::result::Result<Vec<Input>, Stop> {
     for word in words {
         let path = Path::new(word);
         if path.is_dir() {
-            found.extend(of_bench(path)?);
+            found.extend(of_folder(path)?);
         } else if let Some((name, file)) = named(word).filter(|_| !path.exists()) {
             found.push((Some(shown(name.as_bytes())), file));
         } else {
@@ -57,28 +58,35 @@ fn named(word: &OsStr) -> Option<(&OsStr, PathBuf)> {
     Some((OsStr::from_bytes(&bytes[..at]), OsStr::from_bytes(&bytes[at + 1..]).into()))
 }
 
-/// What `forebay bench` left: ROUND-NAME.run.
-fn of_bench(folder: &Path) -> std::result::Result<Vec<(Option<String>, PathBuf)>, Stop> {
+/// What `forebay bench` left (ROUND-NAME.run), or else all runs of a folder or a project.
+fn of_folder(folder: &Path) -> std::result::Result<Vec<(Option<String>, PathBuf)>, Stop> {
     let none = |why: String| {
         let message = format!("{}: {why}", folder.display());
-        Stop::new(1, message, "name run files, or the directory after -o of `forebay bench`")
+        let next = "name run files, a project, or the directory after -o of `forebay bench`";
+        Stop::new(1, message, next)
     };
-    let entries = std::fs::read_dir(folder).map_err(|error| none(error.to_string()))?;
-    let mut runs: Vec<(u32, String, PathBuf)> = Vec::new();
-    for path in entries.flatten().map(|entry| entry.path()) {
-        let stem = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
-        let parts = stem.split_once('-').map(|(round, name)| (round.parse(), name));
-        if let Some((Ok(round), name)) = parts
-            && path.extension().is_some_and(|end| end == "run")
-        {
-            runs.push((round, name.to_owned(), path));
-        }
+    let failed = |error: std::io::Error| none(error.to_string());
+    let mut all = runs::all(folder).map_err(failed)?;
+    let of_project = folder.join(runs::FOLDER);
+    if all.is_empty() && of_project.is_dir() {
+        all = runs::all(&of_project).map_err(failed)?;
     }
-    if runs.is_empty() {
+    if all.is_empty() {
         return Err(none("there is no run in this directory".to_owned()));
     }
-    runs.sort();
-    Ok(runs.into_iter().map(|(_, name, path)| (Some(name), path)).collect())
+    let mut rounds: Vec<(u32, String, PathBuf)> =
+        all.iter().filter_map(|path| of_bench(path)).collect();
+    if rounds.is_empty() {
+        return Ok(all.into_iter().map(|path| (None, path)).collect());
+    }
+    rounds.sort();
+    Ok(rounds.into_iter().map(|(_, name, path)| (Some(name), path)).collect())
+}
+
+/// The round and the storage of a run of `forebay bench`. Years are no rounds.
+fn of_bench(path: &Path) -> Option<(u32, String, PathBuf)> {
+    let (round, name) = path.file_stem()?.to_str()?.split_once('-')?;
+    Some((round.parse().ok()?, name.to_owned(), path.to_owned()))
 }
 
 fn labelled(found: Vec<(Option<String>, PathBuf)>) -> Vec<Input> {

@@ -12,6 +12,7 @@ use flate2::{Compression, GzBuilder};
 use super::panels::overview;
 use super::seen::Seen;
 use super::text::html as escaped;
+use crate::output::{UNSEALED, sealed};
 
 const TEMPLATE: &str = include_str!("bundle/page.html");
 const SCRIPT: &str = include_str!("bundle/page.js");
@@ -23,13 +24,14 @@ pub(super) fn html(runs: &[Seen], data: &str) -> String {
     let title = escaped(&format!("Forebay: {}", labels.join(", ")));
     let told = runs.iter().map(|run| format!("{}: {}\n", run.label, overview::verdict(run)));
     let told = escaped(&told.collect::<String>());
-    fill(&[
+    let page = fill(&[
         ("{{title}}", &title),
         ("{{css}}", STYLE),
         ("{{noscript}}", &told),
         ("{{data}}", &packed(data)),
         ("{{js}}", SCRIPT),
-    ])
+    ]);
+    sealed(format!("{page}<!-- {UNSEALED} -->\n"))
 }
 
 /// Puts texts into the template; none is looked into for the places of others.

@@ -1,6 +1,6 @@
 //! Lines of each part of the screen, as text.
 
-use super::cells::row;
+use super::cells::{clip, row};
 use super::view::View;
 use crate::named::named;
 use crate::say::grouped;
@@ -37,6 +37,27 @@ pub(super) fn title(view: &View) -> String {
     };
     let end = if view.ended { ", ended" } else { "" };
     format!("{what}  (pid {}, {}{end})", live.pid, Micros(live.at_us))
+}
+
+/// All that is at work, a row for each; the one that is shown has a mark.
+pub(super) fn all(views: &[View], shown: Option<usize>, columns: usize) -> Vec<String> {
+    let cells =
+        |names: String, read: String, written: String| [(names, 9), (read, 11), (written, 11)];
+    let titles = cells("names".into(), "read".into(), "written".into());
+    let mut lines = vec![row("  run or mount", &titles, columns)];
+    for (number, view) in views.iter().enumerate() {
+        let names = view.rate(|live| live.names.count);
+        let cells = cells(
+            names.map_or("-".to_owned(), |rate| format!("{}/s", grouped(rate.round() as u64))),
+            per_s(view.rate(|live| live.read)),
+            per_s(view.rate(|live| live.written)),
+        );
+        let mark = if shown == Some(number) { ">" } else { " " };
+        // Of a command the start says most, and `row` cuts there.
+        let name = clip(&format!("{mark} {}", title(view)), columns.saturating_sub(40).max(20));
+        lines.push(row(&name, &cells, columns));
+    }
+    lines
 }
 
 /// Operations and bytes a second.

@@ -51,7 +51,16 @@ fn lines(view: &View, state: &State, columns: usize, height: usize) -> Vec<Line<
     let title = format!("{}{of}", rows::title(view));
     let clip = |text: &str| cells::clip(text, columns);
     let plain = |text: String| Line::raw(clip(&text));
-    let mut top = vec![Line::styled(clip(&title), colour(Color::Cyan))];
+    let mut top = Vec::new();
+    if state.keys && state.views.len() > 1 && height >= SMALL {
+        // As many as leave room for the one that is shown.
+        let all = rows::all(&state.views, Some(state.shown), columns);
+        let first = state.shown.saturating_sub(height / 5);
+        let rows = all[1..].iter().skip(first).take(height / 5 + 1);
+        top.extend([&all[0]].into_iter().chain(rows).map(|line| plain(line.clone())));
+        top.push(Line::default());
+    }
+    top.push(Line::styled(clip(&title), colour(Color::Cyan)));
     top.extend(rows::totals(view).into_iter().map(plain));
     // On a small screen one line of each kind is all that there is room for.
     let (warnings, most) = if height < SMALL { (1, 1) } else { (3, usize::MAX) };

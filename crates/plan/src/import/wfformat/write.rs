@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// One JSON document. Sets of files are files here; run times are times of computing, without
-/// storage, since that is what a simulator adds.
-pub fn write(work: &Workload) -> String {
+/// storage, since that is what a simulator adds. `note` stands in the description.
+pub fn write(work: &Workload, note: &str) -> String {
     let id = |task: TaskId| format!("t{}", task.0);
     let mut children: Vec<Vec<String>> = vec![Vec::new(); work.tasks.len()];
     for (number, task) in work.tasks.iter().enumerate() {
@@ -55,7 +55,7 @@ pub fn write(work: &Workload) -> String {
         .collect();
     let mut document = json!({
         "name": work.name,
-        "description": "learnt by Forebay; run times are without storage",
+        "description": format!("learnt by Forebay; run times are without storage; {note}"),
         "schemaVersion": "1.5",
         "workflow": {
             "specification": { "tasks": tasks, "files": files },

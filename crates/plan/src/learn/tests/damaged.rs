@@ -14,7 +14,7 @@ fn look(path: &Path) -> bool {
         Ok(learnt) => {
             assert_eq!(learnt.workload.check(), Ok(()));
             let _ = learnt.again();
-            let _ = crate::import::write_wfformat(&learnt.workload);
+            let _ = crate::import::write_wfformat(&learnt.workload, "");
             true
         }
         Err(flaw) => {

@@ -9,7 +9,7 @@ use object_store::client::{ClientConfigKey, ClientOptions};
 use object_store::memory::InMemory;
 use object_store::{BackoffConfig, ObjectStore, RetryConfig};
 
-use super::super::Settings;
+use super::super::{Settings, sound};
 use super::sieve::{Odd, Sieves};
 use super::{Failed, Objects};
 
@@ -66,6 +66,12 @@ fn memory(_: &str, _: Pairs, _: &Odd) -> Opened {
 }
 
 fn s3(bucket: &str, settings: Pairs, odd: &Odd) -> Opened {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+    if !bucket.chars().all(is_name) {
+        return Err(wrong(format!(
+            "{bucket:?} is no name of a bucket: a-z, 0-9, - and . make one"
+        )));
+    }
     // Who has one already keeps it.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let retry =
@@ -80,6 +86,11 @@ fn s3(bucket: &str, settings: Pairs, odd: &Odd) -> Opened {
     let mut region = false;
     for (name, value) in settings {
         let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>() else { continue };
+        // As AWS's own tools take it, this is not set.
+        if value.is_empty() {
+            continue;
+        }
+        sound::check(&name, &value).map_err(wrong)?;
         region |= matches!(key, AmazonS3ConfigKey::Region | AmazonS3ConfigKey::DefaultRegion);
         // Who writes http:// wants it.
         let endpoint = matches!(key, AmazonS3ConfigKey::Endpoint | AmazonS3ConfigKey::S3Endpoint);

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat};
 
 use super::find::{Walking, all_links};
+use super::told::Left;
 use crate::tiers::room::number_of;
 
 /// Links that look like ours.
@@ -18,6 +19,8 @@ pub struct Strays {
     pub count: u64,
     /// The first, and where it leads.
     pub first: Option<(PathBuf, PathBuf)>,
+    /// Directories that may not be looked into.
+    pub closed: Vec<Left>,
 }
 
 /// Looks for them below a directory without a book.
@@ -27,16 +30,17 @@ pub struct Strays {
 pub fn strays(directory: &Path) -> std::io::Result<Strays> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = openat(CWD, directory, flags, Mode::empty())?;
-    let mut found = Strays::default();
-    all_links(&root, Walking::Look, &mut |dir, name, path| {
+    let mut links = (0, None);
+    let closed = all_links(&root, Walking::Look, &mut |dir, name, path| {
         let Ok(target) = readlinkat(dir, name, Vec::with_capacity(256)) else { return };
         let target = Path::new(OsStr::from_bytes(target.to_bytes()));
         if leads_to_a_room(target) {
-            found.count += 1;
-            found.first.get_or_insert_with(|| (path.to_owned(), target.to_owned()));
+            links.0 += 1;
+            links.1.get_or_insert_with(|| (path.to_owned(), target.to_owned()));
         }
     });
-    Ok(found)
+    let (count, first) = links;
+    Ok(Strays { count, first, closed })
 }
 
 /// TIER/forebay-UID/ROOM-TIER/NUMBER.NAME
