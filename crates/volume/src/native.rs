@@ -476,9 +476,9 @@ impl Native {
     }
 
     /// Shows every open handle.
-    pub(crate) fn each_handle(&self, mut show: impl FnMut(&Handle)) {
+    pub(crate) fn each_handle(&self, show: impl FnMut(&Arc<Handle>)) {
         let handles: Vec<_> = self.handles.lock().values().cloned().collect();
-        handles.iter().for_each(|handle| show(handle));
+        handles.iter().for_each(show);
     }
 
     /// Size in bytes of an open file, now.

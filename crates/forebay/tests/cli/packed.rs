@@ -360,3 +360,17 @@ fn the_record_knows_packed_files_as_they_were_closed() {
     let notes = "SELECT count(*) FROM notes WHERE engine = 'snakemake' AND subject = 'out.bam'";
     assert_eq!(record.number(notes), 1);
 }
+
+/// The kernel tells of no close once the connection is gone, as after the last unmount.
+#[test]
+fn a_close_that_nobody_told_is_recorded_with_what_the_file_says() {
+    let Some(packed) = Packed::with_fuse() else { return };
+    let script = "mkdir -p .snakemake/metadata; exec 3> .snakemake/metadata/b3V0LmJhbQ==
+        printf '{\"rule\": \"map\", \"incomplete\": false}' >&3
+        umount --internal-only --force \"$PWD\" 2> /dev/null; :";
+    let rules = "[[rule]]\nmatch = \"**\"\nhome = \"far\"\nlayout = \"packed\"\n";
+    packed.script(rules, script).output().expect("run");
+    let notes = "SELECT count(*) FROM notes WHERE engine = 'snakemake' AND subject = 'out.bam'";
+    assert_eq!(packed.place.record().number(notes), 1);
+    packed.all_home();
+}

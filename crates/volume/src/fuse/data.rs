@@ -172,7 +172,7 @@ impl Session {
 
     /// What a file that was written is like as it is closed: its size, and what it says if engines
     /// of workflows write such files.
-    fn left(&self, handle: &Handle) -> (Option<u64>, Option<Vec<u8>>) {
+    pub(super) fn left(&self, handle: &Handle) -> (Option<u64>, Option<Vec<u8>>) {
         if !handle.writes || handle.record.get().is_none() {
             return (None, None);
         }
@@ -181,7 +181,11 @@ impl Session {
         (native.size(handle), wanted.then(|| native.head(handle, 64 << 10)))
     }
 
-    fn record_close(&self, handle: &Handle, (size, content): (Option<u64>, Option<Vec<u8>>)) {
+    pub(super) fn record_close(
+        &self,
+        handle: &Handle,
+        (size, content): (Option<u64>, Option<Vec<u8>>),
+    ) {
         let Some(record) = handle.record.get() else { return };
         self.recorder.close(record, size);
         self.processes.account(record.process);

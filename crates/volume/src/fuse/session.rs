@@ -402,13 +402,13 @@ impl Session {
     /// Ends the records of files whose last close was not told: the mount went first.
     pub fn close_records(&self) {
         self.tree.native.end_moves();
+        // As with a close that is told: looked at before the bytes of packed files go elsewhere.
+        let mut open = Vec::new();
+        self.tree.native.each_handle(|handle| open.push((Arc::clone(handle), self.left(handle))));
         self.tree.native.settle_all();
-        self.tree.native.each_handle(|handle| {
-            if let Some(record) = handle.record.get() {
-                let size = handle.writes.then(|| self.tree.native.size(handle)).flatten();
-                self.recorder.close(record, size);
-            }
-        });
+        for (handle, left) in open {
+            self.record_close(&handle, left);
+        }
     }
 }
 
