@@ -10,7 +10,7 @@ help:           ## list these targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
 
 build:          ## the release binary, target/release/forebay
-	cargo build --release --locked -p forebay
+	FOREBAY_COMMIT="$$(git log -1 --format='%h, %cs' 2> /dev/null)" cargo build --release --locked -p forebay
 
 demo: build     ## a sequencing pipeline, bare and through forebay: the summary, and equal checksums
 	scripts/demo.sh

@@ -11,6 +11,7 @@ mod export;
 mod import;
 mod list;
 mod logs;
+mod manual;
 mod mount;
 mod plan;
 mod probe;
@@ -84,6 +85,8 @@ pub(crate) enum Command {
     Detach(detach::Args),
     /// Say what works on this machine, and how to mend what does not
     Doctor(doctor::Args),
+    /// Print a page of the manual: formats, semantics, security
+    Manual(manual::Args),
 }
 
 impl Command {
@@ -116,6 +119,7 @@ impl Command {
             Command::Attach(args) => attach::run(&args),
             Command::Detach(args) => detach::run(&args),
             Command::Doctor(args) => doctor::run(&args),
+            Command::Manual(args) => manual::run(&args),
         }
     }
 }

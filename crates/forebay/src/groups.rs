@@ -5,7 +5,7 @@ use clap::CommandFactory;
 /// Titles, and the commands below them.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Run and see", &["run", "summary", "report", "explain", "list", "clean"]),
-    ("Watch", &["top", "status", "logs", "sample", "doctor"]),
+    ("Watch", &["top", "status", "logs", "sample", "doctor", "manual"]),
     ("Decide", &["plan", "simulate", "bench", "probe", "replay", "study", "import", "export"]),
     ("Volumes and data", &["mount", "unmount", "attach", "detach", "check", "restore"]),
     ("Reads in less space", &["reads"]),

@@ -19,12 +19,14 @@ mod storages;
 mod summary_text;
 mod underway;
 
+use std::ffi::OsString;
+
 use clap::{FromArgMatches, Parser};
 use forebay_model::named;
 
 /// Tiered storage for sequencing pipelines.
 #[derive(Debug, Parser)]
-#[command(name = "forebay", version, max_term_width = 100, subcommand_required = true)]
+#[command(name = "forebay", version = env!("FOREBAY_VERSION"), max_term_width = 100, subcommand_required = true)]
 #[command(
     after_help = "Exit codes of Forebay's own: 2 wrong usage, 120 the daemon was lost during \
     the run, 121 files could not be brought home from their tier, or published, or were not waited for, 125 nothing was run, 126 the command can't be executed, 127 no such command.\n\
@@ -36,7 +38,7 @@ struct Cli {
 }
 
 fn main() {
-    let parsed = groups::command::<Cli>().try_get_matches();
+    let parsed = groups::command::<Cli>().try_get_matches_from(asked());
     let command = match parsed.and_then(|words| Cli::from_arg_matches(&words)) {
         Ok(cli) => cli.command,
         // Of wrong usage it says what it was given.
@@ -58,6 +60,17 @@ fn main() {
     std::process::exit(code)
 }
 
+/// The words of the command line. `forebay help NAME` is `forebay NAME --help`, of which the library
+/// knows the nearest name if there is none.
+fn asked() -> Vec<OsString> {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    if words.len() > 2 && words[1] == "help" {
+        words.remove(1);
+        words.push("--help".into());
+    }
+    words
+}
+
 /// What the library says of numbers, in words of people.
 fn plain(words: String) -> String {
     let said = [
@@ -65,6 +78,8 @@ fn plain(words: String) -> String {
         ("cannot parse integer from empty string", "it is no whole number, such as 2"),
         ("number too large to fit in target type", "it is too large"),
         ("number too small to fit in target type", "it is too small"),
+        ("is not in 0..=4294967295", "is no whole number from 0 on"),
+        ("is not in 1..=4294967295", "is no whole number from 1 on"),
         ("invalid float literal", "it is no number, such as 1.5"),
     ];
     said.iter().fold(words, |words, (theirs, ours)| words.replace(theirs, ours))

@@ -41,7 +41,11 @@ pub(crate) fn load(site: Option<&Path>, rules: Option<&Path>) -> Result<Option<W
 /// A site file, and the text of rules that are to be in `rules`.
 fn parsed(site: &Path, rules: &Path, text: &str) -> Result<(Site, Rules), Stop> {
     let wrong = |flaw: forebay_model::Flaw| {
-        Stop::new(NOTHING_RUN, flaw.to_string(), "FORMATS.md has all keys; nothing was run")
+        Stop::new(
+            NOTHING_RUN,
+            flaw.to_string(),
+            "`forebay manual formats` has all keys; nothing was run",
+        )
     };
     let site = self::site(&read(site)?, site).map_err(wrong)?;
     let source = rules.display().to_string();

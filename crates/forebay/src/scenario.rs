@@ -6,6 +6,8 @@ mod work;
 
 pub(crate) use work::workload;
 
+use clap::value_parser;
+
 use crate::exit::Stop;
 use crate::placement;
 use forebay_model::{Flaw, Prices, Rules, Seconds, Site, Study, TierId, Workload};
@@ -47,17 +49,17 @@ pub(crate) struct Changes {
     #[arg(long, value_name = "TASK")]
     pub(crate) low: Vec<String>,
     /// How many times the workload runs at once
-    #[arg(long, allow_negative_numbers = true, value_name = "N")]
+    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = value_parser!(u32).range(1..))]
     pub(crate) pipelines: Option<u32>,
     /// From the start of one to that of the next, such as 5m
     #[arg(long, value_name = "TIME")]
     pub(crate) stagger: Option<Seconds>,
     /// Nodes that are used
-    #[arg(long, allow_negative_numbers = true, value_name = "N")]
+    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = value_parser!(u32).range(1..))]
     pub(crate) nodes: Option<u32>,
 }
 
-const NEXT: &str = "FORMATS.md describes sites, rules, workloads and studies";
+const NEXT: &str = "`forebay manual formats` describes sites, rules, workloads and studies";
 
 fn stop(message: impl ToString) -> Stop {
     Stop::new(1, message.to_string(), NEXT)

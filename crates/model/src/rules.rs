@@ -109,6 +109,7 @@ impl Rules {
         let document = Document { source, text };
         let entries = document.parse()?;
         let root = document.root(&entries);
+        root.is_none_of("tier", "site file: --site takes it, --rules a file of rules")?;
         root.only(&["rule", "trust"])?;
         let trust = trust::Trust::read(root)?;
         let Some(rules) = root.get("rule") else { return Ok(Self { trust, ..Self::none() }) };

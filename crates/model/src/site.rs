@@ -114,6 +114,7 @@ impl Site {
         let document = Document { source, text };
         let entries = document.parse()?;
         let root = document.root(&entries);
+        root.is_none_of("rule", "file of rules: --rules takes it, --site a file of tiers")?;
         root.only(&["tier", "nodes"])?;
         let nodes = root.get("nodes").map(Nodes::read).transpose()?;
         let mut site = Self { tiers: BTreeMap::new(), nodes };

@@ -90,6 +90,14 @@ impl<'d> Table<'d> {
         }
     }
 
+    /// Refuses a file of another kind, which has this key at its top.
+    pub(crate) fn is_none_of(self, key: &str, kind: &str) -> Result<(), Flaw> {
+        match self.get(key) {
+            Some(entry) => Err(entry.key_flaw(format!("this is a {kind}"))),
+            None => Ok(()),
+        }
+    }
+
     pub(crate) fn flaw(self, message: impl Into<String>) -> Flaw {
         self.document.flaw(self.at, message)
     }

@@ -468,7 +468,8 @@ impl Run {
     fn go_on_alone(&mut self) {
         self.processes.survey(true);
         let lingering = self.processes.living().into_iter().map(|(_, pid)| pid).collect();
-        let provisional = self.keeper.as_ref().map(|keeper| keeper.provisional(self.end(false)));
+        let ended = self.end(false);
+        let provisional = self.keeper.as_mut().map(|keeper| keeper.provisional(ended));
         let (run, mut warnings) = provisional.unwrap_or_default();
         warnings.extend(self.prefixes().flat_map(Prefix::told));
         self.control.say(&over(run, Some(lingering), warnings, Vec::new(), None));

@@ -7,7 +7,7 @@ mod object;
 mod settings;
 mod sound;
 
-pub use failed::Failed;
+pub use failed::{Failed, NO_KEYS};
 pub use key::key_of;
 pub(crate) use object::Pin;
 pub use object::{Folder, Found, Listed, Objects, Version, When};

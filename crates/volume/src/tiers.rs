@@ -23,6 +23,7 @@ mod room;
 mod ruling;
 mod spare;
 mod syncing;
+mod walk;
 
 use std::ffi::{CStr, CString};
 use std::io;

@@ -44,7 +44,7 @@ pub(crate) struct Args {
     /// doubt
     #[arg(required = true)]
     runs: Vec<PathBuf>,
-    /// The tiers and machines to plan for (FORMATS.md)
+    /// The tiers and machines to plan for (`forebay manual formats site`)
     #[arg(long, value_name = "FILE")]
     site: PathBuf,
     /// What matters most: fastest, cheapest, or throughput
@@ -128,7 +128,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         return Err(Stop::new(
             NO_PLAN,
             format!("{} names no prices, so nothing is cheapest", args.site.display()),
-            "give its tiers a price, and its nodes an instance (FORMATS.md), or another --goal",
+            "give its tiers a price, and its nodes an instance (`forebay manual formats site`), or another --goal",
         ));
     }
     let mut space = Space::new(&ground.site, &ground.workload, &ground.project, &frames);

@@ -37,7 +37,7 @@ const WRITER: &str = concat!("forebay ", env!("CARGO_PKG_VERSION"));
     forebay reads cat s3://lab-data/x.reads --mate 1            straight from a bucket\n\n\
     An archive is a directory, which can be copied or moved as such, also into a bucket \
     (`aws s3 cp --recursive x.reads s3://lab-data/x.reads`), from which `cat`, `info` and `verify` \
-    read it; pack locally first. FORMATS.md draws its bytes; scripts/unpack-reads.py unpacks it \
+    read it; pack locally first. `forebay manual formats` draws its bytes; scripts/unpack-reads.py unpacks it \
     without Forebay.")]
 pub(crate) struct Args {
     #[command(subcommand)]

@@ -33,7 +33,7 @@ pub(crate) enum Trace {
     forebay run --site site.toml --rules rules.toml -- make\n  \
     forebay run --at /scratch/me -o day1.run -- nextflow run main.nf\n\n\
     The command's exit status is its own. The run file is .forebay/runs/TIME.run unless -o says \
-    otherwise; it is one SQLite file (FORMATS.md).")]
+    otherwise; it is one SQLite file (forebay manual formats).")]
 pub(crate) struct Args {
     /// Cover this directory too (repeatable); default: the current directory alone
     #[arg(long, value_name = "DIR")]

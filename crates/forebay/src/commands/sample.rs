@@ -22,7 +22,7 @@ const MOST_KEPT: usize = 100_000;
     forebay sample -o filer.run --every 5s --for 2h\n  \
     forebay explain a.run filer.run                   with the run, by the time of day\n\n\
     What is sampled: CPU, waiting for I/O, memory, disks, network (no RDMA). Nothing else is read,\n\
-    no root is needed. FILE is a run file (FORMATS.md), also while it grows and after a kill.\n\n\
+    no root is needed. FILE is a run file (forebay manual formats), also while it grows and after a kill.\n\n\
     Exit codes: 0, or 1 if FILE can't be written.")]
 pub(crate) struct Args {
     /// Where samples go

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use crate::made;
-use crate::place::{Done, Place, USER, done, finish, wait_until};
+use crate::place::{Done, PATIENCE, Place, USER, done, finish, wait_until};
 
 fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).expect("listed").flatten();
@@ -127,7 +127,8 @@ fn what_a_number_is_and_what_is_no_storage_of_ours_is_told() {
     for (option, word, says) in [
         ("--nodes", "two", "it is no whole number, such as 2"),
         ("--seed", "x", "it is no whole number, such as 2"),
-        ("--pipelines", "-1", "-1 is not in 0.."),
+        ("--pipelines", "-1", "-1 is no whole number from 1 on"),
+        ("--nodes", "0", "0 is no whole number from 1 on"),
     ] {
         let told = done(&mut place.forebay(&["simulate", study, option, word]));
         told.code(2).says(says).says(option);
@@ -149,6 +150,70 @@ fn what_a_number_is_and_what_is_no_storage_of_ours_is_told() {
         let told = done(&mut place.forebay(words));
         told.code(1).says("nosuch: no archive of reads is there").says("reads pack");
     }
+}
+
+#[test]
+fn help_knows_what_was_meant_and_has_the_manual() {
+    let place = Place::new();
+    let forebay = |words: &[&str]| -> Done { done(&mut place.forebay(words)) };
+    let told = forebay(&["help", "plan"]).code(0).text();
+    assert_eq!(told, forebay(&["plan", "--help"]).text());
+    forebay(&["help", "summry"]).code(2).says("'summary'");
+    forebay(&["help", "nosuch"]).code(2).says("unrecognized subcommand 'nosuch'");
+    assert!(forebay(&["manual"]).code(0).text().contains("formats "));
+    let site = forebay(&["manual", "formats", "site", "file"]).code(0).text();
+    assert!(site.starts_with("## Site file\n") && !site.contains("\n## "), "{site}");
+    forebay(&["manual", "format"]).code(2).says("pages: formats, semantics");
+    forebay(&["manual", "formats", "nosuch"]).code(1).says("sections: ").says("Rules file");
+}
+
+#[test]
+fn a_site_in_the_place_of_rules_is_told() {
+    let place = Place::new();
+    let write = |name: &str, text: &str| {
+        std::fs::write(place.project.join(name), text).expect("written");
+    };
+    write("site.toml", "[tier.fast]\npath = \"/dev/shm\"\nreach = \"node\"\n");
+    write("rules.toml", "[[rule]]\nmatch = \"**\"\nhome = \"fast\"\n");
+    for (site, rules, says) in [
+        ("rules.toml", "site.toml", "rules.toml:1:3: this is a file of rules: --rules takes it"),
+        ("site.toml", "site.toml", "site.toml:1:2: this is a site file: --site takes it"),
+    ] {
+        let words = ["run", "--site", site, "--rules", rules, "--", "true"];
+        done(&mut place.forebay(&words)).code(125).says(says).says("forebay manual formats");
+    }
+}
+
+#[test]
+fn two_runs_that_are_given_one_name_keep_both() {
+    let Some(place) = Place::with_fuse() else { return };
+    let slow = [
+        "run",
+        "-q",
+        "-o",
+        "../one.run",
+        "sh",
+        "-c",
+        ": > ../on; while [ ! -e ../go ]; do \
+        sleep 0.01; done",
+    ];
+    let slow = place.forebay(&slow).stderr(Stdio::piped()).spawn().expect("started");
+    wait_until("it runs", || place.all.join("on").exists());
+    done(&mut place.forebay(&["run", "-q", "-o", "../one.run", "sh", "-c", ": quick"])).code(0);
+    std::fs::write(place.all.join("go"), "").expect("written");
+    let end = finish(slow, PATIENCE);
+    end.code(0).says("one.run is another run's, which ended first");
+    let runs: Vec<_> =
+        names(&place.all).into_iter().filter(|name| name.ends_with(".run")).collect();
+    assert_eq!(runs.len(), 2, "{runs:?}");
+    assert!(runs.contains(&"one.run".to_owned()), "{runs:?}");
+    for (name, ran) in
+        runs.iter().map(|name| (name, if name == "one.run" { "quick" } else { "while" }))
+    {
+        let told = done(&mut place.forebay(&["summary", &format!("../{name}")])).code(0).text();
+        assert!(told.contains(ran), "{name}: {told}");
+    }
+    place.nothing_left();
 }
 
 #[test]

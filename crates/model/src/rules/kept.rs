@@ -45,6 +45,7 @@ impl Kept {
         let document = Document { source, text };
         let entries = document.parse()?;
         let root = document.root(&entries);
+        root.is_none_of("tier", "site file: --site takes it, --rules a file of rules")?;
         root.only(&["rule", "trust"])?;
         if let Some(trust) = root.get("trust") {
             return Err(trust.key_flaw(

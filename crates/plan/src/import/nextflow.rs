@@ -14,6 +14,17 @@ pub(super) const IMPORTER: Importer = Importer {
     read,
 };
 
+/// Columns that figures come from; one of each line tells the same.
+const FIGURES: [&[&str]; 7] = [
+    &["start", "submit"],
+    &["complete", "duration"],
+    &["realtime"],
+    &["%cpu"],
+    &["peak_rss"],
+    &["rchar"],
+    &["wchar"],
+];
+
 fn read(sources: &[Source]) -> Result<Told, NotRead> {
     let mut told = Told { name: "nextflow".to_owned(), ..Told::default() };
     let mut cached = 0;
@@ -21,6 +32,15 @@ fn read(sources: &[Source]) -> Result<Told, NotRead> {
     for source in sources {
         let named = |column| Table::of(source, separator(source)?, column, "a trace of Nextflow");
         let table = named("name").or_else(|flaw| named("process").map_err(|_| flaw))?;
+        let missing = FIGURES.iter().filter(|names| !names.iter().any(|name| table.has(name)));
+        let missing: Vec<&str> = missing.map(|names| names[0]).collect();
+        if !missing.is_empty() {
+            told.notes.push(format!(
+                "the trace has no column {}: what they say is not seen (`trace.fields` of Nextflow \
+                 names the columns)",
+                missing.join(", ")
+            ));
+        }
         for line in table.lines() {
             let line = line?;
             match line.cell("status") {

@@ -42,6 +42,11 @@ impl<'a> Table<'a> {
         Ok(Self { source, names, lines: lines.collect(), between })
     }
 
+    /// Whether there is a column of this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.names.contains(&name)
+    }
+
     /// All lines below the names.
     ///
     /// # Errors

@@ -121,12 +121,26 @@ fn what_nextflow_does_around_a_script_is_told() {
     let trace = "name\tstatus\tstart\tcomplete\trealtime\n\
                  MAP (a)\tCOMPLETED\t1000000000000\t1000000024800\t8000\n\
                  SORT\tCOMPLETED\t1000000030000\t1000000034000\t4000\n";
-    let [note] = &notes("nextflow", trace)[..] else { panic!("one note") };
+    let notes = |trace: &str| {
+        let (around, _) = notes("nextflow", trace)
+            .into_iter()
+            .partition::<Vec<_>, _>(|note| note.contains("around"));
+        around
+    };
+    let [note] = &notes(trace)[..] else { panic!("one note") };
     let words = ["spent 16.8 s around scripts that took 12.0 s", "for MAP (16.8 s around 8.0 s)"];
     assert!(words.iter().all(|words| note.contains(words)), "{note}");
     // Little is not worth a word, and without starts the queue would be in it.
-    let [] = &notes("nextflow", &trace.replace("\t8000", "\t24000"))[..] else { panic!("a note") };
-    assert!(notes("nextflow", SAMPLES[0].2).is_empty());
+    let [] = &notes(&trace.replace("\t8000", "\t24000"))[..] else { panic!("a note") };
+    assert!(notes(SAMPLES[0].2).is_empty());
+}
+
+#[test]
+fn columns_that_figures_come_from_are_told_where_they_are_missing() {
+    let told = notes("nextflow", "name\trealtime\tsubmit\tduration\nMAP\t1s\t-\t-\n");
+    let says = "no column %cpu, peak_rss, rchar, wchar: ";
+    assert!(told.iter().any(|note| note.contains(says)), "{told:?}");
+    assert!(notes("nextflow", SAMPLES[0].2).is_empty(), "Nextflow's own choice has all");
 }
 
 #[test]

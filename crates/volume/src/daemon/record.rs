@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -57,6 +58,8 @@ pub(super) struct Keeper {
     book: Arc<Mutex<Book>>,
     recorder: Arc<Recorder>,
     output: PathBuf,
+    /// What has that name, as far as this run knows.
+    stands: Option<(u64, u64)>,
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -81,7 +84,8 @@ impl Keeper {
                 }
             }
         });
-        Ok(Keeper { book, recorder, output, stop: Some(stop), thread: thread.ok() })
+        let stands = identity(&output);
+        Ok(Keeper { book, recorder, output, stands, stop: Some(stop), thread: thread.ok() })
     }
 
     /// Where the run file goes.
@@ -108,12 +112,28 @@ impl Keeper {
     }
 
     /// Copies out what is known while the run goes on.
-    pub(super) fn provisional(&self, ended: Ended) -> (Option<PathBuf>, Vec<String>) {
+    pub(super) fn provisional(&mut self, ended: Ended) -> (Option<PathBuf>, Vec<String>) {
+        let taken = self.keep_apart();
         let mut book = self.book.lock();
         self.recorder.tell(Fact::Ended(ended));
         book.write(&self.recorder);
         let copied = copy_out(&book.writer, &self.output);
-        tell(&book, copied, &self.output)
+        self.stands = identity(&self.output);
+        with(taken, tell(&book, copied, &self.output))
+    }
+
+    /// What another run wrote meanwhile where this one was to go stays: two were given one name.
+    fn keep_apart(&mut self) -> Option<String> {
+        let now = identity(&self.output);
+        if now.is_none() || now == self.stands {
+            return None;
+        }
+        let mut name = self.output.file_stem().unwrap_or_default().to_owned();
+        name.push(format!("-{}.run", std::process::id()));
+        let mine = self.output.with_file_name(name);
+        let theirs = std::mem::replace(&mut self.output, mine);
+        self.stands = None;
+        Some(format!("{} is another run's, which ended first; it stays as it is", theirs.display()))
     }
 
     /// Writes the end, copies the run out, and removes the state.
@@ -123,6 +143,7 @@ impl Keeper {
         notes: &[(String, String)],
     ) -> (Option<PathBuf>, Vec<String>) {
         self.halt();
+        let taken = self.keep_apart();
         let mut book = self.book.lock();
         self.recorder
             .tell(Fact::Ended(Ended { complete: ended.complete && !book.dropped, ..ended }));
@@ -133,10 +154,24 @@ impl Keeper {
             let path = book.writer.path().to_owned();
             let told = tell(&book, copied, &self.output);
             remove(&path);
-            return told;
+            return with(taken, told);
         }
-        tell(&book, copied, &self.output)
+        with(taken, tell(&book, copied, &self.output))
     }
+}
+
+/// Which file has this name.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let found = fs::symlink_metadata(path).ok()?;
+    Some((found.dev(), found.ino()))
+}
+
+fn with(
+    taken: Option<String>,
+    (run, mut warnings): (Option<PathBuf>, Vec<String>),
+) -> (Option<PathBuf>, Vec<String>) {
+    warnings.extend(taken);
+    (run, warnings)
 }
 
 /// Takes the names of a run file away; the writer may still hold it.

@@ -79,6 +79,10 @@ const STARTS: [&str; 5] = [
 const LAYERS: [&str; 4] =
     ["HTTP error: ", "error sending request: ", "client error (Connect): ", "tcp connect error: "];
 
+/// Nothing says who asks.
+pub const NO_KEYS: &str = "there are no credentials: none in the environment or in ~/.aws, and this \
+                           machine has no role";
+
 /// What happened and where, without how the client is made and what it was asked for.
 fn in_short(mut why: String) -> String {
     for start in STARTS {
@@ -93,6 +97,10 @@ fn in_short(mut why: String) -> String {
     {
         // What is asked for behind `?` is how the client lists.
         let request = request.split('?').next().unwrap_or(request);
+        // The client's last resort for credentials, of whom people need not know where it asks.
+        if request.contains("//169.254.") {
+            return NO_KEYS.to_owned();
+        }
         why = format!("{request}: {happened}");
     }
     for layer in LAYERS {
@@ -160,6 +168,9 @@ mod tests {
             non-2xx status code: 403 Forbidden: ";
         let told = "HEAD https://h/b/x: Server returned non-2xx status code: 403 Forbidden: ";
         assert_eq!(in_short(once.to_owned()), told);
+        let role = "Generic S3 error: Error performing PUT http://169.254.169.254/latest/api/token in \
+            2ms, after 0 retries - Server returned non-2xx status code: 403 Forbidden: denied";
+        assert_eq!(in_short(role.to_owned()), super::NO_KEYS);
         for other in ["p/a: it is another object now", "a in b - c", ""] {
             assert_eq!(in_short(other.to_owned()), other);
         }

@@ -15,9 +15,9 @@ use forebay_model::{After, Drain, Fsync, Home, Placement};
 use rustix::fs::{AtFlags, Statx, renameat, unlinkat};
 use rustix::io::Errno;
 
-use super::home::find::Walking;
 use super::passage::Passage;
 use super::syncing::Which;
+use super::walk::Walking;
 use super::{Placed, Tiers};
 pub(crate) use carry::Carried;
 

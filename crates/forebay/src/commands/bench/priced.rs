@@ -61,7 +61,8 @@ pub(super) fn load(options: &Options, places: &mut [Place]) -> Result<Option<She
         let profile = place.emulated.as_deref().and_then(|how| emulate::described(how).ok());
         place.price = profile.and_then(|described| described.price);
     }
-    let flawed = |flaw: Flaw| Stop::new(2, flaw.to_string(), "FORMATS.md has all keys of a sheet");
+    let flawed =
+        |flaw: Flaw| Stop::new(2, flaw.to_string(), "`forebay manual formats price` has all keys");
     let prices = match &options.prices {
         None => own_prices().map_err(flawed)?,
         Some(path) => {

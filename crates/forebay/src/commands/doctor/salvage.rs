@@ -13,7 +13,9 @@ pub(super) fn salvage(state: &Path, output: &Path, json: bool) -> Result<i32, St
         let next = match error.kind() {
             Kind::Busy => "this run goes on; it is completed when its last process ends",
             Kind::Missing | Kind::NotARun => "`forebay doctor` lists the runs that can be salvaged",
-            Kind::Damaged => "FORMATS.md says how sqlite3 can recover what is left",
+            Kind::Damaged => {
+                "`forebay manual formats run file` says how sqlite3 can recover what is left"
+            }
             _ => "name another file after -o; nothing was removed",
         };
         Stop::new(1, error.to_string(), next)

@@ -22,7 +22,7 @@ pub(super) struct Options {
     /// Say what it cost: the machine, by its name in the price sheet, such as ec2.m6i.large
     #[arg(long, value_name = "ITEM")]
     instance: Option<String>,
-    /// A price sheet instead of Forebay's own (FORMATS.md)
+    /// A price sheet instead of Forebay's own (`forebay manual formats price`)
     #[arg(long, value_name = "FILE", requires = "instance")]
     prices: Option<PathBuf>,
 }
@@ -104,10 +104,15 @@ fn unread(error: forebay_model::Error) -> Stop {
 }
 
 fn sheet(options: &Options) -> Result<Prices, Stop> {
-    let flawed = |flaw: Flaw| Stop::new(1, flaw.to_string(), "FORMATS.md has all keys of a sheet");
+    let flawed =
+        |flaw: Flaw| Stop::new(1, flaw.to_string(), "`forebay manual formats price` has all keys");
     let Some(path) = &options.prices else { return own_prices().map_err(flawed) };
     let text = std::fs::read_to_string(path).map_err(|error| {
-        Stop::new(1, format!("{}: {error}", path.display()), "name a price sheet (FORMATS.md)")
+        Stop::new(
+            1,
+            format!("{}: {error}", path.display()),
+            "name a price sheet (`forebay manual formats price`)",
+        )
     })?;
     Prices::parse(&text, &path.display().to_string()).map_err(flawed)
 }

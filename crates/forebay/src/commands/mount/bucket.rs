@@ -126,7 +126,8 @@ pub(super) fn role(
 
 /// The rules of its files, if there are any.
 fn rules(site: Option<&Path>, rules: Option<&Path>) -> Result<Arc<Kept>, Stop> {
-    let next = "FORMATS.md (\"Rules file\") has all that such rules say; nothing was mounted";
+    let next =
+        "`forebay manual formats rules file` has all that such rules say; nothing was mounted";
     if site.is_some() {
         let what = "a volume in a bucket takes no site: its rules name no tiers";
         return Err(Stop::new(NOTHING_RUN, what, "leave --site out; nothing was mounted"));

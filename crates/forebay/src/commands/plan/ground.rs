@@ -87,7 +87,7 @@ fn prices(path: Option<&Path>) -> Result<Prices, Stop> {
 }
 
 fn wrong(flaw: Flaw) -> Stop {
-    Stop::new(NO_PLAN, flaw.to_string(), "FORMATS.md has all keys")
+    Stop::new(NO_PLAN, flaw.to_string(), "`forebay manual formats` has all keys")
 }
 
 fn read(path: &Path) -> Result<String, Stop> {

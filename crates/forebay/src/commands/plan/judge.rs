@@ -30,7 +30,7 @@ impl<'s> Judge<'s> {
             Stop::new(
                 NO_PLAN,
                 why.to_string(),
-                "FORMATS.md says how sites name prices; --prices FILE gives others",
+                "`forebay manual formats site` says how prices are named; --prices FILE gives others",
             )
         })?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);

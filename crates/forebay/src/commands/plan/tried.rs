@@ -55,7 +55,11 @@ impl Ground {
             (None, true, _) => {
                 let sheet = &self.prices.sheet;
                 let why = format!("--spot: sheet {sheet} has no [spot], or the site no instance");
-                Err(Stop::new(NO_PLAN, why, "FORMATS.md says how sites and sheets name machines"))
+                Err(Stop::new(
+                    NO_PLAN,
+                    why,
+                    "`forebay manual formats site` says how machines are named",
+                ))
             }
         }
     }

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use forebay_model::Reach;
-use forebay_volume::store::{Failed, Objects};
+use forebay_volume::store::{Failed, NO_KEYS, Objects};
 use rustix::io::Errno;
 
 use super::bounds::{Bounds, Halt};
@@ -108,10 +108,7 @@ impl Bucket {
 fn stop(url: &str, what: &str, failed: &Failed) -> Stop {
     use std::io::ErrorKind::{InvalidInput, NotFound, PermissionDenied};
     let (code, next) = match failed.kind {
-        // Where the machine's role is asked for.
-        _ if failed.why.contains("169.254.") => {
-            (1, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: this machine has no role")
-        }
+        _ if failed.why == NO_KEYS => (1, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
         InvalidInput => (2, "name s3://BUCKET/PREFIX; settings are those of AWS's own tools"),
         NotFound => (1, "is it the right bucket, and AWS_REGION or AWS_ENDPOINT_URL?"),
         PermissionDenied => {

@@ -52,7 +52,8 @@ pub(super) fn load(options: &Options) -> Result<Option<Sheet>, Stop> {
             None => Ok(None),
         };
     }
-    let flawed = |flaw: Flaw| Stop::new(2, flaw.to_string(), "FORMATS.md has all keys of a sheet");
+    let flawed =
+        |flaw: Flaw| Stop::new(2, flaw.to_string(), "`forebay manual formats price` has all keys");
     let prices = match &options.prices {
         None => own_prices().map_err(flawed)?,
         Some(path) => {

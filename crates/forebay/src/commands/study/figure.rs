@@ -11,7 +11,11 @@ const GIB: f64 = (1_u64 << 30) as f64;
 pub(super) fn of(scenario: &Scenario, outcome: &Outcome, what: &str) -> Result<f64, Stop> {
     let simulated = Simulated::of(scenario, outcome, 0);
     let unknown = |what: &str| {
-        Stop::new(1, format!("a study asks for {what:?}, which no outcome has"), "see FORMATS.md")
+        Stop::new(
+            1,
+            format!("a study asks for {what:?}, which no outcome has"),
+            "`forebay manual formats study` has them",
+        )
     };
     let tier = |name: &str| simulated.tiers.get(name).ok_or_else(|| unknown(what));
     if let Some(name) = what.strip_prefix("gib_per_node.") {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, openat};
 
-use super::find::Walking;
 use super::{Tiers, find, packed_dirs};
+use crate::tiers::walk::Walking;
 use crate::tiers::{OWN, passage};
 
 /// Something that is not as it should be.

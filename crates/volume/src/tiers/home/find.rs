@@ -7,29 +7,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{Dir, FileType, Mode, OFlags, openat, readlinkat};
+use rustix::fs::{FileType, Mode, openat, readlinkat};
 use rustix::io::Errno;
 
-use super::opened::open_up;
 use super::{Left, Links};
-use crate::native::{device_of, stat_of};
-use crate::tiers::{OWN, Placed, Room, Tiers, ours};
-
-/// How a directory is entered.
-const INTO: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-/// How one is held whose names nobody lists: that it may be searched is enough.
-const HOLD: OFlags =
-    OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-
-/// What a walk may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::tiers) enum Walking {
-    /// Look, and change nothing.
-    Look,
-    /// Open, for a moment, the directories that this user has closed.
-    OpenUp,
-}
+use crate::native::stat_of;
+use crate::tiers::walk::{HOLD, Walking, walk};
+use crate::tiers::{Placed, Room, Tiers, ours};
 
 /// One body, and all links to it.
 pub(in crate::tiers) struct Group {
@@ -92,67 +76,16 @@ pub(in crate::tiers) fn links(root: &OwnedFd, tiers: &Tiers, walking: Walking) -
 
 /// Shows `meet` every symbolic link below `root`: its directory, its name, and its path. Tells which
 /// directories could not be looked into.
-pub(super) fn all_links(root: &OwnedFd, walking: Walking, meet: Meet<'_>) -> Vec<Left> {
-    let device = stat_of(root.as_fd(), c"").map_or(0, |stat| device_of(&stat));
-    let mut walk = Walk { meet, device, walking, closed: Vec::new() };
-    walk.enter(root, c".", &mut PathBuf::new());
-    walk.closed
-}
-
-type Meet<'a> = &'a mut dyn FnMut(&OwnedFd, &CStr, &Path);
-
-/// A walk by descriptors: paths may be longer than the kernel takes at once, and nobody can slip a
-/// link in between.
-struct Walk<'a> {
-    meet: Meet<'a>,
-    /// Other file systems are not entered.
-    device: u64,
+pub(super) fn all_links(
+    root: &OwnedFd,
     walking: Walking,
-    closed: Vec<Left>,
-}
-
-impl Walk<'_> {
-    fn enter(&mut self, above: &OwnedFd, name: &CStr, path: &mut PathBuf) {
-        if let Err(error) = self.look_into(above, name, path) {
-            self.closed.push(Left { path: path.clone(), why: error.to_string() });
+    meet: &mut dyn FnMut(&OwnedFd, &CStr, &Path),
+) -> Vec<Left> {
+    walk(root, walking, &mut |dir, name, kind, path| {
+        if kind == FileType::Symlink {
+            meet(dir, name, path);
         }
-    }
-
-    fn look_into(&mut self, above: &OwnedFd, name: &CStr, path: &mut PathBuf) -> Result<(), Errno> {
-        let held = openat(above, name, HOLD, Mode::empty())?;
-        let stat = stat_of(held.as_fd(), c"")?;
-        if device_of(&stat) != self.device {
-            return Ok(());
-        }
-        let lends = self.walking == Walking::OpenUp && !rustix::process::geteuid().is_root();
-        let need = Mode::RUSR | Mode::XUSR;
-        let _opened = lends.then(|| open_up(held.as_fd(), &stat, need)).flatten();
-        let dir = openat(&held, c".", INTO, Mode::empty())?;
-        for entry in Dir::read_from(&dir)? {
-            let entry = entry?;
-            let name = entry.file_name();
-            if matches!(name.to_bytes(), b"." | b"..")
-                || path.as_os_str().is_empty() && name.to_bytes() == OWN.as_bytes()
-            {
-                continue;
-            }
-            let kind = match entry.file_type() {
-                FileType::Unknown => {
-                    let stat = stat_of(dir.as_fd(), name)?;
-                    FileType::from_raw_mode(u32::from(stat.stx_mode))
-                }
-                kind => kind,
-            };
-            path.push(OsStr::from_bytes(name.to_bytes()));
-            match kind {
-                FileType::Directory => self.enter(&dir, name, path),
-                FileType::Symlink => (self.meet)(&dir, name, path),
-                _ => {}
-            }
-            path.pop();
-        }
-        Ok(())
-    }
+    })
 }
 
 /// What links were met.
@@ -210,7 +143,7 @@ pub(in crate::tiers) fn below(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Er
 }
 
 /// A directory in another, to make, find and remove names in it.
-pub(super) fn held(above: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
+pub(in crate::tiers) fn held(above: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
     openat(above, name, HOLD, Mode::empty())
 }
 

@@ -12,7 +12,7 @@ use super::find::held;
 use crate::native::{proc_path, stat_of};
 
 /// A directory that its owner may use for a moment; dropped, it is as it was.
-pub(super) struct OpenedUp {
+pub(in crate::tiers) struct OpenedUp {
     dir: OwnedFd,
     mode: Mode,
 }
@@ -27,7 +27,11 @@ impl Drop for OpenedUp {
 
 /// Lets this user, whose directory it is, do more in it; `None` where that is so already, or is
 /// for somebody else to say.
-pub(super) fn open_up(dir: BorrowedFd<'_>, stat: &Statx, wanted: Mode) -> Option<OpenedUp> {
+pub(in crate::tiers) fn open_up(
+    dir: BorrowedFd<'_>,
+    stat: &Statx,
+    wanted: Mode,
+) -> Option<OpenedUp> {
     let mode = Mode::from_raw_mode(u32::from(stat.stx_mode) & 0o7777);
     if mode.contains(wanted) || stat.stx_uid != geteuid().as_raw() {
         return None;

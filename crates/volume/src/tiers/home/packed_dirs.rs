@@ -9,14 +9,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
+use rustix::fs::{FileType, Mode};
 use rustix::io::Errno;
 
-use super::find::{Walking, below};
+use super::find::below;
 use super::opened::{OpenedUp, open_up, open_way};
-use crate::native::{device_of, stat_of};
+use crate::native::stat_of;
 use crate::pack::{DirKey, PackedDir};
-use crate::tiers::OWN;
+use crate::tiers::walk::{Walking, walk};
 
 /// A directory in place, open.
 pub(super) struct Place {
@@ -54,8 +54,15 @@ pub(super) fn find(
         }
     }
     if !moved.is_empty() {
-        let device = stat_of(root.as_fd(), c"").map_or(0, |stat| device_of(&stat));
-        walk(root, device, &mut PathBuf::new(), &mut moved, &mut places);
+        // Those that may not be looked into are told where a directory is missed.
+        walk(root, walking, &mut |dir, name, kind, path| {
+            if kind == FileType::Directory
+                && let Ok(stat) = stat_of(dir.as_fd(), name)
+                && moved.remove(&DirKey::of(&stat))
+            {
+                places.insert(DirKey::of(&stat), path.to_owned());
+            }
+        });
     }
     places
 }
@@ -66,38 +73,6 @@ pub(super) fn why_not(root: &OwnedFd, path: &[u8]) -> &'static str {
         Err(Errno::ACCESS) => "its directory may not be looked into by this user",
         Err(Errno::MFILE | Errno::NFILE) => "too many files are open to look into its directory",
         _ => "its directory is gone",
-    }
-}
-
-fn walk(
-    dir: &OwnedFd,
-    device: u64,
-    path: &mut PathBuf,
-    moved: &mut HashSet<DirKey>,
-    places: &mut HashMap<DirKey, PathBuf>,
-) {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let entries = openat(dir, c".", flags, Mode::empty()).and_then(Dir::new);
-    let Ok(entries) = entries else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let dots = matches!(name.to_bytes(), b"." | b"..");
-        let own = path.as_os_str().is_empty() && name.to_bytes() == OWN.as_bytes();
-        let may_be = matches!(entry.file_type(), FileType::Directory | FileType::Unknown);
-        if dots || own || !may_be || moved.is_empty() {
-            continue;
-        }
-        let name = OsStr::from_bytes(name.to_bytes());
-        let Ok((fd, key)) = open_dir(dir, Path::new(name), Walking::Look) else { continue };
-        if !stat_of(fd.as_fd(), c"").is_ok_and(|stat| device_of(&stat) == device) {
-            continue;
-        }
-        path.push(name);
-        walk(&fd, device, path, moved, places);
-        if moved.remove(&key) {
-            places.insert(key, path.clone());
-        }
-        path.pop();
     }
 }
 

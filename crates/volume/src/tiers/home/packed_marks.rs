@@ -15,6 +15,7 @@ use super::packed_dirs::{self, Place};
 use super::{Work, find};
 use crate::native::stat_of;
 use crate::pack::DirKey;
+use crate::tiers::walk::Walking;
 use crate::tiers::{Room, ours};
 
 impl Work<'_> {
@@ -38,7 +39,7 @@ impl Work<'_> {
         if dirs.is_empty() {
             return Vec::new();
         }
-        let places = packed_dirs::find(&self.root, &dirs, find::Walking::OpenUp);
+        let places = packed_dirs::find(&self.root, &dirs, Walking::OpenUp);
         let mut yielded = Vec::new();
         for dir in &dirs {
             let place = places.get(&dir.key);

@@ -7,11 +7,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::find::Walking;
 use super::packed::Name;
 use super::packed_dirs::{self, Place, why_not};
 use super::{Left, Work};
 use crate::pack::{DirKey, Found, Pack, PackedDir};
+use crate::tiers::walk::Walking;
 
 /// Names that are looked at together.
 const PART: usize = 4096;

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat};
 
-use super::find::{Walking, all_links};
+use super::find::all_links;
 use super::told::Left;
 use crate::tiers::room::number_of;
+use crate::tiers::walk::Walking;
 
 /// Links that look like ours.
 #[derive(Debug, Clone, Default)]

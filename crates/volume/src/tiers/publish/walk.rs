@@ -7,18 +7,16 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Dir, FileType, Mode, OFlags, Statx, openat, readlinkat};
+use rustix::fs::{FileType, Statx, readlinkat};
 use rustix::io::Errno;
 
 use super::Publisher;
 use super::source::Source;
-use crate::native::{device_of, stat_of};
+use crate::native::stat_of;
 use crate::pack::Time;
 use crate::tiers::home::{Left, parent};
+use crate::tiers::walk::{Walking, walk};
 use crate::tiers::{Placed, ours};
-
-const INTO: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// How the names begin that files have on their way home, beside their own.
 const PASSING: &[u8] = b".forebay.";
@@ -45,8 +43,15 @@ impl Publisher<'_> {
     /// Publishes all that lies in place, or whose link does.
     pub(in crate::tiers) fn publish_all(&mut self) {
         let mut found = Vec::new();
-        let device = stat_of(self.root.as_fd(), c"").map_or(0, |stat| device_of(&stat));
-        self.look_into(self.root, c".", &mut PathBuf::new(), device, &mut found);
+        let closed = walk(self.root, Walking::Look, &mut |dir, name, kind, path| {
+            if matches!(kind, FileType::RegularFile | FileType::Symlink) {
+                found.extend(self.meet(dir, name, path));
+            }
+        });
+        self.done.failed.extend(closed.into_iter().map(|Left { path, why }| Left {
+            path,
+            why: format!("the directory can't be read: {why}"),
+        }));
         // Those that were to go first and could not are not tried twice.
         let tried: BTreeSet<_> = self.done.failed.iter().map(|left| left.path.clone()).collect();
         found.retain(|one| !tried.contains(&one.path));
@@ -76,51 +81,6 @@ impl Publisher<'_> {
             }
             What::Body(placed) => self.file(*to, path, &Source::Body(self.tiers, placed)),
             What::Link(target, owner) => self.link(*to, path, target, *owner),
-        }
-    }
-
-    fn look_into(
-        &mut self,
-        above: &OwnedFd,
-        name: &CStr,
-        path: &mut PathBuf,
-        device: u64,
-        found: &mut Vec<Wanted>,
-    ) {
-        // Other file systems have no rules.
-        let opened = openat(above, name, INTO, Mode::empty()).and_then(|dir| {
-            Ok((Dir::read_from(&dir)?, device_of(&stat_of(dir.as_fd(), c"")?), dir))
-        });
-        let (entries, dir) = match opened {
-            Ok((entries, here, dir)) if here == device => (entries, dir),
-            Ok(_) => return,
-            Err(error) => {
-                let why = format!("the directory can't be read: {error}");
-                self.done.failed.push(Left { path: path.clone(), why });
-                return;
-            }
-        };
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            if matches!(name.to_bytes(), b"." | b"..") {
-                continue;
-            }
-            path.push(OsStr::from_bytes(name.to_bytes()));
-            let kind = match entry.file_type() {
-                FileType::Unknown => stat_of(dir.as_fd(), name)
-                    .map_or(FileType::Unknown, |s| FileType::from_raw_mode(u32::from(s.stx_mode))),
-                kind => kind,
-            };
-            match kind {
-                FileType::Directory if path.as_os_str() != crate::tiers::OWN => {
-                    self.look_into(&dir, name, path, device, found);
-                }
-                FileType::RegularFile | FileType::Symlink => {
-                    found.extend(self.meet(&dir, name, path));
-                }
-                _ => {}
-            }
-            path.pop();
         }
     }
 

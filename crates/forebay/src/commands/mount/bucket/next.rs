@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use forebay_volume::bucket::Trouble;
-use forebay_volume::store::Failed;
+use forebay_volume::store::{Failed, NO_KEYS};
 
 use crate::exit::{NOTHING_RUN, Stop};
 
@@ -46,9 +46,7 @@ pub(in crate::commands) fn next_of(trouble: &Trouble) -> String {
 /// What can be done about what a bucket says.
 pub(in crate::commands) fn next_of_bucket(failed: &Failed) -> &'static str {
     match failed.kind {
-        _ if failed.why.contains("169.254.") => {
-            "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: this machine has no role"
-        }
+        _ if failed.why == NO_KEYS => "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
         _ if failed.why.contains("RequestTimeTooSkewed") => {
             "set this machine's clock: the bucket's is more than 15 minutes away"
         }
