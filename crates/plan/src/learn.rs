@@ -14,6 +14,7 @@ mod files;
 mod inferred;
 mod kinds;
 mod operations;
+mod redirected;
 pub(crate) mod rows;
 mod samples;
 mod sets;
@@ -80,6 +81,7 @@ impl std::error::Error for NotLearnt {}
 pub fn learn(run: &Run) -> Result<Learnt, NotLearnt> {
     let path = run.path().display();
     let mut rows = Rows::read(run).map_err(|error| NotLearnt(error.to_string()))?;
+    redirected::find_programs(&mut rows);
     samples::join_samples(&mut rows);
     from_rows(&rows).map_err(|why| NotLearnt(format!("cannot learn from run file {path}: {why}")))
 }
@@ -136,7 +138,7 @@ fn from_rows(rows: &Rows) -> Result<Learnt, String> {
             kind: kinds.of(&mut work.kinds, &row.name, ran.cores, row.memory),
             key: row.key.clone(),
             after,
-            steps: engine.each.iter().cloned().chain([step]).collect(),
+            steps: engine.before(at).into_iter().chain([step]).collect(),
         });
     }
     if engine.end.is_some() {

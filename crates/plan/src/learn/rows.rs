@@ -9,8 +9,11 @@ use std::collections::BTreeMap;
 /// One open file; smaller than the row of the file, for there are many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Opened {
+    pub(crate) process: ProcessId,
     /// `tasks.task`.
     pub(crate) task: Option<u32>,
+    /// The task whose program reads or writes it, where a shell opened it for that.
+    pub(crate) program: Option<u32>,
     pub(crate) file: FileId,
     pub(crate) write: bool,
     pub(crate) created: bool,
@@ -53,7 +56,9 @@ impl Rows {
             let open = row.open;
             let size = |size: Option<ByteCount>| size.map(ByteCount::get);
             opens.push(Opened {
+                process: open.process,
                 task: row.task,
+                program: None,
                 file: open.file,
                 write: open.write,
                 created: open.created,
