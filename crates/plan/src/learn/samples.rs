@@ -78,12 +78,12 @@ fn sample_patterns(rows: &Rows) -> BTreeMap<u32, String> {
 /// Files that other tasks make may live elsewhere: rules could not tell them apart any more. Who
 /// made a file is not always seen, as where a shell opened it; then it is told by who reads it.
 fn are_one_kind(classes: &[&NamedClass<'_>]) -> bool {
-    let (known, unknown): (Vec<_>, Vec<_>) =
-        classes.iter().partition(|class| !class.makers.is_empty());
+    let (known, unknown): (Vec<&NamedClass<'_>>, Vec<&NamedClass<'_>>) =
+        classes.iter().copied().partition(|class| !class.makers.is_empty());
     let makers: BTreeSet<_> = known.iter().map(|class| &class.makers).collect();
     let readers: BTreeSet<_> = unknown.iter().map(|class| &class.readers).collect();
     let is_made: BTreeSet<bool> = classes.iter().map(|class| class.is_made).collect();
-    let is_read_so = |readers| known.iter().any(|class| class.readers == *readers);
+    let is_read_so = |readers: &BTreeSet<&str>| known.iter().any(|class| class.readers == *readers);
     makers.len() <= 1
         && readers.len() <= 1
         && is_made.len() <= 1
