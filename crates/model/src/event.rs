@@ -277,7 +277,7 @@ impl Open {
 pub struct OpCount {
     /// Answered requests, failed ones included.
     pub count: u64,
-    /// Time from request to answer, summed, in nanoseconds.
+    /// Time from request to answer, without the answer's own way back, summed, in nanoseconds.
     pub nanos: u64,
     /// Bytes moved.
     pub bytes: u64,

@@ -14,6 +14,7 @@ mod files;
 mod inferred;
 mod kinds;
 mod operations;
+mod redirected;
 pub(crate) mod rows;
 mod samples;
 mod sets;
@@ -24,6 +25,7 @@ use doubts::Found;
 use edges::Edges;
 use engine::Engine;
 use files::Who;
+use forebay_model::summary::{TimeSplit, Verdict};
 use forebay_model::workload::{NotWorkload, Step, Task, TaskId};
 use forebay_model::{Run, Seconds, Workload};
 use kinds::Kinds;
@@ -41,6 +43,8 @@ const QUICK_SECS: f64 = 2e-4;
 /// What a run teaches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Learnt {
+    /// The run file.
+    pub run: String,
     /// What there was to do.
     pub workload: Workload,
     /// The storages that it ran on, as they behaved.
@@ -50,14 +54,16 @@ pub struct Learnt {
 }
 
 /// How the run went.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// From the start to the end of the command.
     pub makespan: Seconds,
     /// The most cores that its tasks took at once.
     pub slots: u32,
-    /// Of the tasks' time, the part in which they were seen to wait for storage, 0 to 1.
-    pub waited_share: f64,
+    /// Where the tasks' time went, as every view of the run says it.
+    pub time: TimeSplit,
+    /// Whether storage held it up, as every view of the run says it.
+    pub verdict: Option<Verdict>,
 }
 
 /// Why nothing can be learnt from a run, with the run's name.
@@ -80,8 +86,11 @@ impl std::error::Error for NotLearnt {}
 pub fn learn(run: &Run) -> Result<Learnt, NotLearnt> {
     let path = run.path().display();
     let mut rows = Rows::read(run).map_err(|error| NotLearnt(error.to_string()))?;
+    redirected::find_programs(&mut rows);
     samples::join_samples(&mut rows);
-    from_rows(&rows).map_err(|why| NotLearnt(format!("cannot learn from run file {path}: {why}")))
+    let learnt = from_rows(&rows);
+    let named = learnt.map(|learnt| Learnt { run: path.to_string(), ..learnt });
+    named.map_err(|why| NotLearnt(format!("cannot learn from run file {path}: {why}")))
 }
 
 fn from_rows(rows: &Rows) -> Result<Learnt, String> {
@@ -107,7 +116,7 @@ fn from_rows(rows: &Rows) -> Result<Learnt, String> {
         work.tasks.push(kinds.join(&mut work.kinds, &engine, "start", vec![], &engine.start));
     }
     let blocked = blocked::blocked(rows, &line);
-    let (mut idle, mut walls, mut waits) = (0.0, 0.0, 0.0);
+    let (mut idle, mut walls) = (0.0, 0.0);
     for &at in &edges.order {
         let ran = &line.ran[at];
         let row = &rows.tasks[ran.row];
@@ -122,7 +131,6 @@ fn from_rows(rows: &Rows) -> Result<Learnt, String> {
         let factor = if waited > 0.0 { blocked / waited } else { 1.0 };
         idle += (wall - blocked - busy).max(0.0);
         walls += wall;
-        waits += blocked;
         let step = Step {
             name: row.name.clone(),
             compute: Seconds(wall - blocked),
@@ -136,7 +144,7 @@ fn from_rows(rows: &Rows) -> Result<Learnt, String> {
             kind: kinds.of(&mut work.kinds, &row.name, ran.cores, row.memory),
             key: row.key.clone(),
             after,
-            steps: engine.each.iter().cloned().chain([step]).collect(),
+            steps: engine.before(at).into_iter().chain([step]).collect(),
         });
     }
     if engine.end.is_some() {
@@ -152,9 +160,14 @@ fn from_rows(rows: &Rows) -> Result<Learnt, String> {
     work.doubts = doubts::doubts(rows, &line, &found);
     (work.classes, work.files) = (sets.classes, sets.files);
     work.check().map_err(|flaw: NotWorkload| flaw.to_string())?;
-    let waited_share = if walls > 0.0 { waits / walls } else { 0.0 };
-    let measured = Measured { makespan: Seconds(line.makespan), slots: line.slots, waited_share };
-    Ok(Learnt { workload: work, storages: crate::fit::storages(rows), measured })
+    let measured = Measured {
+        makespan: Seconds(line.makespan),
+        slots: line.slots,
+        time: TimeSplit::of(rows.tasks.iter().filter(|task| !task.driver)),
+        verdict: rows.verdict.clone(),
+    };
+    let (run, storages) = (String::new(), crate::fit::storages(rows));
+    Ok(Learnt { run, workload: work, storages, measured })
 }
 
 /// The command, as far as it is short.

@@ -6,6 +6,7 @@
 mod classes;
 mod dollars;
 mod figures;
+mod learnt_from;
 mod lost;
 mod sure;
 mod tell;
@@ -13,6 +14,7 @@ mod words;
 
 pub use classes::{FileRow, files};
 pub use figures::{Figures, Lost, Moved, Setting};
+pub use learnt_from::LearntFrom;
 pub use tell::{Story, tell};
 pub use words::{closing, explain, front, gains_nothing, nothing_gained, opening};
 
@@ -29,6 +31,9 @@ pub struct Plan {
     pub schema: u32,
     /// The runs that the workload was learnt from.
     pub runs: Vec<String>,
+    /// How the run went that it was learnt from; `None`: by a Forebay that did not say.
+    #[serde(default)]
+    pub learnt_from: Option<LearntFrom>,
     /// The site file.
     pub site: String,
     /// What was wanted: `fastest`, `cheapest` or `throughput`.

@@ -163,7 +163,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         bounds: &bounds,
         wanted,
         scatter: ground.scatter,
-        waits_known: ground.waits_known,
+        learnt_from: &ground.learnt_from,
         found: &found,
         chosen: (&outcome, cost.as_ref()),
         as_it_is: start.as_ref().map(|(outcome, cost)| (outcome, cost.as_ref())),

@@ -24,7 +24,9 @@ fn pipeline(samples: &str) -> String {
     )
 }
 
-fn obeyed(learnt_on: &str, obeyed_by: &str, trimmed: i64) {
+/// Learns rules from a run with some samples, and obeys them with others: of files between stages
+/// so many live on the planned tier.
+fn obeyed(learnt_on: &str, obeyed_by: &str, between: i64) {
     let Some(tiered) = Tiered::with_fuse() else { return };
     let place = &tiered.place;
     done(&mut place.script(&["-q", "--trace", "every-read"], &pipeline(learnt_on))).code(0);
@@ -36,15 +38,23 @@ fn obeyed(learnt_on: &str, obeyed_by: &str, trimmed: i64) {
     done(&mut place.forebay(&[&words[..], &["-o", "../rules.toml"]].concat())).code(0);
     let rules = std::fs::read_to_string(place.all.join("rules.toml")).expect("rules");
     assert!(rules.contains("\"trim/*_[0-9]*.fq\""), "{rules}");
+    for sample in learnt_on.split(' ') {
+        assert!(!rules.contains(&format!("match = \"trim/{sample}")), "{rules}");
+    }
     let site = ["-q", "--site", "../plan-site.toml", "--rules", "../rules.toml"];
     done(&mut place.script(&site, &pipeline(obeyed_by))).code(0);
     let on_far = "SELECT count(*) FROM files JOIN trees ON files.home = trees.tree \
                   WHERE tier = 'far' AND CAST(files.path AS TEXT) LIKE 'trim/%'";
-    assert_eq!(place.record().number(on_far), trimmed, "{rules}");
+    assert_eq!(place.record().number(on_far), between, "{rules}");
     place.nothing_left();
 }
 
 #[test]
 fn rules_learnt_on_one_sample_fit_the_next() {
     obeyed("patient_A_T2", "foo", 2);
+}
+
+#[test]
+fn rules_learnt_on_one_batch_fit_the_next_with_other_names() {
+    obeyed("hs ds", "liver.rep1 kidney_A P7", 6);
 }

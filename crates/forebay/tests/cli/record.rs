@@ -86,3 +86,28 @@ fn a_file_without_a_name_says_since_when() {
     assert_eq!(record.number("SELECT count(*) FROM files WHERE gone_us > 0 AND path = 'a'"), 1);
     place.nothing_left();
 }
+
+/// A pattern is settled before the program is answered: its next write comes on another thread.
+#[test]
+fn writes_one_after_the_other_are_sequential_every_time() {
+    let Some(place) = Place::with_fuse() else { return };
+    let script = "for n in $(seq 20); do dd if=/dev/zero of=x$n bs=4k count=5000 status=none; done
+        exec 3> left 4> right
+        for n in $(seq 50); do head -c 4096 /dev/zero >&3; head -c 4096 /dev/zero >&4; done
+        seq 200000 | sort > sorted
+        for n in $(seq 20); do dd if=x$n of=/dev/null bs=4k status=none; done
+        dd if=/dev/zero of=apart bs=4k count=1 seek=1000 status=none";
+    done(&mut place.script(&["-q", "--trace", "every-read"], script)).code(0);
+    let record = place.record();
+    let count = |which: &str| {
+        let of = "SELECT ifnull(sum(count), 0) FROM ops JOIN classes USING (class) WHERE";
+        record.number(&format!("{of} {which}"))
+    };
+    assert_eq!(count("classes.pattern = 'x#' AND op = 'write'"), 100_000);
+    for (files, random) in [("x#", 0), ("left", 0), ("right", 0), ("sorted", 0), ("apart", 1)] {
+        let of = format!("classes.pattern = '{files}' AND ops.pattern = 'random'");
+        assert_eq!(count(&of), random, "{files}");
+    }
+    drop(record);
+    place.nothing_left();
+}

@@ -1,12 +1,13 @@
-//! One verdict: what the summary, the report and the explanation of a run say of it. If these fail,
-//! two views of one run contradict each other.
+//! One verdict: what the summary, the report, the explanation and the plan of a run say of it, and
+//! `forebay top` while it lasts. If these fail, two views of one run contradict each other.
 
 use std::collections::BTreeMap;
+use std::process::Stdio;
 
 use serde_json::Value;
 
 use crate::made;
-use crate::place::{Place, done};
+use crate::place::{PATIENCE, Place, done, finish, wait_until};
 
 const STUDIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies");
 
@@ -71,6 +72,41 @@ fn views_agree(place: &Place, run: &str) {
         }
     }
     files_agree(&report, &explained, run);
+    plan_agrees(place, &summary, run);
+}
+
+/// A site on which all of them fit.
+const SITE: &str = "[nodes]\ncount = 1\ncores = 64\n\
+    [tier.net]\nreach = 'shared'\nprofile = { source = 'a test', latency = '1 ms' }\n";
+
+/// What a plan says of the run that it was learnt from. Only without a task there is no plan.
+#[track_caller]
+fn plan_agrees(place: &Place, summary: &Value, run: &str) {
+    let site = place.all.join("plan-site.toml");
+    std::fs::write(&site, SITE).expect("written");
+    let site = site.to_str().expect("a plain name");
+    let words = ["plan", run, "--site", site, "--project", "net", "--budget", "100ms", "--json"];
+    let ended = done(&mut place.forebay(&words));
+    let has_task = |task: &Value| task["driver"] == false;
+    if !summary["tasks"].as_array().expect("tasks").iter().any(has_task) {
+        ended.code(1).says("it has no task");
+        return;
+    }
+    let plan: Value = serde_json::from_str(&ended.code(0).text()).expect("JSON");
+    let learnt = &plan["learnt_from"];
+    assert_eq!(learnt["run"], run);
+    for figure in ["time", "waited_share", "verdict"] {
+        assert_eq!(learnt[figure], summary[figure], "{figure} of {run}");
+    }
+    let said = learnt["verdict"]["sentence"].as_str().expect("a sentence");
+    let rules = place.all.join("told-rules.toml");
+    let rules = rules.to_str().expect("a plain name");
+    let words = [&words[..8], &["--force", "-o", rules][..]].concat();
+    done(&mut place.forebay(&words)).code(0);
+    let text = flat(&done(&mut place.forebay(&["explain", rules, "--all"])).code(0).text());
+    let clean = |c: char| if c.is_control() { '?' } else { c };
+    let said: String = said.chars().map(clean).collect();
+    assert!(text.contains(&flat(&said)), "the plan of {run} does not say {said}: {text}");
 }
 
 /// As pages and explanations show a name that has characters that act.
@@ -153,5 +189,50 @@ fn all_views_of_a_measured_run_say_the_same() {
         // Programs that end before anybody looks have no peak: no 0 stands for them.
         assert_ne!(memory, Some(0), "{summary}");
     }
+    place.nothing_left();
+}
+
+/// While a run lasts its tasks have no end, so nobody can say where their time went. Its operations,
+/// their time and their bytes are what the record of the run adds up to.
+#[test]
+fn a_live_view_and_the_summary_add_up_the_same_operations() {
+    let Some(place) = Place::with_fuse() else { return };
+    let script = format!(
+        "head -c 3000000 /dev/zero > a; cat a | wc -c > b; for n in 1 2 3; do cp a c$n; done; \
+         sync a; mv b d; rm a; touch {0}/ready; while [ ! -e {0}/go ]; do sleep 0.1; done",
+        place.all.display()
+    );
+    let mut command = place.script(&["-q", "--trace", "every-read"], &script);
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("started");
+    place.wait_for("ready");
+    let look = || {
+        let mut command = place.forebay(&["top", "--once", "--json"]);
+        let text = done(command.arg(&place.project)).code(0).text();
+        let told: Value = serde_json::from_str(&text).expect("JSON");
+        told["daemons"][0].clone()
+    };
+    let all = |live: &Value, figure: &str| -> u64 {
+        let of = |group: &str| live[group][figure].as_u64().expect("a figure");
+        of("names") + of("data") + of("syncs")
+    };
+    // Files are closed a moment after their programs have ended.
+    let last = std::cell::Cell::new(0);
+    wait_until("nothing is under way", || {
+        let count = all(&look(), "count");
+        last.replace(count) == count
+    });
+    let live = look();
+    std::fs::write(place.all.join("go"), "").expect("written");
+    finish(child, PATIENCE).code(0);
+    let summary = json(&place, "summary", place.run.to_str().expect("a plain name"));
+    let tree = &summary["tiers"][0];
+    assert_eq!(tree["operations"].as_u64(), Some(all(&live, "count")), "{live}\n{summary}");
+    for figure in ["read", "written"] {
+        assert_eq!(live[figure], tree[figure]["seen"], "{figure} of {live}\n{summary}");
+    }
+    let (shown, added) = (all(&live, "time_us"), summary["waited_us"].as_u64().expect("a time"));
+    // Each row of the record is rounded to a microsecond.
+    let rows = place.record().number("SELECT count(*) FROM ops") as u64;
+    assert!(shown.abs_diff(added) <= rows + 3, "{shown} or {added}, of {rows} rows");
     place.nothing_left();
 }

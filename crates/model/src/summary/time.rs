@@ -4,14 +4,14 @@
 use super::ClassSummary;
 use crate::Micros;
 use crate::run::TaskRow;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// From these shares of the tasks' time on, storage is worth a look, and what holds a run up.
 const NOTICED: f64 = 0.05;
 const MUCH: f64 = 0.3;
 
 /// The wall time of tasks, summed, and what it was spent on: parts that add up to it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeSplit {
     /// What all shares are of: from start to end of each task whose ends were seen.
     pub tasks_us: Micros,
@@ -76,7 +76,7 @@ impl TimeSplit {
 }
 
 /// Is it the storage?
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Judgement {
     /// It holds the run up.
@@ -102,7 +102,7 @@ impl Judgement {
 }
 
 /// Whether storage holds the run up, for every view.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     /// In a word.
     pub judgement: Judgement,

@@ -6,8 +6,8 @@ use super::operations::Operations;
 use super::rows::Rows;
 use super::sets::Sets;
 use super::timeline::Timeline;
-use forebay_model::Seconds;
-use forebay_model::workload::{Access, FileClassId, Step};
+use forebay_model::workload::{Access, FileClassId, FileSetId, Step};
+use forebay_model::{ByteCount, Op, Seconds};
 use std::collections::BTreeMap;
 
 /// The engine's part, as steps.
@@ -17,13 +17,17 @@ pub(super) struct Engine {
     /// Before the first task; `None`: no time worth a task.
     pub(super) start: Option<Step>,
     /// Of each task.
-    pub(super) each: Option<Step>,
+    each: Option<Step>,
+    /// Files that it makes for tasks, by the place of the first task that uses them.
+    made: BTreeMap<usize, Vec<Access>>,
     /// After the last.
     pub(super) end: Option<Step>,
 }
 
 /// Less is not worth a step.
 const WORTH_SECS: f64 = 1e-3;
+/// Files that it makes beside running tasks hold up nobody, but they are made all the same.
+const PART_MIN: f64 = 1e-3;
 
 impl Engine {
     pub(super) fn of(
@@ -44,11 +48,14 @@ impl Engine {
         let shares = shares(rows, line, walls);
         // Whole accesses once: each phase has its part of them.
         let accesses = operations.accesses(Who::Driver, 1.0, sets, rows);
+        let (made, accesses) = for_tasks(accesses, sets);
+        let mut held_up = 0.0;
         let [start, each, end] = [0, 1, 2].map(|phase| {
             let (wall, waited) = (walls[phase], waited * shares[phase]);
             // What the engine did beside running tasks held up nobody.
             let seen = waited.min(wall);
             let part = if waited > 0.0 { shares[phase] * seen / waited } else { shares[phase] };
+            held_up += part;
             let parts = accesses.iter().map(|access| part_of(access, part)).collect();
             Step { name: "engine".to_owned(), compute: Seconds(wall - seen), accesses: parts }
         });
@@ -57,14 +64,45 @@ impl Engine {
         };
         let tasks = line.ran.len().max(1);
         let each = worth(each).map(|step| few(&step, tasks, sets));
+        let part = held_up.max(PART_MIN);
+        let part_of_all = |all: Vec<Access>| all.iter().map(|one| part_of(one, part)).collect();
+        let made = made.into_iter().map(|(task, all)| (task, part_of_all(all))).collect();
         let name = longest.map_or_else(|| "engine".to_owned(), |task| task.name.clone());
         Self {
             name,
             start: worth(start).filter(|_| walls[0] > WORTH_SECS),
             each: each.filter(|_| walls[1] > WORTH_SECS * tasks as f64),
+            made,
             end: worth(end).filter(|_| walls[2] > WORTH_SECS),
         }
     }
+
+    /// What it does before a task, by the task's place in the timeline.
+    pub(super) fn before(&self, task: usize) -> Option<Step> {
+        let Some(made) = self.made.get(&task) else { return self.each.clone() };
+        let nothing = || Step { name: "engine".to_owned(), ..Step::default() };
+        let mut step = self.each.clone().unwrap_or_else(nothing);
+        step.accesses.extend(made.iter().cloned());
+        Some(step)
+    }
+}
+
+/// Takes out what makes files that tasks use: the first of these tasks can't do without, however
+/// many sets of files there are. By the place of that task, and what is left.
+fn for_tasks(accesses: Vec<Access>, sets: &Sets) -> (BTreeMap<usize, Vec<Access>>, Vec<Access>) {
+    let first_users = sets.first_users();
+    let (mut made, mut rest) = (BTreeMap::<usize, Vec<Access>>::new(), Vec::new());
+    for access in accesses {
+        match first_users.get(&access.files).filter(|_| makes(&access)) {
+            Some(&task) => made.entry(task).or_default().push(access),
+            None => rest.push(access),
+        }
+    }
+    (made, rest)
+}
+
+fn makes(access: &Access) -> bool {
+    access.written > ByteCount::ZERO || access.ops.iter().any(|(key, _)| key.op() == Op::Create)
 }
 
 /// The mean, in which no gap counts for more than that of nine tasks in ten: a task that somebody
@@ -111,11 +149,13 @@ fn part_of(access: &Access, part: f64) -> Access {
 fn few(step: &Step, tasks: usize, sets: &Sets) -> Step {
     const ACCESSES_MAX: usize = 40_000;
     let kept = (ACCESSES_MAX / tasks).clamp(1, 16);
-    let mut classes: BTreeMap<FileClassId, (f64, Access)> = BTreeMap::new();
+    // A set that it makes stays apart, or nobody would seem to have made it.
+    type Key = (FileClassId, Option<FileSetId>);
+    let mut classes: BTreeMap<Key, (f64, Access)> = BTreeMap::new();
     for access in &step.accesses {
         let part = part_of(access, 1.0 / tasks as f64);
         let class = sets.files[access.files.index()].class;
-        let of_class = classes.entry(class);
+        let of_class = classes.entry((class, makes(access).then_some(access.files)));
         let (count, sum) = of_class.or_insert_with(|| (0.0, part_of(&part, 0.0)));
         *count += part.ops.iter().map(|(_, count)| count).sum::<f64>();
         add(sum, &part);

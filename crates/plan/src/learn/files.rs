@@ -149,15 +149,20 @@ impl Used {
 
     fn add(&mut self, open: &Opened, line: &Timeline) {
         self.touched = true;
-        let task = open.task.and_then(|task| line.place.get(&task).copied());
+        let place = |task: Option<u32>| task.and_then(|task| line.place.get(&task).copied());
+        let program = place(open.program);
+        let task = program.or(place(open.task));
         let before = open.size_before.unwrap_or(0);
         let after = open.size_after.unwrap_or(before);
         self.bytes = self.bytes.max(before).max(after).max(open.read.unwrap_or(0));
         // Nobody saw whether it read: one who opens a file only to read it does.
         let reads = open.read.map_or(!open.write, |bytes| bytes > 0);
         let writes = open.created || open.write && open.wrote != Some(0);
+        if program.is_some() {
+            self.uses.entry(Who::Driver).or_default().opens += 1;
+        }
         let used = self.uses.entry(task.map_or(Who::Driver, Who::Task)).or_default();
-        used.opens += 1;
+        used.opens += u64::from(program.is_none());
         used.reads |= reads;
         used.writes |= writes;
         let grown = after.saturating_sub(before);

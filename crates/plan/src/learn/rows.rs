@@ -1,6 +1,7 @@
 //! What a run file says, as far as a workload is learnt from it: read once, then only looked at.
 
 use forebay_model::run::{OpRow, ProcessRow, TaskRow};
+use forebay_model::summary::Verdict;
 use forebay_model::{
     ByteCount, Ended, File, FileId, Header, Micros, ProcessId, Run, Summary, Tree,
 };
@@ -9,8 +10,11 @@ use std::collections::BTreeMap;
 /// One open file; smaller than the row of the file, for there are many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Opened {
+    pub(crate) process: ProcessId,
     /// `tasks.task`.
     pub(crate) task: Option<u32>,
+    /// The task whose program reads or writes it, where a shell opened it for that.
+    pub(crate) program: Option<u32>,
     pub(crate) file: FileId,
     pub(crate) write: bool,
     pub(crate) created: bool,
@@ -38,6 +42,8 @@ pub(crate) struct Rows {
     pub(crate) gone: BTreeMap<FileId, Micros>,
     pub(crate) opens: Vec<Opened>,
     pub(crate) ops: Vec<OpRow>,
+    /// Whether storage held the run up, as all views say it; `None`: without a task.
+    pub(crate) verdict: Option<Verdict>,
     /// The share of all bytes that were noticed outside of the covered trees.
     pub(crate) outside_share: Option<f64>,
     /// The share of all cores' time that others took during the run, Forebay itself among them.
@@ -53,7 +59,9 @@ impl Rows {
             let open = row.open;
             let size = |size: Option<ByteCount>| size.map(ByteCount::get);
             opens.push(Opened {
+                process: open.process,
                 task: row.task,
+                program: None,
                 file: open.file,
                 write: open.write,
                 created: open.created,
@@ -66,6 +74,7 @@ impl Rows {
         })?;
         // Rows come in the order of closing; what was there first matters here.
         opens.sort_by_key(|open| (open.at, open.file));
+        let summary = Summary::of(run)?;
         Ok(Self {
             header: run.header()?,
             ended: run.ended()?,
@@ -80,7 +89,8 @@ impl Rows {
             gone: run.gone()?.into_iter().collect(),
             opens,
             ops: run.ops()?,
-            outside_share: Summary::of(run)?.outside.share,
+            verdict: summary.verdict,
+            outside_share: summary.outside.share,
             others_share: others(run)?,
             not_seen: run.not_seen()?,
         })

@@ -63,17 +63,31 @@ fn sample_patterns(rows: &Rows) -> BTreeMap<u32, String> {
     let samples = stems::sample_names(&all);
     let renamed: Vec<String> = all.iter().map(|class| samples.replaced_in(class.pattern)).collect();
     let renamed = varied::with_wildcards(&all, renamed);
-    // Files that other tasks make may live elsewhere: rules could not tell them apart any more.
-    let mut makers: BTreeMap<&str, BTreeSet<_>> = BTreeMap::new();
+    let mut alike: BTreeMap<&str, Vec<&NamedClass<'_>>> = BTreeMap::new();
     for (class, pattern) in all.iter().zip(&renamed).filter(|(class, _)| class.has_files) {
-        let readers = class.makers.is_empty().then_some(&class.readers);
-        makers.entry(pattern.as_str()).or_default().insert((class.is_made, &class.makers, readers));
+        alike.entry(pattern.as_str()).or_default().push(class);
     }
-    let is_one_kind = |pattern: &str| makers.get(pattern).is_none_or(|makers| makers.len() == 1);
+    let apart: BTreeSet<&str> =
+        alike.iter().filter(|(_, classes)| !are_one_kind(classes)).map(|(name, _)| *name).collect();
     let pattern = |(class, renamed): (&&NamedClass<'_>, &String)| {
-        if is_one_kind(renamed) { renamed.clone() } else { class.pattern.to_owned() }
+        if apart.contains(renamed.as_str()) { class.pattern.to_owned() } else { renamed.clone() }
     };
     classes.keys().copied().zip(all.iter().zip(&renamed).map(pattern)).collect()
+}
+
+/// Files that other tasks make may live elsewhere: rules could not tell them apart any more. Who
+/// made a file is not always seen, as where a shell opened it; then it is told by who reads it.
+fn are_one_kind(classes: &[&NamedClass<'_>]) -> bool {
+    let (known, unknown): (Vec<&NamedClass<'_>>, Vec<&NamedClass<'_>>) =
+        classes.iter().copied().partition(|class| !class.makers.is_empty());
+    let makers: BTreeSet<_> = known.iter().map(|class| &class.makers).collect();
+    let readers: BTreeSet<_> = unknown.iter().map(|class| &class.readers).collect();
+    let is_made: BTreeSet<bool> = classes.iter().map(|class| class.is_made).collect();
+    let is_read_so = |readers: &BTreeSet<&str>| known.iter().any(|class| class.readers == *readers);
+    makers.len() <= 1
+        && readers.len() <= 1
+        && is_made.len() <= 1
+        && (known.is_empty() || readers.into_iter().all(is_read_so))
 }
 
 fn named_classes(rows: &Rows) -> BTreeMap<u32, NamedClass<'_>> {

@@ -78,6 +78,19 @@ impl Sets {
         if all > 0.0 { guessed / all } else { 0.0 }
     }
 
+    /// For each set that tasks use, the place of the first of them in the timeline.
+    pub(super) fn first_users(&self) -> BTreeMap<FileSetId, usize> {
+        let mut first: BTreeMap<FileSetId, usize> = BTreeMap::new();
+        for ((who, _), shares) in &self.uses {
+            let Some(task) = who.task() else { continue };
+            for &set in shares.keys() {
+                let known = first.entry(set).or_insert(task);
+                *known = task.min(*known);
+            }
+        }
+        first
+    }
+
     fn add(&mut self, class: FileClassId, count: u64, until: Until) -> FileSetId {
         self.files.push(FileSet { class, count, bytes: ByteCount::ZERO, until });
         FileSetId(self.files.len() as u32 - 1)

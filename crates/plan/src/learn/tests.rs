@@ -98,6 +98,7 @@ impl Story {
             read: Some(0),
             size_before: Some(0),
             size_after: Some(bytes),
+            ..Opened::default()
         });
         self
     }
@@ -328,6 +329,38 @@ fn names_that_nobody_opens_are_no_files() {
     let facts = crate::space::facts(&work);
     let names = work.classes.iter().position(|class| class.pattern.starts_with("lib"));
     assert_eq!(facts[names.expect("a class")].files, 0);
+}
+
+/// Programs that are gone before anybody looks, between others that are seen: a shell made their
+/// files for all that is known, those of each sample for another task.
+#[test]
+fn files_that_a_shell_makes_for_several_samples_are_made() {
+    let mut driver = task(9, "sh", 0.0, 8.0);
+    driver.driver = true;
+    let cat = |id, at: f64| task(id, "cat", at, at + 1.0);
+    let mut story = Story::new(vec![driver, cat(1, 2.0), cat(2, 4.0), task(3, "wc", 6.0, 7.0)]);
+    for (task, sample, at) in [(1, "hs", 1.0), (2, "ds", 3.0)] {
+        let [trim, bam] = [format!("trim/{sample}.fq"), format!("bam/{sample}.bam")];
+        story.wrote(9, &trim, at, 100).read(task, &trim, at + 1.1, 100);
+        story.wrote(task, &bam, at + 1.2, 100).read(3, &bam, 6.1, 100);
+    }
+    story.wrote(9, "report.txt", 6.0, 5);
+    samples::join_samples(&mut story.rows);
+    let work = story.learnt();
+    let facts = crate::space::facts(&work);
+    for (class, facts) in work.classes.iter().zip(&facts).filter(|(_, facts)| facts.files > 0) {
+        assert!(facts.made, "{}: {facts:?}", class.pattern);
+    }
+    let trim = work.classes.iter().position(|class| class.pattern == "trim/*.fq");
+    let trim = &facts[trim.expect("samples are one class")];
+    assert_eq!((trim.files, trim.private), (2, true), "each is made where its reader runs");
+    let written: ByteCount = work
+        .tasks
+        .iter()
+        .flat_map(|task| task.steps.iter().flat_map(|step| &step.accesses))
+        .map(|access| access.written)
+        .sum();
+    assert!((400..=405).contains(&written.get()), "nothing is made twice: {written}");
 }
 
 #[test]

@@ -79,6 +79,7 @@ impl Story {
             wrote,
             size_before: open.size_at_open.map(ByteCount::get),
             size_after: open.size_at_close.map(ByteCount::get),
+            ..Opened::default()
         });
         self.opens.push(OpenRow { task: Some(who), open });
     }

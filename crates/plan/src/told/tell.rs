@@ -2,7 +2,7 @@
 
 use super::classes::placed;
 use super::lost::{all_lost, lost};
-use super::{Figures, Moved, Plan, SCHEMA, Setting};
+use super::{Figures, LearntFrom, Moved, Plan, SCHEMA, Setting};
 use crate::advise::{Evidence, advise};
 use crate::bound::Bounds;
 use crate::outcome::TaskOutcome;
@@ -30,8 +30,8 @@ pub struct Story<'a> {
     pub wanted: Wanted,
     /// By which share one more run of the same may differ.
     pub scatter: f64,
-    /// Of the tasks' time in the runs, the part that was seen to be waits for storage, 0 to 1.
-    pub waits_known: f64,
+    /// The run that the workload was learnt from.
+    pub learnt_from: &'a LearntFrom,
     /// What was found.
     pub found: &'a Found,
     /// What comes of the proposal, with its cost.
@@ -57,6 +57,7 @@ pub fn tell(story: &Story<'_>) -> Plan {
     Plan {
         schema: SCHEMA,
         runs: story.runs.to_vec(),
+        learnt_from: Some(story.learnt_from.clone()),
         site: story.site_name.to_owned(),
         goal: story.wanted.goal.name().to_owned(),
         samples: story.wanted.samples,
@@ -119,7 +120,8 @@ fn error(story: &Story<'_>, outcome: &Outcome) -> f64 {
     let waits = if busy > 0.0 { sum(|task| task.waited.get()) / busy } else { 0.0 };
     let whole = outcome.makespan.get();
     let home = if whole > 0.0 { outcome.homecoming.get() / whole } else { 0.0 };
-    let unseen = (waits * (1.0 - home) + home - story.waits_known).max(0.0);
+    let waits_known = story.learnt_from.waited_share.unwrap_or(0.0);
+    let unseen = (waits * (1.0 - home) + home - waits_known).max(0.0);
     let parts = [story.wanted.error, story.scatter, UNTRIED * unseen];
     // Not `hypot`, whose last bit differs between machines.
     parts.map(|part| part * part).iter().sum::<f64>().sqrt()

@@ -26,6 +26,7 @@ fn plan() -> Plan {
     Plan {
         schema: SCHEMA,
         runs: vec!["a.run".to_owned()],
+        learnt_from: None,
         site: "aws.toml".to_owned(),
         goal: "fastest".to_owned(),
         samples: 2,

@@ -59,6 +59,7 @@ pub fn closing(plan: &Plan, all: bool) -> Vec<String> {
     let mut told = Vec::new();
     told.push(setting(plan));
     told.push(proof(plan));
+    told.extend(plan.learnt_from.as_ref().and_then(|run| run.sentence()));
     told.push(sureness(plan));
     if let Some(alike) = &plan.alike {
         let figure = alike.makespan_s.map(|time| format!(" ({time})")).unwrap_or_default();

@@ -109,13 +109,13 @@ impl Session {
         // Who calls read(2) is named as the owner of locks; the kernel itself is not.
         let keeps = ask.read_flags & abi::READ_LOCKOWNER == 0;
         let count = self.tree.native.read(&handle, &mut scratch[..size], ask.offset, keeps)?;
-        // Before the answer: a close may follow it at once, on another thread.
+        // Before the answer: a close or the next read may follow it at once, on another thread.
         handle.flow.read(count);
         if let Some(record) = handle.record.get() {
             record.read(count as u64);
         }
-        request.reply(&[&scratch[..count]]);
         let pattern = pattern(&handle.read_end, ask.offset, count as u64);
+        request.reply(&[&scratch[..count]]);
         self.count_data(request, Op::Read, &handle, count as u64, pattern);
         Ok(())
     }
@@ -131,12 +131,13 @@ impl Session {
         } else {
             native.write_mapped(&handle, data, ask.offset)?
         };
+        // Before the answer, as with reads.
         handle.flow.wrote(count);
         if let Some(record) = handle.record.get() {
             record.wrote(count as u64);
         }
-        request.reply(&[abi::WriteOut { size: count as u32, padding: 0 }.as_bytes()]);
         let pattern = pattern(&handle.write_end, ask.offset, count as u64);
+        request.reply(&[abi::WriteOut { size: count as u32, padding: 0 }.as_bytes()]);
         self.count_data(request, Op::Write, &handle, count as u64, pattern);
         Ok(())
     }
@@ -198,7 +199,8 @@ impl Session {
     }
 }
 
-/// Whether an access goes on where the last one ended.
+/// Whether an access goes on where the last one ended. Asked before the answer: the caller's next
+/// access comes after it, perhaps on another thread.
 fn pattern(end: &AtomicU64, offset: u64, count: u64) -> Pattern {
     Pattern::after(end.swap(offset + count, Relaxed), offset, count)
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use forebay_model::workload::Workload;
 use forebay_model::{Flaw, Prices, Site, TierId};
+use forebay_plan::told::LearntFrom;
 
 use super::runs::Runs;
 use super::{Args, NO_PLAN};
@@ -25,8 +26,8 @@ pub(super) struct Ground {
     pub(super) error: f64,
     /// By which share one more run may differ from those that there are.
     pub(super) scatter: f64,
-    /// Of the tasks' time in the run, the part that was seen to be waits for storage, 0 to 1.
-    pub(super) waits_known: f64,
+    /// How the run went.
+    pub(super) learnt_from: LearntFrom,
     /// Doubts beside the workload's.
     pub(super) notes: Vec<String>,
 }
@@ -65,7 +66,7 @@ impl Ground {
         Ok(Self {
             error: (squares + f64::powi(load, 2)).sqrt().max(ERROR_MIN),
             scatter,
-            waits_known: learnt.measured.waited_share,
+            learnt_from: LearntFrom::of(&learnt),
             workload: learnt.workload,
             site,
             project,

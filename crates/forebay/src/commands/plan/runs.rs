@@ -97,13 +97,15 @@ mod tests {
     //! If these fail, a prediction for one task at a time is made from tasks that ran side by side,
     //! and nobody is told.
     use super::*;
+    use forebay_model::summary::TimeSplit;
     use forebay_model::{Seconds, Workload};
     use forebay_plan::learn::Measured;
 
     fn run(name: &str, makespan: f64, slots: u32) -> One {
         let workload = Workload { name: name.to_owned(), ..Workload::default() };
-        let measured = Measured { makespan: Seconds(makespan), slots, waited_share: 0.0 };
-        (Learnt { workload, storages: vec![], measured }, vec![])
+        let time = TimeSplit::default();
+        let measured = Measured { makespan: Seconds(makespan), slots, time, verdict: None };
+        (Learnt { run: name.to_owned(), workload, storages: vec![], measured }, vec![])
     }
 
     #[test]

@@ -104,7 +104,7 @@ fn what_was_meant_is_learnt() {
         let path = directory.path().join("a.run");
         written(&all, &path);
         let run = forebay_model::Run::open(&path).expect("readable");
-        let Learnt { workload, storages, measured } = learn(&run).expect("it can be learnt");
+        let Learnt { workload, storages, measured, .. } = learn(&run).expect("it can be learnt");
         assert_eq!(learn(&run).expect("again").workload, workload, "seed {seed}");
         // Tasks by what they write, for the engine's own stand between them and their order differs.
         let number = |task: &Task| -> Option<usize> {
