@@ -2,9 +2,10 @@
 // of. Nothing but the file itself may be asked for.
 
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
@@ -16,6 +17,7 @@ mkdirSync(OUT, { recursive: true });
 export const PANELS = [
   "overview",
   "occupancy",
+  "tasks",
   "io",
   "operations",
   "sizes",
@@ -47,7 +49,13 @@ export async function stop() {
 /** A page by its name in PAGES, drawn, and what went wrong in it so far. */
 export async function open(
   name,
-  { dark = false, width = 1280, height = 900, javaScript = true } = {},
+  {
+    dark = false,
+    width = 1280,
+    height = 900,
+    javaScript = true,
+    hash = "",
+  } = {},
 ) {
   const context = await browser.newContext({
     viewport: { width, height },
@@ -69,11 +77,11 @@ export async function open(
   });
   const file = pathToFileURL(join(PAGES, `${name}.html`)).href;
   page.on("request", (request) => {
-    const url = request.url();
+    const [url] = request.url().split("#");
     if (url !== file && !/^(data|blob):/.test(url))
       wrong.push(`asked for ${url}`);
   });
-  await page.goto(file);
+  await page.goto(file + hash);
   if (javaScript)
     await page.waitForSelector("html[data-ready]", { timeout: 15_000 });
   return { page, wrong, close: () => context.close() };
@@ -152,7 +160,28 @@ export async function svg(page, source) {
   return found;
 }
 
-/** Text of what a click saves, and the name it is saved under. */
+/** What the page carries, as `forebay report --json` prints it. */
+export async function data(page) {
+  return page.evaluate(async () => {
+    const text = document.getElementById("forebay-data").textContent.trim();
+    const packed = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+    const stream = new Blob([packed]).stream();
+    const json = stream.pipeThrough(new DecompressionStream("gzip"));
+    return JSON.parse(await new Response(json).text());
+  });
+}
+
+/** Another page like `from`, called `name`, that carries this. */
+export function withData(from, name, report) {
+  const page = readFileSync(join(PAGES, `${from}.html`), "utf8");
+  const packed = gzipSync(JSON.stringify(report)).toString("base64");
+  const [, before, after] = page.match(
+    /^([^]*id="forebay-data">)[^<]*(<[^]*)$/,
+  );
+  writeFileSync(join(PAGES, `${name}.html`), before + packed + after);
+}
+
+/** Text of what a click saves, its bytes, and the name it is saved under. */
 export async function saved(page, click) {
   const [download] = await Promise.all([
     page.waitForEvent("download"),
@@ -161,8 +190,10 @@ export async function saved(page, click) {
   const chunks = [];
   for await (const chunk of await download.createReadStream())
     chunks.push(chunk);
+  const bytes = Buffer.concat(chunks);
   return {
     name: download.suggestedFilename(),
-    text: Buffer.concat(chunks).toString("utf8"),
+    text: bytes.toString("utf8"),
+    bytes,
   };
 }

@@ -72,16 +72,43 @@ for (const name of Object.keys(MAY_MISS)) {
   }
 }
 
-test("a narrow window shows all without a scroll to the side", async () => {
-  const { page, wrong, close } = await open("measured", { width: 420 });
-  for (const panel of PANELS) await drawn(page, panel);
-  const [inner, outer] = await page.evaluate(() => [
-    document.documentElement.scrollWidth,
-    document.documentElement.clientWidth,
-  ]);
-  assert.ok(inner <= outer, `${inner} pixels in a window of ${outer}`);
-  await shoot(page, "overview", "narrow");
-  await shoot(page, "occupancy", "narrow");
-  assert.deepEqual(wrong, []);
-  await close();
-});
+for (const name of [
+  "measured",
+  "compared",
+  "storages",
+  "hostile",
+  "one-task",
+]) {
+  test(`a telephone shows a ${name} report without a scroll to the side`, async () => {
+    const { page, wrong, close } = await open(name, { width: 390 });
+    const panels = COMPARING.includes(name) ? [...PANELS, "compare"] : PANELS;
+    for (const panel of panels) {
+      await drawn(page, panel);
+      await shoot(page, panel, `${name}-390`);
+    }
+    const [inner, outer, wide] = await page.evaluate(() => [
+      document.documentElement.scrollWidth,
+      document.documentElement.clientWidth,
+      // What has no scroll of its own, and goes beyond the window.
+      [...document.querySelectorAll("#report *")]
+        .filter((at) => !at.closest(".scroll table, nav, .floating, .skip"))
+        .filter((at) => at.getBoundingClientRect().right > innerWidth + 1)
+        .map((at) =>
+          `${at.tagName}.${at.className} ${at.textContent}`.slice(0, 60),
+        ),
+    ]);
+    assert.ok(inner <= outer, `${inner} pixels in a window of ${outer}`);
+    assert.deepEqual(wide, []);
+    // All of the bar can be reached.
+    for (const name of ["Print", "Dark"])
+      assert.ok(
+        (await page.locator(".bar").getByRole("button", { name }).boundingBox())
+          .x +
+          30 <
+          390,
+        name,
+      );
+    assert.deepEqual(wrong, []);
+    await close();
+  });
+}

@@ -24,6 +24,8 @@ export interface BarsSpec {
 }
 
 const ROW = 24;
+/** In a narrower chart its buttons are above it, not beside the legend (style.css). */
+const BESIDE = 660;
 
 export function barsHeight(names: number, series: number, stacked: boolean): number {
   const each = stacked ? ROW : Math.max(ROW, 12 * series + 8);
@@ -37,7 +39,10 @@ export function bars(theme: Theme, spec: BarsSpec, width: number): Option {
     typeof series.colour === "string" ? series.colour : series.colour(row);
   return {
     grid: { outerBoundsMode: "none", left: room + 12, right: 34, top: 34, bottom: 34 },
-    legend: legend(theme, { data: spec.series.map(({ name }) => name), right: 70 }),
+    legend: legend(theme, {
+      data: spec.series.map(({ name }) => name),
+      right: width < BESIDE ? 0 : 130,
+    }),
     xAxis: valueAxis(theme, "", {
       axisLabel: {
         color: theme.muted,

@@ -1,9 +1,10 @@
 // A chart on the page: drawn when it comes near the window, again when the theme or its width
-// changes; zoom by mouse, by touch and by buttons; SVG of what is shown.
+// changes; zoom by mouse, by touch and by buttons; SVG and PNG of what is shown.
 
 import { download, el } from "./dom";
 import { init, type ECharts, type Option } from "./echarts";
-import { guarded } from "./harmless";
+import { WHOLE, type Period, isWhole, onPeriod, shownPeriod, showPeriod } from "./period";
+import { optionOf, pngOf, svgOf } from "./picture";
 import { onTheme, shownTheme, type Theme } from "./theme";
 
 export interface ChartSpec {
@@ -60,29 +61,13 @@ export function endCharts(within: HTMLElement): void {
   }
 }
 
-const SLIDER = 26;
-const KEY_WIDTH = 190;
-const KEY_HEIGHT = 20;
-// Single quotes: the library puts it into attributes of an SVG as it is.
-const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
-
-function base(theme: Theme): Option {
-  return {
-    animation: false,
-    textStyle: { fontFamily: FONT, color: theme.ink },
-    color: theme.series,
-    backgroundColor: "transparent",
-  };
-}
-
 export function chart(spec: ChartSpec): Chart {
   const stage = el("div", { class: "stage", role: "img", "aria-label": spec.label });
   let height = spec.height;
   stage.style.height = `${height}px`;
   let made: ECharts | null = null;
+  let late = 0;
 
-  const option = (theme: Theme): Option =>
-    guarded({ ...base(theme), ...spec.option(theme, stage.clientWidth) });
   const draw = (): void => {
     if (stage.clientWidth === 0) return;
     const kept = made ? zoomOf(made) : [];
@@ -90,11 +75,17 @@ export function chart(spec: ChartSpec): Chart {
     if (!made) {
       made = init(stage, null, { renderer: "canvas" });
       spec.wire?.(made, stage);
+      if (spec.zoom) made.on("datazoom", () => void (made && showPeriod(periodOf(made), stage)));
     }
-    made.setOption(option(shownTheme()), { notMerge: true });
-    rezoom(made, kept);
+    made.setOption(optionOf(spec, shownTheme(), stage.clientWidth), { notMerge: true });
+    rezoom(made, kept, spec.zoom);
     stage.dataset.drawn = "yes";
   };
+  // Charts that only follow do so when the hand rests: each would be drawn at every step.
+  const unfollow = onPeriod((period, by) => {
+    clearTimeout(late);
+    if (spec.zoom && made && by !== stage) late = setTimeout(() => made && show(made, period), 80);
+  });
   live.set(stage, {
     draw,
     resize: () => {
@@ -103,7 +94,10 @@ export function chart(spec: ChartSpec): Chart {
       draw();
     },
     end: () => {
+      unfollow();
+      clearTimeout(late);
       made?.dispose();
+      made = null;
       near.unobserve(stage);
       sizes.unobserve(stage);
       live.delete(stage);
@@ -112,22 +106,15 @@ export function chart(spec: ChartSpec): Chart {
   near.observe(stage);
   sizes.observe(stage);
 
-  const save = (): void => {
-    const theme = shownTheme();
+  const save = (kind: "svg" | "png"): void => {
     const width = Math.max(stage.clientWidth, 600);
-    const key = keyed(spec.key?.(theme) ?? [], theme, width, height - (spec.zoom ? SLIDER : 0));
-    const picture = init(null, null, { renderer: "svg", ssr: true, width, height: key.below });
-    const shown = option(theme);
-    // Paper has nothing to drag; where the slider was is room for the key.
-    const still = ([shown.dataZoom ?? []].flat() as object[]).map((zoom) => ({
-      ...zoom,
-      show: false,
-    }));
-    const graphic = guarded(key.graphic) as never;
-    picture.setOption({ ...shown, backgroundColor: theme.card, dataZoom: still, graphic });
-    if (made) rezoom(picture, zoomOf(made));
-    download(`${spec.file}.svg`, "image/svg+xml", picture.renderToSVGString());
-    picture.dispose();
+    const zoomed = (picture: ECharts): void => {
+      rezoom(picture, made ? zoomOf(made) : [], spec.zoom);
+    };
+    const wanted = { theme: shownTheme(), width, height, zoomed };
+    const name = `${spec.file}.${kind}`;
+    if (kind === "svg") download(name, "image/svg+xml", svgOf(spec, wanted));
+    else download(name, "image/png", pngOf(spec, wanted));
   };
   const zoom = (factor: number): void => {
     if (!made) draw();
@@ -141,7 +128,8 @@ export function chart(spec: ChartSpec): Chart {
     spec.zoom && button("+", "Zoom in", () => zoom(0.5)),
     spec.zoom && button("−", "Zoom out", () => zoom(2)),
     spec.zoom && button("Whole run", "Show the whole run", () => zoom(Infinity)),
-    button("SVG", "Save the chart as SVG", save),
+    button("SVG", "Save the chart as SVG", () => save("svg")),
+    button("PNG", "Save the chart as PNG", () => save("png")),
   );
   const element = el("figure", { class: "chart" }, buttons, stage);
   return {
@@ -155,57 +143,33 @@ export function chart(spec: ChartSpec): Chart {
   };
 }
 
-/** The key as drawings below the chart, and how high chart and key are together. */
-function keyed(
-  key: Key[],
-  theme: Theme,
-  width: number,
-  height: number,
-): { graphic: object[]; below: number } {
-  const across = Math.max(1, Math.floor(width / KEY_WIDTH));
-  const graphic = key.flatMap(({ colour, word }, at) => {
-    const x = 10 + (at % across) * KEY_WIDTH;
-    const y = height + Math.floor(at / across) * KEY_HEIGHT;
-    const text = { text: word, x: x + 18, y: y + 1, fill: theme.ink, font: `12px ${FONT}` };
-    const fit = { width: KEY_WIDTH - 30, overflow: "truncate" };
-    return [
-      {
-        type: "rect",
-        shape: { x, y, width: 12, height: 12 },
-        style: { fill: colour },
-        silent: true,
-      },
-      { type: "text", style: { ...text, ...fit }, silent: true },
-    ];
-  });
-  const rows = Math.ceil(key.length / across);
-  return { graphic, below: height + (rows > 0 ? rows * KEY_HEIGHT + 8 : 0) };
-}
-
-interface Zoom {
-  start: number;
-  end: number;
-}
-
 /** Per cent of the axis, of each zoom that the chart has. */
-function zoomOf(made: ECharts): Zoom[] {
-  const option = made.getOption() as { dataZoom?: Zoom[] } | undefined;
+function zoomOf(made: ECharts): Period[] {
+  const option = made.getOption() as { dataZoom?: Period[] } | undefined;
   return (option?.dataZoom ?? []).map(({ start, end }) => ({ start, end }));
 }
 
-function rezoom(made: ECharts, kept: Zoom[]): void {
+function periodOf(made: ECharts): Period {
+  return zoomOf(made)[0] ?? WHOLE;
+}
+
+/** The first two zooms are those of time (`timeZoom`), and show what the page does. */
+function rezoom(made: ECharts, kept: Period[], timed = false): void {
   kept.forEach(({ start, end }, dataZoomIndex) => {
+    if (timed && dataZoomIndex < 2) return;
     if (start > 0 || end < 100)
       made.dispatchAction({ type: "dataZoom", dataZoomIndex, start, end });
   });
+  if (timed && !isWhole(shownPeriod())) show(made, shownPeriod());
+}
+
+function show(made: ECharts, { start, end }: Period): void {
+  made.dispatchAction({ type: "dataZoom", dataZoomIndex: 0, start, end });
 }
 
 /** Around the middle of what is shown. */
 function zoomBy(made: ECharts, factor: number): void {
-  const [shown] = zoomOf(made);
-  if (!shown) return;
+  const shown = periodOf(made);
   const [middle, half] = [(shown.start + shown.end) / 2, ((shown.end - shown.start) / 2) * factor];
-  const start = Math.max(0, middle - half);
-  const end = Math.min(100, middle + half);
-  made.dispatchAction({ type: "dataZoom", dataZoomIndex: 0, start, end });
+  show(made, { start: Math.max(0, middle - half), end: Math.min(100, middle + half) });
 }

@@ -2,7 +2,7 @@
 
 import type { Column } from "./report";
 import type { TableColumn } from "./table";
-import { bytes, seconds, usd } from "./units";
+import { bounds, bytes, seconds, usd } from "./units";
 
 export function times(title: string, column: Column, hint = "", bar = false): TableColumn {
   const value = (row: number): number | null => {
@@ -15,6 +15,30 @@ export function times(title: string, column: Column, hint = "", bar = false): Ta
 export function amounts(title: string, column: Column, hint = "", bar = false): TableColumn {
   const value = (row: number): number | null => column[row] ?? null;
   return { title, csv: `${title} (bytes)`, hint, bar, value, show: (row) => bytes(value(row)) };
+}
+
+/** Bytes of which some were not seen, where `least` and `most` say how many they are. */
+export function bounded(
+  title: string,
+  column: Column,
+  least: Column,
+  most: Column = [],
+  hint = "",
+): TableColumn {
+  return {
+    ...amounts(title, column, hint),
+    bound: (row) => bounds(least[row], most[row]),
+    order: (row) => column[row] ?? least[row] ?? most[row] ?? null,
+  };
+}
+
+/** The same bounds for a CSV, where a cell is a bare number. */
+export function limits(title: string, least: Column, most: Column = []): TableColumn[] {
+  const some = (column: Column, word: string): TableColumn[] =>
+    column.some((value) => value != null)
+      ? [{ ...amounts(`${title} ${word}`, column), unseen: true }]
+      : [];
+  return [...some(least, "at least"), ...some(most, "at most")];
 }
 
 export function counts(title: string, column: Column, hint = "", bar = false): TableColumn {

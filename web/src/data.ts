@@ -11,6 +11,14 @@ export interface Noted {
   notes?: string[];
 }
 
+/** Of amounts of which some was not seen: what is sure, and what they can't be more than. */
+export interface Bounds {
+  read_at_least_bytes: Column;
+  read_at_most_bytes: Column;
+  written_at_least_bytes: Column;
+  written_at_most_bytes: Column;
+}
+
 export interface Overview extends Noted {
   verdict: string;
   advice: string | null;
@@ -55,11 +63,11 @@ export interface Overview extends Noted {
     written_bytes: Column;
     files: Column;
     operations: Column;
-  };
+  } & Bounds;
   not_seen: [string, number][];
 }
 
-export interface Tasks {
+export interface Tasks extends Bounds {
   n: number;
   name: Numbers;
   lane: Numbers;
@@ -71,6 +79,7 @@ export interface Tasks {
   cpu_us: Column;
   read_bytes: Column;
   written_bytes: Column;
+  memory_peak_bytes: Column;
   cores: Column;
   key: Numbers;
   command: Numbers;
@@ -83,7 +92,16 @@ export interface Occupancy extends Noted {
   cpus: number | null;
   tasks: Tasks;
   drivers: Tasks;
-  files: { at: Numbers; path: Numbers; read_bytes: Column; written_bytes: Column };
+  files: {
+    at: Numbers;
+    left: Numbers;
+    path: Numbers;
+    read_bytes: Column;
+    written_bytes: Column;
+    read_at_least_bytes: Column;
+    written_at_least_bytes: Column;
+  };
+  critical: { wall_us: number; n: number; task: Numbers; through: Numbers } | null;
   busy: { bin_us: number; running: Column; waiting: Column | null };
 }
 
@@ -186,6 +204,8 @@ export interface Files extends Noted {
     opens: Column;
     read_bytes: Column;
     written_bytes: Column;
+    read_at_least_bytes: Column;
+    written_at_least_bytes: Column;
     hidden: Numbers;
     writers: Column;
     readers: Column;

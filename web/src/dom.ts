@@ -38,9 +38,11 @@ export function swatch(colour: string): HTMLElement {
   return made;
 }
 
-/** Offers text as a file. Works from file://, since it asks no server. */
-export function download(name: string, type: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+/** Offers text or bytes as a file. Works from file://, since it asks no server. */
+export function download(name: string, type: string, content: string | Blob): void {
+  const text = typeof content === "string";
+  const made = text ? new Blob([content], { type: `${type};charset=utf-8` }) : content;
+  const url = URL.createObjectURL(made);
   const link = el("a", { href: url, download: name });
   document.body.append(link);
   link.click();

@@ -1,9 +1,11 @@
 // The page of `forebay report`: reads the data that the page carries, and draws its panels.
 
+import { type Address, addressOf, readAddress, writeAddress } from "./address";
 import { endCharts } from "./chart";
 import { el, put, replace } from "./dom";
 import type { Drawn, Panel } from "./panel";
 import { PANELS } from "./panels";
+import { WHOLE, isWhole, onPeriod, shownPeriod, showPeriod } from "./period";
 import { type Overview, type Report, type Run, embedded } from "./report";
 import { themeButton } from "./theme";
 import { bytes, count } from "./units";
@@ -66,7 +68,12 @@ function section(panel: Panel, view: View): HTMLElement {
   const made = el(
     "section",
     { id: panel.id, class: missing ? "panel missing" : "panel", "aria-labelledby": title },
-    el("h2", { id: title }, panel.title),
+    el(
+      "h2",
+      {},
+      el("span", { id: title }, panel.title),
+      el("a", { class: "self", href: `#${panel.id}`, "aria-label": `Link to ${panel.title}` }, "#"),
+    ),
     el("p", { class: "shows" }, panel.shows),
   );
   if (typeof drawn === "string") {
@@ -84,16 +91,27 @@ function section(panel: Panel, view: View): HTMLElement {
 function page(report: Report, root: HTMLElement): void {
   const shown = PANELS.filter((panel) => !panel.ofAll || report.compare);
   const main = el("main", { id: "main", tabindex: -1 });
-  const draw = (run: number): void => {
+  let run = -1;
+  const draw = (wanted: number): void => {
     endCharts(main);
+    run = wanted;
     const view = new View(report, run);
     replace(main, hero(view), ...shown.map((panel) => section(panel, view)));
     main.dataset.run = String(run);
+    select.value = String(run);
   };
   const links = shown.map((panel) => el("a", { href: `#${panel.id}` }, panel.short));
   const select = el(
     "select",
-    { id: "run", change: () => draw(Number(select.value)) },
+    {
+      id: "run",
+      change: () => {
+        // Another run has other times.
+        showPeriod(WHOLE);
+        draw(Number(select.value));
+        told();
+      },
+    },
     ...report.runs.map((run, index) =>
       el("option", { value: index }, `${run.label} (${run.origin})`),
     ),
@@ -118,7 +136,45 @@ function page(report: Report, root: HTMLElement): void {
       `forebay ${report.forebay}. This page asks no network; all of it is in this file.`,
     ),
   );
+
+  const wall = (): number => Math.max((report.runs[run]?.wall_us ?? 0) / 1e6, 1e-3);
+  const address = (panel: string | null): Address => {
+    const period = shownPeriod();
+    const at = (per: number): number => (per / 100) * wall();
+    return { panel, run, time: isWhole(period) ? null : [at(period.start), at(period.end)] };
+  };
+  /** The bar of the browser and the links say what is shown. */
+  function told(panel = readAddress(location.hash).panel): void {
+    writeAddress(address(panel));
+    for (const link of document.querySelectorAll<HTMLAnchorElement>(".bar nav a, a.self")) {
+      const to = readAddress(link.hash).panel;
+      if (to) link.href = addressOf(address(to));
+    }
+  }
+  function go(): void {
+    const to = readAddress(location.hash);
+    const panel = shown.find(({ id }) => id === to.panel);
+    const known = to.run == null || to.run < report.runs.length;
+    // Anything else, such as the skip link, is the browser's.
+    if (location.hash && !panel && !to.time && to.run == null) return;
+    const wanted = known ? (to.run ?? 0) : 0;
+    if (wanted !== run) draw(wanted);
+    const per = (at: number): number => Math.min(100, (100 * at) / wall());
+    const [start, end] = (to.time ?? []).map(per);
+    showPeriod(start != null && end != null && start < end ? { start, end } : WHOLE);
+    if (panel) document.getElementById(panel.id)?.scrollIntoView();
+    told();
+  }
   draw(0);
+  go();
+  addEventListener("hashchange", go);
+  let late = 0;
+  onPeriod((_, by) => {
+    const panel = by instanceof Element ? by.closest("section")?.id : undefined;
+    // Browsers refuse more than some changes of the address a second.
+    clearTimeout(late);
+    late = setTimeout(() => told(panel), 200);
+  });
   follow(links, shown);
 }
 

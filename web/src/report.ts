@@ -52,6 +52,8 @@ export interface Compare extends Noted {
     waited_us: Column;
     read_bytes: Column;
     written_bytes: Column;
+    read_at_least_bytes: Column;
+    written_at_least_bytes: Column;
     operations: Column;
   };
   names: { n: number; name: Numbers; runs: ComparedRun[] };

@@ -12,6 +12,10 @@ export interface TableColumn {
   value(row: number): Cell;
   /** What is shown; without it, the value itself. */
   show?(row: number): Child;
+  /** What is known of a value that was not seen in full: `≥ 3 GiB`. */
+  bound?(row: number): string | null;
+  /** What it is sorted by; without it, the value. */
+  order?(row: number): Cell;
   /** Text: on the left, may wrap. Path: the same, in the font of code. */
   kind?: "text" | "path" | "number";
   /** A bar behind the number, as a share of the column's largest. */
@@ -25,8 +29,12 @@ export interface TableSpec {
   file: string;
   rows: number;
   columns: TableColumn[];
-  /** Column and direction at first; else as the rows come. */
+  /** Column (of those that are shown) and direction at first; else as the rows come. */
   sort?: { column: number; down: boolean };
+  /** What a filter finds besides the texts that are shown. */
+  also?(row: number): string[];
+  /** What may be filtered by. */
+  placeholder?: string;
   /** Rows shown before "more" is asked for. */
   page?: number;
 }
@@ -38,21 +46,22 @@ function compare(a: Cell, b: Cell): number {
 
 export function table(spec: TableSpec): HTMLElement {
   const { columns } = spec;
-  // Those that are not shown come last, so that numbers of columns stay.
   const seen = columns.filter(({ unseen }) => !unseen);
   const page = spec.page ?? 12;
   let sort = spec.sort ?? null;
   let shown = page;
   let wanted = "";
-  const peaks = columns.map((column) => (column.bar ? peak(column, spec.rows) : 0));
+  const peaks = seen.map((column) => (column.bar ? peak(column, spec.rows) : 0));
   const texts = new Map<number, string>();
 
   const text = (row: number): string => {
     let found = texts.get(row);
     if (found === undefined) {
       const words = columns.filter(({ kind }) => kind === "text" || kind === "path");
-      found = words
-        .map((column) => String(column.value(row) ?? ""))
+      found = [
+        ...words.map((column) => String(column.value(row) ?? "")),
+        ...(spec.also?.(row) ?? []),
+      ]
         .join("\n")
         .toLowerCase();
       texts.set(row, found);
@@ -62,11 +71,11 @@ export function table(spec: TableSpec): HTMLElement {
   const rows = (): number[] => {
     let found = Array.from({ length: spec.rows }, (_, row) => row);
     if (wanted) found = found.filter((row) => text(row).includes(wanted));
-    const by = sort && columns[sort.column];
+    const by = sort && seen[sort.column];
     if (!by || !sort) return found;
     const sign = sort.down ? -1 : 1;
     // What was not seen is last, whichever way.
-    const keyed = found.map((row) => ({ row, value: by.value(row) }));
+    const keyed = found.map((row) => ({ row, value: (by.order ?? by.value)(row) }));
     keyed.sort((a, b) => {
       if (a.value === null || b.value === null)
         return Number(a.value === null) - Number(b.value === null);
@@ -128,7 +137,7 @@ export function table(spec: TableSpec): HTMLElement {
 
   const filter = el("input", {
     type: "search",
-    placeholder: "Filter",
+    placeholder: spec.placeholder ?? "Filter",
     "aria-label": `Filter: ${spec.caption}`,
     input: () => {
       wanted = filter.value.trim().toLowerCase();
@@ -174,7 +183,11 @@ function peak(column: TableColumn, rows: number): number {
 function cell(column: TableColumn, row: number, peak: number): HTMLElement {
   const value = column.value(row);
   const kind = column.kind ?? "number";
-  if (value === null) return el("td", { class: kind, title: "not seen" }, NOT_SEEN);
+  if (value === null) {
+    const bound = column.bound?.(row);
+    const title = bound ? "some of it was not seen" : "not seen";
+    return el("td", { class: kind, title }, bound ?? NOT_SEEN);
+  }
   const shown = column.show?.(row) ?? (typeof value === "number" ? count(value) : value);
   const made = el("td", { class: kind }, shown);
   if (peak > 0 && typeof value === "number" && value > 0) {

@@ -39,6 +39,13 @@ export function bytes(value: number | null | undefined): string {
   return `${three(value / scale.divisor)} ${scale.unit}`;
 }
 
+/** Bytes of which some were not seen: `≥` what is sure, `≤` what they can't be more than; as the summary. */
+export function bounds(least?: number | null, most?: number | null): string | null {
+  // A lower bound says more when it is near the upper one.
+  if (most != null && (least ?? 0) < most / 2) return `≤ ${bytes(most)}`;
+  return least ? `≥ ${bytes(least)}` : null;
+}
+
 export function rate(value: number | null | undefined): string {
   return value == null ? NOT_SEEN : `${bytes(value)}/s`;
 }

@@ -12,6 +12,7 @@ const TOP = 26;
 const BELOW = 92;
 const BETWEEN = 54;
 const BOTTOM = 42;
+const NARROW = 420;
 
 export function lanesHeight(lanes: number): number {
   return Math.round(Math.min(560, Math.max(60, lanes * Math.max(6, Math.min(22, 560 / lanes)))));
@@ -28,7 +29,7 @@ interface Box {
   coordSys: { x: number; y: number; width: number; height: number };
 }
 
-export function occupancyOption(scene: Scene, theme: Theme): Option {
+export function occupancyOption(scene: Scene, theme: Theme, width: number): Option {
   const { data, lanes } = scene;
   const groups = scene.groups(theme);
   const height = lanesHeight(lanes);
@@ -130,12 +131,13 @@ export function occupancyOption(scene: Scene, theme: Theme): Option {
     ],
     legend: {
       data: ["Running", "Waiting for storage"],
-      left: 130,
+      left: width < NARROW ? 108 : 130,
+      itemGap: width < NARROW ? 6 : 10,
       top: TOP + height + 25,
       itemWidth: 14,
       itemHeight: 9,
       icon: "roundRect",
-      textStyle: { color: theme.ink },
+      textStyle: { color: theme.ink, fontSize: width < NARROW ? 11 : 12 },
       inactiveColor: theme.others,
       show: busy.waiting != null,
     },

@@ -4,7 +4,15 @@ import type { Theme } from "../colours";
 import type { Occupancy, Tasks } from "../report";
 import type { View } from "../view";
 
-export type ColourBy = "name" | "waited" | "exit";
+export type ColourBy = "name" | "waited" | "exit" | "critical";
+
+export interface UsedFile {
+  path: string;
+  read: number | null;
+  written: number | null;
+  readLeast: number | null;
+  writtenLeast: number | null;
+}
 
 export interface Group {
   colour: string;
@@ -26,6 +34,8 @@ export class Scene {
   private wanted = "";
   private byLane: number[][] = [];
   private readonly words: (string | undefined)[] = [];
+  /** Tasks of the critical path. */
+  readonly critical: Set<number>;
   rows: Tasks;
   lanes = 1;
 
@@ -34,6 +44,7 @@ export class Scene {
     readonly data: Occupancy,
   ) {
     this.rows = data.tasks;
+    this.critical = new Set(data.critical?.task);
     this.lay();
   }
 
@@ -74,15 +85,26 @@ export class Scene {
       .toLowerCase());
   }
 
-  files(task: number): { path: string; read: number | null; written: number | null }[] {
+  /** Those that the page has room for, most bytes first. */
+  files(task: number): UsedFile[] {
     const { files } = this.data;
     if (task >= this.data.tasks.n) return [];
     const found = [];
     for (let at = files.at[task] ?? 0; at < (files.at[task + 1] ?? 0); at += 1) {
-      const [read, written] = [files.read_bytes[at] ?? null, files.written_bytes[at] ?? null];
-      found.push({ path: this.view.text(files.path[at]), read, written });
+      found.push({
+        path: this.view.text(files.path[at]),
+        read: files.read_bytes[at] ?? null,
+        written: files.written_bytes[at] ?? null,
+        readLeast: files.read_at_least_bytes[at] ?? null,
+        writtenLeast: files.written_at_least_bytes[at] ?? null,
+      });
     }
     return found;
+  }
+
+  /** How many it used besides. */
+  filesLeft(task: number): number {
+    return this.data.files.left[task] ?? 0;
   }
 
   /** Share of its time that a task waited, 0 to 1; null: not known. */
@@ -99,6 +121,9 @@ export class Scene {
       if (part == null) return theme.others;
       const step = WAIT_STEPS.findIndex((limit) => part <= limit);
       return theme.steps[step < 0 ? WAIT_STEPS.length : step] ?? theme.others;
+    }
+    if (this.colourBy === "critical") {
+      return this.critical.has(task) ? theme.warning : theme.others;
     }
     const exit = this.rows.exit[task];
     if (exit == null) return theme.others;

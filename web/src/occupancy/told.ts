@@ -1,10 +1,13 @@
 // A task in words: for the tooltip, and in full below the chart when it is chosen.
 
 import { tip, type TipRow } from "../axes";
-import { el, replace } from "../dom";
+import { bounded, limits, paths } from "../columns";
+import { el, replace, type Child } from "../dom";
+import { showPeriod } from "../period";
+import { table } from "../table";
 import type { Theme } from "../theme";
-import { bytes, count, many, moment, seconds, share } from "../units";
-import type { Scene } from "./scene";
+import { bounds, bytes, count, many, moment, seconds, share } from "../units";
+import type { Scene, UsedFile } from "./scene";
 
 const FILES_IN_TIP = 4;
 const COMMAND_IN_TIP = 160;
@@ -26,17 +29,33 @@ function facts(scene: Scene, task: number): TipRow[] {
     { label: "CPU", value: us(rows.cpu_us[task]) },
     {
       label: "Read",
-      value: rows.read_bytes[task] == null ? "not seen" : bytes(rows.read_bytes[task]),
+      value: size(
+        rows.read_bytes[task],
+        rows.read_at_least_bytes[task],
+        rows.read_at_most_bytes[task],
+      ),
     },
     {
       label: "Written",
-      value: rows.written_bytes[task] == null ? "not seen" : bytes(rows.written_bytes[task]),
+      value: size(
+        rows.written_bytes[task],
+        rows.written_at_least_bytes[task],
+        rows.written_at_most_bytes[task],
+      ),
     },
   ];
+  const memory = rows.memory_peak_bytes[task];
+  if (memory != null) found.push({ label: "Peak memory", value: bytes(memory) });
   const exit = rows.exit[task];
   if (exit != null && exit !== 0) found.push({ label: "Exit status", value: count(exit) });
   if (rows.cores[task] != null) found.push({ label: "Cores", value: count(rows.cores[task]) });
   return found;
+}
+
+type Known = number | null | undefined;
+
+function size(seen: Known, least: Known, most: Known): string {
+  return seen != null ? bytes(seen) : (bounds(least, most) ?? "not seen");
 }
 
 function title(scene: Scene, task: number): string {
@@ -47,10 +66,12 @@ function title(scene: Scene, task: number): string {
   return key && key !== name ? `${name || "(unknown)"} · ${key}` : name || "(unknown)";
 }
 
-function amounts(read: number | null, written: number | null): string {
-  const parts = [];
-  if (read != null && read > 0) parts.push(`read ${bytes(read)}`);
-  if (written != null && written > 0) parts.push(`written ${bytes(written)}`);
+function amounts({ read, written, readLeast, writtenLeast }: UsedFile): string {
+  const part = (word: string, seen: number | null, least: number | null): string[] => {
+    const known = seen != null ? bytes(seen) : bounds(least);
+    return known && seen !== 0 ? [`${word} ${known}`] : [];
+  };
+  const parts = [...part("read", read, readLeast), ...part("written", written, writtenLeast)];
   return parts.join(", ") || (read == null || written == null ? "bytes not seen" : "no bytes");
 }
 
@@ -58,7 +79,7 @@ export function taskTip(scene: Scene, task: number, theme: Theme): HTMLElement {
   const command = scene.view.text(scene.rows.command[task]);
   const short = command.length > COMMAND_IN_TIP ? `${command.slice(0, COMMAND_IN_TIP)}…` : command;
   const files = scene.files(task);
-  const more = files.length - FILES_IN_TIP;
+  const more = files.length + scene.filesLeft(task) - FILES_IN_TIP;
   const [first, ...rest] = facts(scene, task);
   const coloured = first ? [{ ...first, colour: scene.colour(task, theme) }, ...rest] : [];
   return tip(
@@ -67,8 +88,8 @@ export function taskTip(scene: Scene, task: number, theme: Theme): HTMLElement {
     short ? el("code", { class: "tip-command" }, short) : null,
     ...files
       .slice(0, FILES_IN_TIP)
-      .map(({ path, read, written }) =>
-        el("div", { class: "tip-file" }, el("code", {}, path), ` ${amounts(read, written)}`),
+      .map((file) =>
+        el("div", { class: "tip-file" }, el("code", {}, file.path), ` ${amounts(file)}`),
       ),
     more > 0 ? el("div", { class: "tip-file" }, `and ${many(more, "more file")}`) : null,
   );
@@ -77,10 +98,22 @@ export function taskTip(scene: Scene, task: number, theme: Theme): HTMLElement {
 /** All of it, to read at leisure and to copy. */
 export function showTask(place: HTMLElement, scene: Scene, task: number): void {
   const command = scene.view.text(scene.rows.command[task]);
-  const files = scene.files(task);
+  const zoom = (): void => {
+    // Some of what was before and after.
+    const [from, to] = [scene.rows.start_us[task] ?? 0, scene.rows.end_us[task] ?? 0];
+    const all = Math.max(scene.data.wall_us, 1000);
+    const beside = Math.max((to - from) / 4, all / 1000);
+    const per = (us: number): number => Math.min(100, Math.max(0, (100 * us) / all));
+    showPeriod({ start: per(from - beside), end: per(to + beside) });
+  };
   replace(
     place,
     el("h3", {}, title(scene, task)),
+    el(
+      "button",
+      { type: "button", title: "Charts over time show when it ran", click: zoom },
+      "Zoom to it",
+    ),
     el(
       "dl",
       { class: "facts" },
@@ -89,15 +122,33 @@ export function showTask(place: HTMLElement, scene: Scene, task: number): void {
       ),
     ),
     command ? el("pre", { class: "command", tabindex: 0 }, command) : null,
-    files.length > 0
-      ? el(
-          "ul",
-          { class: "task-files" },
-          ...files.map(({ path, read, written }) =>
-            el("li", {}, el("code", {}, path), ` ${amounts(read, written)}`),
-          ),
-        )
-      : null,
+    filesOf(scene, task),
   );
   place.hidden = false;
+}
+
+function filesOf(scene: Scene, task: number): Child {
+  const files = scene.files(task);
+  if (files.length === 0) return null;
+  const of = (key: "read" | "written" | "readLeast" | "writtenLeast"): (number | null)[] =>
+    files.map((file) => file[key]);
+  const left = scene.filesLeft(task);
+  return el(
+    "div",
+    {},
+    table({
+      caption: "Its files",
+      file: scene.view.file("files-of-task"),
+      rows: files.length,
+      columns: [
+        paths("File", (row) => files[row]?.path ?? ""),
+        bounded("Read", of("read"), of("readLeast")),
+        bounded("Written", of("written"), of("writtenLeast")),
+        ...limits("Read", of("readLeast")),
+        ...limits("Written", of("writtenLeast")),
+      ],
+    }),
+    left > 0 &&
+      el("p", { class: "empty" }, `${many(left, "file")} with fewer bytes are not listed.`),
+  );
 }

@@ -2,12 +2,12 @@
 
 import { bars, barsHeight } from "../bars";
 import { chart } from "../chart";
-import { counts, times, words } from "../columns";
+import { counts, limits, times, words } from "../columns";
 import { el } from "../dom";
 import type { Panel } from "../panel";
 import type { Compare, Column, Run } from "../report";
 import { type TableColumn, table } from "../table";
-import { bytes, difference, seconds, share, timeScale, usd } from "../units";
+import { bounds, bytes, difference, seconds, share, timeScale, usd } from "../units";
 import { type View, largest, most } from "../view";
 
 const SHOWN = 10;
@@ -95,8 +95,10 @@ function whole(view: View, { base, runs }: Compare): HTMLElement {
     column: Column,
     show: (value: number | null) => string,
     unit: string,
+    least: Column = [],
   ) => ({
     title,
+    bound: (row: number) => bounds(least[row]),
     csv: unit ? `${title} (${unit})` : title,
     value: (row: number) => column[row] ?? null,
     show: (row: number) => {
@@ -115,9 +117,11 @@ function whole(view: View, { base, runs }: Compare): HTMLElement {
       size("Cost", runs.cost_usd, usd, "US$"),
       points("Slots at work", runs.utilisation_share),
       points("Waiting", runs.waited_share),
-      size("Read", runs.read_bytes, bytes, "bytes"),
-      size("Written", runs.written_bytes, bytes, "bytes"),
+      size("Read", runs.read_bytes, bytes, "bytes", runs.read_at_least_bytes),
+      size("Written", runs.written_bytes, bytes, "bytes", runs.written_at_least_bytes),
       counts("Operations", runs.operations),
+      ...limits("Read", runs.read_at_least_bytes),
+      ...limits("Written", runs.written_at_least_bytes),
     ],
   });
 }

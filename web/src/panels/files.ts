@@ -2,7 +2,7 @@
 
 import { bars, barsHeight } from "../bars";
 import { chart } from "../chart";
-import { amounts, counts, paths, times, words } from "../columns";
+import { amounts, bounded, counts, limits, paths, times, words } from "../columns";
 import { el } from "../dom";
 import type { Panel } from "../panel";
 import type { Files } from "../report";
@@ -38,8 +38,10 @@ function notable(view: View, { rows, ranked_by }: Files): string {
   if (ranked_by === "time") {
     return `Programs waited longest for “${path}”: ${seconds((rows.time_us[0] ?? 0) / 1e6)}${opens}.`;
   }
-  const all = (rows.read_bytes[0] ?? 0) + (rows.written_bytes[0] ?? 0);
-  return `Most bytes went through “${path}”: ${bytes(all)}${opens}.`;
+  const read = rows.read_bytes[0] ?? rows.read_at_least_bytes[0] ?? 0;
+  const written = rows.written_bytes[0] ?? rows.written_at_least_bytes[0] ?? 0;
+  const sure = rows.read_bytes[0] != null && rows.written_bytes[0] != null;
+  return `Most bytes went through “${path}”: ${sure ? "" : "at least "}${bytes(read + written)}${opens}.`;
 }
 
 /** The end of a path says most. */
@@ -94,8 +96,8 @@ function rows(view: View, { rows }: Files): HTMLElement {
       amounts("Size", rows.size_bytes),
       times("Time", rows.time_us, "That programs waited for it, estimated", true),
       counts("Opens", rows.opens, "", true),
-      amounts("Read", rows.read_bytes),
-      amounts("Written", rows.written_bytes),
+      bounded("Read", rows.read_bytes, rows.read_at_least_bytes),
+      bounded("Written", rows.written_bytes, rows.written_at_least_bytes),
       words("Written by", (row) => who(view, rows.wrote[row], rows.writers[row])),
       words("Read by", (row) => who(view, rows.read[row], rows.readers[row])),
       words("Lived on", (row) => view.tier(rows.lived[row])),
@@ -112,6 +114,8 @@ function rows(view: View, { rows }: Files): HTMLElement {
           el("span", {}, view.text(rows.should[row]), el("small", {}, view.text(rows.why[row]))),
       },
       { ...words("Why", (row) => view.text(rows.why[row])), unseen: true },
+      ...limits("Read", rows.read_at_least_bytes),
+      ...limits("Written", rows.written_at_least_bytes),
     ],
   });
 }

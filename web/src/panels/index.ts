@@ -10,12 +10,14 @@ import { occupancy } from "./occupancy";
 import { operations } from "./operations";
 import { overview } from "./overview";
 import { sizes } from "./sizes";
+import { tasks } from "./tasks";
 import { tiers } from "./tiers";
 
 export const PANELS: Panel[] = [
   overview,
   compare,
   occupancy,
+  tasks,
   io,
   operations,
   sizes,

@@ -2,7 +2,7 @@
 
 import { type Key, chart } from "../chart";
 import type { Theme } from "../colours";
-import { el, replace } from "../dom";
+import { download, el, replace } from "../dom";
 import { occupancyHeight, occupancyOption } from "../occupancy/option";
 import { follow } from "../occupancy/pointer";
 import { type ColourBy, Scene, WAIT_STEPS } from "../occupancy/scene";
@@ -10,6 +10,7 @@ import { showTask } from "../occupancy/told";
 import type { Panel } from "../panel";
 import type { Occupancy } from "../report";
 import { onTheme, shownTheme } from "../theme";
+import { trace } from "../trace";
 import { count, many, seconds, share } from "../units";
 import { type View, largest, sum } from "../view";
 
@@ -53,7 +54,7 @@ function build(view: View, scene: Scene): Node[] {
     file: view.file("occupancy"),
     height: occupancyHeight(scene.lanes),
     zoom: true,
-    option: (theme) => occupancyOption(scene, theme),
+    option: (theme, width) => occupancyOption(scene, theme, width),
     key: (theme) => keyOf(view, scene, theme),
     wire: (made, stage) => follow(made, stage, scene, (task) => showTask(details, scene, task)),
   });
@@ -93,6 +94,7 @@ function build(view: View, scene: Scene): Node[] {
     el("option", { value: "name" }, "Colour by task name"),
     el("option", { value: "waited" }, "Colour by share of waiting"),
     el("option", { value: "exit" }, "Colour by success"),
+    scene.data.critical && el("option", { value: "critical" }, "Colour by critical path"),
   );
   const drivers = el("input", {
     type: "checkbox",
@@ -111,6 +113,15 @@ function build(view: View, scene: Scene): Node[] {
     search,
     by,
     offered && el("label", { class: "check" }, drivers, "Shells and engines too"),
+    el(
+      "button",
+      {
+        type: "button",
+        title: "Save the run as a trace for ui.perfetto.dev",
+        click: () => download(view.file("trace.json"), "application/json", trace(view, scene.data)),
+      },
+      "Trace",
+    ),
     tally,
   );
   return [tools, names, picture.element, details];
@@ -133,6 +144,9 @@ function keys(view: View, scene: Scene, changed: () => void): Node[] {
       ...steps,
       key(theme.others, "not seen"),
     ];
+  }
+  if (scene.colourBy === "critical") {
+    return [key(theme.warning, "on the critical path"), key(theme.others, "beside it")];
   }
   if (scene.colourBy === "exit") {
     return [
@@ -178,6 +192,12 @@ function keyOf(view: View, scene: Scene, theme: Theme): Key[] {
       colour: theme.steps[at] ?? "",
       word: `waited ${word}`,
     }));
+  }
+  if (scene.colourBy === "critical") {
+    return [
+      { colour: theme.warning, word: "on the critical path" },
+      { colour: theme.others, word: "beside it" },
+    ];
   }
   return [
     { colour: theme.cool, word: "succeeded" },

@@ -2,12 +2,12 @@
 
 import { bars, barsHeight } from "../bars";
 import { chart } from "../chart";
-import { amounts, counts, times } from "../columns";
+import { amounts, bounded, counts, limits, times } from "../columns";
 import { el, type Child } from "../dom";
 import type { Panel } from "../panel";
 import type { Overview } from "../report";
 import { shownTheme } from "../theme";
-import { bytes, count, many, seconds, share, timeScale, usd } from "../units";
+import { bounds, bytes, count, many, seconds, share, timeScale, usd } from "../units";
 import { type View, largest, most, sum } from "../view";
 import { table } from "../table";
 
@@ -66,8 +66,7 @@ function tile(label: string, value: string, detail: Child, meter?: number | null
 }
 
 function atLeast(exact: number | null, bound: number | null): string {
-  if (exact != null) return bytes(exact);
-  return bound == null ? "not seen" : `≥ ${bytes(bound)}`;
+  return exact != null ? bytes(exact) : (bounds(bound) ?? "not seen");
 }
 
 function tiles(data: Overview): HTMLElement {
@@ -177,10 +176,17 @@ function byNameTable(view: View, data: Overview): HTMLElement {
       times("CPU", rows.cpu_us, "Summed"),
       times("Waited", rows.waited_us, "For storage, summed", true),
       amounts("Memory", rows.memory_peak_bytes, "The most that one process held"),
-      amounts("Read", rows.read_bytes),
-      amounts("Written", rows.written_bytes),
+      bounded("Read", rows.read_bytes, rows.read_at_least_bytes, rows.read_at_most_bytes),
+      bounded(
+        "Written",
+        rows.written_bytes,
+        rows.written_at_least_bytes,
+        rows.written_at_most_bytes,
+      ),
       counts("Files", rows.files),
       counts("Operations", rows.operations),
+      ...limits("Read", rows.read_at_least_bytes, rows.read_at_most_bytes),
+      ...limits("Written", rows.written_at_least_bytes, rows.written_at_most_bytes),
     ],
   });
 }

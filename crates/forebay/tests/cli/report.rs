@@ -83,6 +83,51 @@ fn a_run_that_was_measured_has_every_panel() {
 }
 
 #[test]
+fn bytes_that_were_not_all_seen_have_bounds() {
+    let Some(place) = Place::with_fuse() else { return };
+    // Without `--trace every-read` the kernel answers by itself.
+    let script = "dd if=/dev/zero of=a bs=300000 count=1 status=none; sort a -o b; gzip -k b";
+    done(&mut place.script(&[], script)).code(0);
+    let (_, data) = page(&place, &[place.run.to_str().expect("a plain name")]);
+    let run = &data["runs"][0];
+    let names = texts(&data, &run["names"]["name"]);
+    let panels = &run["panels"];
+    let tasks = &panels["occupancy"]["tasks"];
+    let by_name = &panels["overview"]["by_name"];
+    let sort = names.iter().position(|name| name == "sort").expect("a task");
+    let is_sort = |at: &usize| tasks["name"][*at] == sort;
+    let single = (0..names.len()).find(is_sort).expect("its only task");
+    for (table, at) in [(by_name, sort), (tasks, single)] {
+        assert_eq!(table["read_bytes"][at], Value::Null, "{table}");
+        let most = table["read_at_most_bytes"][at].as_u64();
+        assert!(most >= Some(300_000), "{table}");
+        // Exact, or how much files grew.
+        let written = &table["written_bytes"][at];
+        let sure = if written.is_null() { &table["written_at_least_bytes"][at] } else { written };
+        assert_eq!(sure, 300_001, "{table}");
+    }
+    let critical = &panels["occupancy"]["critical"];
+    assert_eq!(texts(&data, &critical["through"]), ["", "a", "b"], "{critical}");
+    place.nothing_left();
+}
+
+#[test]
+fn every_file_of_a_task_is_listed() {
+    let Some(place) = Place::with_fuse() else { return };
+    let script = "for i in $(seq 40); do echo $i > $i.txt; done; wc -c *.txt";
+    done(&mut place.script(&[], script)).code(0);
+    let (_, data) = page(&place, &[place.run.to_str().expect("a plain name")]);
+    let occupancy = &data["runs"][0]["panels"]["occupancy"];
+    let files = &occupancy["files"];
+    let last = occupancy["tasks"]["n"].as_u64().expect("a number") as usize - 1;
+    let at = |task: usize| files["at"][task].as_u64().expect("a place") as usize;
+    let paths = texts(&data, &files["path"]);
+    assert_eq!(paths[at(last)..at(last + 1)].len(), 40, "{paths:?}");
+    assert_eq!(files["left"][last], 0);
+    place.nothing_left();
+}
+
+#[test]
 fn a_simulation_brings_its_limits_and_its_cost() {
     let place = Place::new();
     let study = |name: &str| format!("{STUDIES}/{name}");

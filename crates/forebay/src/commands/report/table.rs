@@ -1,5 +1,7 @@
 //! Numbers and columns as the page wants them.
 
+use forebay_model::ByteCount;
+use forebay_model::summary::Amount;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -24,6 +26,16 @@ pub(super) fn share(share: Option<f64>) -> Value {
 /// One column.
 pub(super) fn column<T: Serialize>(values: impl IntoIterator<Item = T>) -> Value {
     values.into_iter().map(|value| json!(value)).collect()
+}
+
+/// What is sure of an amount of which some was not seen.
+pub(super) fn at_least(amount: &Amount) -> Option<ByteCount> {
+    Some(amount.at_least).filter(|bytes| amount.seen.is_none() && bytes.0 > 0)
+}
+
+/// What it can't be more than.
+pub(super) fn at_most(amount: &Amount) -> Option<ByteCount> {
+    amount.at_most.filter(|_| amount.seen.is_none())
 }
 
 /// Why there is nothing to draw.

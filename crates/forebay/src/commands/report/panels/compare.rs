@@ -4,7 +4,7 @@ mod storages;
 
 use std::collections::BTreeMap;
 
-use forebay_model::summary::TaskSummary;
+use forebay_model::summary::{Amount, TaskSummary, TierSummary};
 use forebay_model::{Micros, Origin};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -36,6 +36,10 @@ fn of(runs: &[Seen], strings: &mut Strings, sheet: Option<&Sheet>) -> Value {
 fn totals(runs: &[Seen], sheet: Option<&Sheet>) -> Value {
     let summaries = || runs.iter().map(|run| &run.summary);
     let waits = |run: &Seen| run.tasks.iter().any(|task| task.waited.is_some());
+    let sure = |of: fn(&TierSummary) -> &Amount| {
+        let sums = summaries().map(move |summary| overview::sum(summary, of));
+        column(sums.map(|(seen, least)| Some(least).filter(|_| seen.is_none() && least.0 > 0)))
+    };
     json!({
         "n": runs.len(),
         "run": column(0..runs.len()),
@@ -49,6 +53,8 @@ fn totals(runs: &[Seen], sheet: Option<&Sheet>) -> Value {
         "read_bytes": column(summaries().map(|summary| overview::sum(summary, |t| &t.read).0)),
         "written_bytes":
             column(summaries().map(|summary| overview::sum(summary, |t| &t.written).0)),
+        "read_at_least_bytes": sure(|tier| &tier.read),
+        "written_at_least_bytes": sure(|tier| &tier.written),
         "operations": column(runs.iter().map(overview::operations)),
     })
 }

@@ -75,6 +75,11 @@ fn of(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
             "read_bytes": column(ranked.iter().map(|(_, f)| (!f.read_hidden).then_some(f.read))),
             "written_bytes":
                 column(ranked.iter().map(|(_, f)| (!f.write_hidden).then_some(f.written))),
+            "read_at_least_bytes":
+                column(ranked.iter().map(|(_, f)| (f.read_hidden && f.read > 0).then_some(f.read))),
+            "written_at_least_bytes": column(ranked.iter().map(|(_, f)| {
+                (f.write_hidden && f.written > 0).then_some(f.written)
+            })),
             "hidden": column(ranked.iter().map(|(_, f)| u8::from(f.read_hidden || f.write_hidden))),
             "writers": column(lives().map(|life| life.map(|life| life.writers.len()))),
             "readers": column(lives().map(|life| life.map(|life| life.readers.len()))),

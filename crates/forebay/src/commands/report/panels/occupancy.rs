@@ -1,10 +1,14 @@
 //! Who was at work when: one line for each task.
 
+mod critical;
+mod files;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-use forebay_model::Micros;
 use forebay_model::run::TaskRow;
+use forebay_model::summary::Amount;
+use forebay_model::{ByteCount, Micros};
 use serde_json::{Value, json};
 
 use super::{Draws, Panel};
@@ -12,14 +16,10 @@ use crate::commands::report::bins::Spread;
 use crate::commands::report::prices::Sheet;
 use crate::commands::report::seen::{Pair, Seen};
 use crate::commands::report::strings::Strings;
-use crate::commands::report::table::{column, missing};
+use crate::commands::report::table::{at_least, at_most, column, missing};
 use crate::commands::report::text::command;
 
 pub(super) const PANEL: Panel = Panel { name: "occupancy", draws: Draws::Run(of) };
-
-/// Tasks name so many of their files, and all tasks together about so many.
-const FILES_EACH: usize = 3;
-const FILES_ALL: usize = 75_000;
 
 fn of(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
     let mut timed: Vec<&TaskRow> = run.tasks.iter().filter(|task| task.started.is_some()).collect();
@@ -40,6 +40,8 @@ fn of(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
     if untimed > 0 {
         notes.push(format!("{untimed} tasks are not shown: nobody told when they began."));
     }
+    let files = files::of(run, &tasks, strings);
+    notes.extend(files.note);
     let (mut running, mut waiting) = (Spread::new(run.bins), Spread::new(run.bins));
     for task in &tasks {
         let (from, to) = run.times(task).unwrap_or_default();
@@ -52,7 +54,8 @@ fn of(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
         "lanes": count,
         "lane_of": "lanes",
         "cpus": run.header.cpus,
-        "files": files(run, &tasks, strings),
+        "files": files.table,
+        "critical": critical::of(run, &tasks, strings),
         "tasks": rows(run, &tasks, &lanes, strings),
         "drivers": rows(run, &drivers, &self::lanes(run, &drivers).0, strings),
         "busy": {
@@ -65,12 +68,8 @@ fn of(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
 }
 
 fn rows(run: &Seen, tasks: &[&TaskRow], lanes: &[usize], strings: &mut Strings) -> Value {
-    // Of tasks whose operations nobody recorded no bytes were seen.
-    let bytes = |task: &TaskRow, hidden: fn(&Pair) -> bool, bytes: fn(&Pair) -> u64| {
-        let pairs = run.opened.of_task(task.id);
-        let seen = task.waited.is_some() && !pairs.iter().any(|(_, pair)| hidden(pair));
-        seen.then(|| pairs.iter().map(|(_, pair)| bytes(pair)).sum::<u64>())
-    };
+    let read: Vec<Amount> = tasks.iter().map(|task| read(run, task)).collect();
+    let written: Vec<Amount> = tasks.iter().map(|task| written(run, task)).collect();
     let cpu = |task: &TaskRow| {
         let known = task.cpu_user.or(task.cpu_system);
         known.map(|_| task.cpu_user.unwrap_or_default() + task.cpu_system.unwrap_or_default())
@@ -86,9 +85,13 @@ fn rows(run: &Seen, tasks: &[&TaskRow], lanes: &[usize], strings: &mut Strings) 
         "exit": column(tasks.iter().map(|task| task.exit_status)),
         "waited_us": column(tasks.iter().map(|task| task.waited)),
         "cpu_us": column(tasks.iter().map(|task| cpu(task))),
-        "read_bytes": column(tasks.iter().map(|task| bytes(task, |p| p.read_hidden, |p| p.read))),
-        "written_bytes":
-            column(tasks.iter().map(|task| bytes(task, |p| p.write_hidden, |p| p.written))),
+        "memory_peak_bytes": column(tasks.iter().map(|task| task.memory_peak.or(task.memory))),
+        "read_bytes": column(read.iter().map(|amount| amount.seen)),
+        "read_at_least_bytes": column(read.iter().map(at_least)),
+        "read_at_most_bytes": column(read.iter().map(at_most)),
+        "written_bytes": column(written.iter().map(|amount| amount.seen)),
+        "written_at_least_bytes": column(written.iter().map(at_least)),
+        "written_at_most_bytes": column(written.iter().map(at_most)),
         "cores": column(tasks.iter().map(|task| task.cores)),
         "key": column(tasks.iter().map(|task| {
             strings.maybe(task.key.as_ref().map(|key| key.as_bytes()))
@@ -97,6 +100,27 @@ fn rows(run: &Seen, tasks: &[&TaskRow], lanes: &[usize], strings: &mut Strings) 
             run.commands.get(&task.id).map_or(-1, |words| strings.own(&command(words)))
         })),
     })
+}
+
+fn read(run: &Seen, task: &TaskRow) -> Amount {
+    amount(run, task, |pair| (pair.read, pair.read_hidden), task.rchar_upper)
+}
+
+fn written(run: &Seen, task: &TaskRow) -> Amount {
+    amount(run, task, |pair| (pair.written, pair.write_hidden), task.wchar_upper)
+}
+
+/// Of tasks whose operations nobody recorded no bytes were seen.
+fn amount(
+    run: &Seen,
+    task: &TaskRow,
+    of: fn(&Pair) -> (u64, bool),
+    at_most: Option<ByteCount>,
+) -> Amount {
+    let pairs = || run.opened.of_task(task.id).iter().map(|(_, pair)| of(pair));
+    let at_least = ByteCount(pairs().map(|(bytes, _)| bytes).sum());
+    let seen = task.waited.is_some() && !pairs().any(|(_, hidden)| hidden);
+    Amount { seen: seen.then_some(at_least), at_least, at_most }
 }
 
 /// For each task a lane on which no other is at its time, and how many there are.
@@ -121,27 +145,4 @@ fn lanes(run: &Seen, tasks: &[&TaskRow]) -> (Vec<usize>, usize) {
         lane
     });
     (lanes.collect(), count)
-}
-
-/// Of each task the files with most bytes.
-fn files(run: &Seen, tasks: &[&TaskRow], strings: &mut Strings) -> Value {
-    let each = (FILES_ALL / tasks.len().max(1)).clamp(1, FILES_EACH);
-    let (mut at, mut kept) = (vec![0], Vec::new());
-    for task in tasks {
-        let pairs = run.opened.of_task(task.id).iter();
-        let mut of_task: Vec<_> = pairs.map(|((_, file), pair)| (*file, *pair)).collect();
-        of_task.sort_by_key(|(file, pair)| (Reverse(pair.read + pair.written), *file));
-        kept.extend(of_task.into_iter().take(each));
-        at.push(kept.len());
-    }
-    let path =
-        |strings: &mut Strings, file| run.file(file).map_or(-1, |file| strings.name(&file.path));
-    json!({
-        "at": at,
-        "path": column(kept.iter().map(|(file, _)| path(strings, *file))),
-        "read_bytes":
-            column(kept.iter().map(|(_, pair)| (!pair.read_hidden).then_some(pair.read))),
-        "written_bytes":
-            column(kept.iter().map(|(_, pair)| (!pair.write_hidden).then_some(pair.written))),
-    })
 }

@@ -10,7 +10,7 @@ use super::{Draws, Panel, cost};
 use crate::commands::report::prices::Sheet;
 use crate::commands::report::seen::Seen;
 use crate::commands::report::strings::Strings;
-use crate::commands::report::table::{column, share};
+use crate::commands::report::table::{at_least, at_most, column, share};
 use crate::commands::report::text::shown;
 pub(in crate::commands::report) use verdict::verdict;
 
@@ -141,6 +141,10 @@ fn by_name(run: &Seen) -> Value {
         },
         "read_bytes": column(all.iter().map(|task| task.read.seen)),
         "written_bytes": column(all.iter().map(|task| task.written.seen)),
+        "read_at_least_bytes": column(all.iter().map(|task| at_least(&task.read))),
+        "read_at_most_bytes": column(all.iter().map(|task| at_most(&task.read))),
+        "written_at_least_bytes": column(all.iter().map(|task| at_least(&task.written))),
+        "written_at_most_bytes": column(all.iter().map(|task| at_most(&task.written))),
         "files": column(all.iter().map(|task| task.files)),
         "operations": column(all.iter().map(|task| recorded.then_some(task.operations))),
     })
