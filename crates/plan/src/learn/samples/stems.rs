@@ -19,7 +19,10 @@ pub(super) struct SampleNames<'r> {
 }
 
 /// For each beginning of a part of a path the stages that make such files, with their names.
-type Made<'r> = BTreeMap<&'r str, BTreeMap<usize, BTreeSet<&'r str>>>;
+type Made<'r> = BTreeMap<&'r str, BTreeMap<usize, Names<'r>>>;
+
+/// By name the places of classes.
+type Names<'r> = BTreeMap<&'r str, Vec<usize>>;
 
 /// The names that files which tasks read share with files which tasks make elsewhere.
 pub(super) fn sample_names<'r>(classes: &[&NamedClass<'r>]) -> SampleNames<'r> {
@@ -27,13 +30,13 @@ pub(super) fn sample_names<'r>(classes: &[&NamedClass<'r>]) -> SampleNames<'r> {
     type Stage<'r> = (&'r str, &'r BTreeSet<&'r str>);
     let mut stages: BTreeMap<Stage<'_>, usize> = BTreeMap::new();
     let mut made: Made<'_> = BTreeMap::new();
-    for class in classes.iter().filter(|class| class.is_made) {
+    for (at, class) in classes.iter().enumerate().filter(|(_, class)| class.is_made) {
         let count = stages.len();
         let stage = *stages.entry((class.directory(), &class.makers)).or_insert(count);
         for part in class.pattern.split('/') {
             for beginning in beginnings(part) {
                 let names = made.entry(beginning).or_default().entry(stage).or_default();
-                names.insert(class.name());
+                names.entry(class.name()).or_default().push(at);
             }
         }
     }
@@ -49,13 +52,15 @@ pub(super) fn sample_names<'r>(classes: &[&NamedClass<'r>]) -> SampleNames<'r> {
         let name = pattern.rsplit_once('/').map_or(pattern, |(_, name)| name);
         // Files of one directory that one task makes from another there may have fixed names, and
         // so have those that tasks of one kind make, each in its own directory: where nobody knows
-        // who made them, it is by the same name.
-        let tells = |stage: usize, names: &BTreeSet<&str>| {
+        // who made them, it is by the same name; where it is known of some, by the same readers too.
+        let tells = |stage: usize, names: &Names<'_>| {
             let (directory, makers) = stages[stage];
             let is_elsewhere = directory != class.directory() || directory.contains('*');
-            let is_other = match makers.is_empty() && class.makers.is_empty() {
-                true => !names.contains(name),
-                false => *makers != class.makers,
+            let mut namesakes = names.get(name).into_iter().flatten().map(|&at| classes[at]);
+            let is_other = match (makers.is_empty(), class.makers.is_empty()) {
+                (true, true) => namesakes.next().is_none(),
+                (false, false) => *makers != class.makers,
+                _ => !namesakes.any(|one| one.readers == class.readers),
             };
             is_input || is_elsewhere && is_other
         };
@@ -78,7 +83,7 @@ fn is_source(class: &NamedClass<'_>) -> bool {
 fn sample_of<'r>(
     name: &'r str,
     made: &Made<'_>,
-    tells: &dyn Fn(usize, &BTreeSet<&str>) -> bool,
+    tells: &dyn Fn(usize, &Names<'_>) -> bool,
 ) -> Option<&'r str> {
     let (stem, _) = stem_and_ending(name);
     let all: Vec<&'r str> = beginnings(stem).collect();
