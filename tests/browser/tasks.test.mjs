@@ -202,14 +202,15 @@ test("a run as anybody records it says what is sure, as its summary does", async
 test("the critical path is a table, and a colour", async () => {
   const { page, wrong, close } = await open("real");
   const { critical } = (await data(page)).runs[0].panels.occupancy;
-  assert.ok(critical.n >= 2, JSON.stringify(critical));
+  // On a quiet machine its `sleep` alone may take longer than any chain.
+  assert.ok(critical.n >= 1, JSON.stringify(critical));
   const table = page.locator("#tasks .table", {
     has: page.locator("table[aria-label^='Tasks of the critical path']"),
   });
   assert.equal(await table.locator("tbody tr").count(), critical.n);
   assert.match(
     await page.locator("#tasks .notable").innerText(),
-    /critical path has \d+ tasks, .* of the run/,
+    /critical path has \d+ tasks?, .* of the run/,
   );
   await drawn(page, "occupancy");
   const before = await picture(page, "#occupancy");
