@@ -36,7 +36,7 @@ pub(crate) use rescue::{RESCUER, Rescue};
 pub use shared::Failure;
 use shared::{fork, open_tiers, pair, system};
 pub use talk::{CacheTold, HomecomingTold};
-pub(crate) use talk::{Channel, ToDaemon, ToFront, doors_for, doors_of};
+pub(crate) use talk::{Channel, ToDaemon, ToFront, abstract_sockets, doors_for, doors_of};
 pub use unmount::{Unmounted, lasting_mounts, place_of, unmount};
 pub use users::InTheWay;
 pub(crate) use users::users_of;

@@ -1,5 +1,6 @@
 //! What front and daemon say to each other: one JSON message for each packet of a socket pair.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -124,11 +125,25 @@ pub(crate) fn doors_of(device: (u32, u32), volume: &Path) -> Vec<SocketAddrUnix>
 }
 
 /// Abstract names that are taken now, each once; none where /proc is not mounted.
-fn abstract_names() -> std::collections::BTreeSet<String> {
-    let bytes = std::fs::read("/proc/net/unix").unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
-    let names = text.lines().filter_map(|line| line.split_whitespace().last()?.strip_prefix('@'));
-    names.map(str::to_owned).collect()
+fn abstract_names() -> BTreeSet<String> {
+    abstract_sockets().unwrap_or_default()
+}
+
+/// Names of all abstract sockets, each once.
+///
+/// # Errors
+/// Where /proc is not mounted.
+pub(crate) fn abstract_sockets() -> io::Result<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    // The kernel goes on by how many it has told: while others come and go, one is left out.
+    for _ in 0..2 {
+        let bytes = std::fs::read("/proc/net/unix")?;
+        let text = String::from_utf8_lossy(&bytes);
+        let found =
+            text.lines().filter_map(|line| line.split_whitespace().last()?.strip_prefix('@'));
+        names.extend(found.map(str::to_owned));
+    }
+    Ok(names)
 }
 
 /// One side of the conversation.

@@ -11,7 +11,7 @@ use rustix::net::{
 };
 
 use super::{Live, Sources};
-use crate::launch::Channel;
+use crate::launch::{Channel, abstract_sockets};
 
 /// How names of doors begin, as /proc/net/unix writes them after an `@`.
 const NAMES: &str = "forebay/live/";
@@ -57,10 +57,9 @@ pub(crate) fn open(sources: Sources) -> io::Result<()> {
 /// # Errors
 /// Where /proc is not mounted.
 pub fn daemons() -> io::Result<Vec<u32>> {
-    let text = std::fs::read_to_string("/proc/net/unix")?;
-    let names = text.lines().filter_map(|line| line.split_whitespace().last()?.strip_prefix('@'));
+    let names = abstract_sockets()?;
     let mut found: Vec<u32> =
-        names.filter_map(|name| name.strip_prefix(NAMES)?.parse().ok()).collect();
+        names.iter().filter_map(|name| name.strip_prefix(NAMES)?.parse().ok()).collect();
     found.sort_unstable();
     found.dedup();
     Ok(found)
