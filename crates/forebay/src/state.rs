@@ -105,7 +105,8 @@ pub(crate) fn file(name: &str) -> Result<PathBuf, Stop> {
 fn files(name: &str) -> impl Iterator<Item = io::Result<PathBuf>> {
     candidates().into_iter().filter_map(move |dir| {
         let made = check(&dir).and_then(|real| {
-            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&real)?;
+            let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&real);
+            made.map_err(|why| io::Error::new(why.kind(), format!("{}: {why}", dir.display())))?;
             check(&real)
         });
         // SQLite's log needs memory shared between processes, which network storage lacks.

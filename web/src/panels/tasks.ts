@@ -57,7 +57,8 @@ const of = (column: Column, rows: number[]): Column => rows.map((row) => column[
 function notable(view: View, { tasks, critical, wall_us }: Occupancy): string | null {
   if (critical && wall_us > 0) {
     const part = share(critical.wall_us / wall_us);
-    return `The critical path has ${many(critical.n, "task")}, which take ${seconds(critical.wall_us / 1e6)}: ${part} of the run.`;
+    const take = critical.n === 1 ? "which takes" : "which take";
+    return `The critical path has ${many(critical.n, "task")}, ${take} ${seconds(critical.wall_us / 1e6)}: ${part} of the run.`;
   }
   const walls = wall(tasks);
   let far: { name: number; times: number } | null = null;
