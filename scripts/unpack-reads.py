@@ -198,16 +198,25 @@ def bases(data, lengths, first=b""):
     return b"".join(out), packed
 
 
+def stream_of_names(how, part, raw_len):
+    if how == 1:
+        return expand(part, raw_len)
+    if how == 2:
+        return rans(part, [raw_len], raw_len)[0]
+    if how == 3:
+        wire = Wire(part)
+        width = wire.number()
+        lines = raw_len // (width + 1)
+        columns = [stream_of_names(wire.byte(), wire.bytes(), lines) for _ in range(width)]
+        return b"".join(bytes(line) + b"\n" for line in zip(*columns))
+    return part
+
+
 def names(data, lengths, _raw_len):
     streams, wire = {}, Wire(data)
     while wire.left():
         stream, raw_len, how = wire.number(), wire.number(), wire.byte()
-        part = wire.bytes()
-        if how == 1:
-            part = expand(part, raw_len)
-        elif how == 2:
-            part, _ = rans(part, [raw_len], raw_len)
-        streams[stream] = Wire(part)
+        streams[stream] = Wire(stream_of_names(how, wire.bytes(), raw_len))
 
     def stream(place, what):
         return streams[place * 8 + what]

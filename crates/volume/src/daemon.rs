@@ -207,9 +207,6 @@ fn serve(parts: Parts) -> io::Result<()> {
             return give_up(format!("the covered directories can't be served: {error}"));
         }
     };
-    // The command may start.
-    let _ = rustix::io::write(&mounts, &[1]);
-    drop(mounts);
     let (stop_sampling, stopped) = channel();
     let passthrough = !every_read && house.settings.shared && house.emulated.is_none();
     let House { volumes, recorder, processes, .. } = house;
@@ -228,6 +225,9 @@ fn serve(parts: Parts) -> io::Result<()> {
     if let Err(error) = live::open(looks) {
         tracing::warn!("`forebay top` can't look: {error}");
     }
+    // The command may start: it finds its own run, if it asks. Where the front is gone, nobody hears.
+    let _ = rustix::io::write(&mounts, &[1]);
+    drop(mounts);
     let sampler = std::thread::Builder::new().name("forebay-sample".into()).spawn({
         let (recorder, processes) = (Arc::clone(&recorder), Arc::clone(&processes));
         let points = points.clone();

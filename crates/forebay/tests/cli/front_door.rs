@@ -298,6 +298,13 @@ fn who_interrupts_is_told_what_is_left() {
         (&replay, "what it made is in empty"),
     ] {
         let mut command = place.forebay(words);
+        // SAFETY: a plain system call. Who runs the tests in the background ignores it.
+        unsafe {
+            command.pre_exec(|| {
+                libc::signal(libc::SIGINT, libc::SIG_DFL);
+                Ok(())
+            });
+        }
         let (to, from) = (Stdio::piped(), Stdio::piped());
         let child = command.stdin(to).stdout(Stdio::piped()).stderr(from).spawn().expect("started");
         wait_until("it catches the signal", || catches(child.id()));
@@ -314,6 +321,7 @@ fn who_interrupts_is_told_what_is_left() {
     unsafe {
         plan.pre_exec(|| {
             let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
             libc::sigemptyset(&mut set);
             libc::sigaddset(&mut set, libc::SIGINT);
             libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());

@@ -21,9 +21,13 @@ const DAEMON: usize = 2;
 
 impl Three {
     fn started(place: Place, as_user: bool) -> Three {
-        let script = "echo $$ > ../pid.new; mv ../pid.new ../pid
-            while [ ! -e ../on ]; do sleep 0.02; done; echo done > made; exit 7";
-        let mut run = place.script(&["-q"], script);
+        // It waits outside: who asks a daemon that is stopped can't be stopped.
+        let script = format!(
+            "echo $$ > ../pid.new; mv ../pid.new ../pid; here=$PWD; cd /
+            while [ ! -e {}/on ]; do sleep 0.02; done; echo done > \"$here/made\"; exit 7",
+            place.all.display()
+        );
+        let mut run = place.script(&["-q"], &script);
         if as_user {
             let user = USER.to_string();
             let mut other = place.program("setpriv");

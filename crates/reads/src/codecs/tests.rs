@@ -49,11 +49,53 @@ fn names() -> impl Strategy<Value = Vec<u8>> {
     let name = prop_oneof![
         "[A-Z]{1,3}[0-9]{1,4}:[0-9]{1,3}:[0-9]{1,6}:0{0,2}[0-9]{1,12} [12]:N:0:[ACGT]{6}",
         "read\\.[0-9]{1,3}/1",
+        "V35L1C00[1-7]R0[0-9]{9}/1",
+        "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12} ch=[0-9]{1,3}",
         "[ -~]{0,40}",
         "([0-9][a-z]){0,40}",
     ];
-    proptest::collection::vec(name, 0..80)
+    let mixed = proptest::collection::vec(name, 0..80).boxed();
+    let alike = proptest::collection::vec("V35L1C00[1-7]R0[0-9]{9}/1", 60..150).boxed();
+    prop_oneof![3 => mixed, 1 => alike]
         .prop_map(|names| names.into_iter().flat_map(|name| (name + "\n").into_bytes()).collect())
+}
+
+/// Names with random digits, from a seed.
+fn made_names(of: impl Fn(u64, u64) -> String) -> Vec<u8> {
+    let mut state = 5_u64;
+    let mut names = Vec::new();
+    for number in 0..5000 {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let random = (state >> 32) ^ state.rotate_left(29);
+        names.extend((of(number, random) + "\n").into_bytes());
+    }
+    names
+}
+
+#[test]
+fn names_of_mgi_and_nanopores_are_smaller_than_by_zstd() {
+    let of_mgi = |number, random: u64| {
+        let (column, row) = (1 + number % 7, 1 + number % 43);
+        format!("V350012345L1C{column:03}R{row:03}{:07}/1", random % 10_000_000)
+    };
+    let of_a_pore = |_, random: u64| {
+        let id = u128::from(random) << 64 | u128::from(random.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let hex = format!("{id:032x}");
+        let (a, b, c, d, e) = (&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]);
+        let (read, channel) = (random % 40_000, random / 7 % 512);
+        let minute = random / 11 % 60;
+        format!(
+            "{a}-{b}-{c}-{d}-{e} runid=0123456789abcdef read={read} ch={channel} t=10:{minute:02}"
+        )
+    };
+    for names in [made_names(of_mgi), made_names(of_a_pore)] {
+        let shape = Shape { lengths: &[0; 5000], raw_len: names.len(), first: None };
+        let (id, bytes) = encode(&names, &shape, FOR_NAMES);
+        assert_eq!(decode(id, &bytes, &shape).expect("names"), names);
+        let zstd = zstd::bulk::compress(&names, 19).expect("memory to memory").len();
+        assert!(bytes.len() < zstd, "{} bytes by {}, zstd -19 {zstd}", bytes.len(), name(id));
+    }
 }
 
 proptest! {

@@ -2,6 +2,7 @@
 
 use memchr::memchr;
 
+use super::TEXT;
 use super::tokens::PLACES_MAX;
 use crate::codecs::{Shape, zstandard};
 use crate::error::{Error, Result};
@@ -13,6 +14,10 @@ const COUNT: usize = (PLACES_MAX + 1) * 8;
 const PLAIN: u8 = 0;
 const ZSTD: u8 = 1;
 const RANS: u8 = 2;
+/// Lines of one length, column by column: what is at one place in them is like.
+const COLUMNS: u8 = 3;
+/// Fewer lines are no column.
+const LINES_LEAST: usize = 64;
 /// Shorter ones pay for no tables.
 const RANS_LEAST: usize = 1024;
 
@@ -35,7 +40,14 @@ impl Writer {
     pub(super) fn end(self) -> Vec<u8> {
         let mut out = Vec::new();
         for (id, stream) in self.streams.iter().enumerate().filter(|(_, s)| !s.is_empty()) {
-            let (how, bytes) = smallest(stream);
+            let mut best = smallest(stream);
+            if id % 8 == TEXT
+                && let Some(columns) = in_columns(stream)
+                && columns.len() < best.1.len()
+            {
+                best = (COLUMNS, columns);
+            }
+            let (how, bytes) = best;
             put(&mut out, id as u64);
             put(&mut out, stream.len() as u64);
             out.push(how);
@@ -60,6 +72,64 @@ fn smallest(stream: &[u8]) -> (u8, Vec<u8>) {
         }
     }
     best
+}
+
+/// The length of all lines, if they have one.
+fn width(stream: &[u8]) -> Option<usize> {
+    let width = memchr(b'\n', stream)?;
+    let mut lines = stream.chunks_exact(width + 1);
+    let is_even = lines.all(|line| memchr(b'\n', line) == Some(width));
+    (width > 0 && is_even && lines.remainder().is_empty()).then_some(width)
+}
+
+fn in_columns(stream: &[u8]) -> Option<Vec<u8>> {
+    let width = width(stream)?;
+    let lines = stream.chunks_exact(width + 1);
+    if lines.len() < LINES_LEAST {
+        return None;
+    }
+    let mut out = Vec::new();
+    put(&mut out, width as u64);
+    for at in 0..width {
+        let column: Vec<u8> = lines.clone().map(|line| line[at]).collect();
+        let (how, bytes) = smallest(&column);
+        out.push(how);
+        put_bytes(&mut out, &bytes);
+    }
+    Some(out)
+}
+
+fn from_columns(bytes: &[u8], raw_len: usize) -> Result<Vec<u8>> {
+    let mut wire = Wire::new(bytes);
+    let width = wire.at_most(raw_len)?;
+    let mut stream = vec![b'\n'; raw_len];
+    if raw_len % (width + 1) != 0 {
+        return Err(Error::damaged("lines of one length end in the middle of one"));
+    }
+    for at in 0..width {
+        let how = wire.byte()?;
+        let column = plain(how, wire.bytes()?, raw_len / (width + 1))?;
+        let places = stream.iter_mut().skip(at).step_by(width + 1);
+        places.zip(column).for_each(|(place, byte)| *place = byte);
+    }
+    match wire.is_empty() {
+        true => Ok(stream),
+        false => Err(Error::damaged("more columns than the lines are long")),
+    }
+}
+
+/// Undoes [`smallest`]; `raw_len` bytes come out.
+fn plain(how: u8, bytes: &[u8], raw_len: usize) -> Result<Vec<u8>> {
+    let raw = match how {
+        PLAIN => bytes.to_vec(),
+        ZSTD => zstandard::expand(bytes, raw_len)?,
+        RANS => rans::decode(bytes, &[raw_len as u32], raw_len)?.0,
+        _ => return Err(Error::damaged("a stream that nothing makes")),
+    };
+    match raw.len() == raw_len {
+        true => Ok(raw),
+        false => Err(Error::damaged("a stream has another length")),
+    }
 }
 
 /// Streams that are read in step.
@@ -88,13 +158,11 @@ impl Reader {
             let how = wire.byte()?;
             let bytes = wire.bytes()?;
             let bytes = match how {
-                PLAIN => bytes.to_vec(),
-                ZSTD => zstandard::expand(bytes, raw_len)?,
-                RANS => rans::decode(bytes, &[raw_len as u32], raw_len)?.0,
-                _ => return Err(Error::damaged("a stream that nothing makes")),
+                COLUMNS => from_columns(bytes, raw_len)?,
+                how => plain(how, bytes, raw_len)?,
             };
-            if bytes.len() != raw_len || !streams[id].bytes.is_empty() {
-                return Err(Error::damaged("a stream has another length, or comes twice"));
+            if !streams[id].bytes.is_empty() {
+                return Err(Error::damaged("a stream comes twice"));
             }
             streams[id] = Stream { bytes, at: 0 };
         }

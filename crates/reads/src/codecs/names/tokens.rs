@@ -16,6 +16,11 @@ pub(super) fn tokens<'a>(name: &'a [u8], found: &mut Vec<Token<'a>>) {
     found.clear();
     let mut rest = name;
     while let Some(first) = rest.first() {
+        if let Some((text, after)) = uuid(rest).filter(|_| found.len() + 1 < PLACES_MAX) {
+            found.push(Token { text, number: None });
+            rest = after;
+            continue;
+        }
         let digits = first.is_ascii_digit();
         let end = rest.iter().position(|byte| byte.is_ascii_digit() != digits);
         let end = end.filter(|_| found.len() + 1 < PLACES_MAX).unwrap_or(rest.len());
@@ -23,6 +28,17 @@ pub(super) fn tokens<'a>(name: &'a [u8], found: &mut Vec<Token<'a>>) {
         found.push(Token { text, number: number(text) });
         rest = after;
     }
+}
+
+/// A UUID at the front (RFC 9562), as nanopores name reads: its digits and letters are one piece.
+fn uuid(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    const DASHES: [usize; 4] = [8, 13, 18, 23];
+    let (uuid, after) = text.split_at_checked(36)?;
+    let is_one = uuid.iter().enumerate().all(|(at, byte)| match DASHES.contains(&at) {
+        true => *byte == b'-',
+        false => byte.is_ascii_hexdigit(),
+    });
+    is_one.then_some((uuid, after))
 }
 
 fn number(text: &[u8]) -> Option<u32> {
