@@ -103,7 +103,7 @@ fn from_columns(bytes: &[u8], raw_len: usize) -> Result<Vec<u8>> {
     let mut wire = Wire::new(bytes);
     let width = wire.at_most(raw_len)?;
     let mut stream = vec![b'\n'; raw_len];
-    if raw_len % (width + 1) != 0 {
+    if !raw_len.is_multiple_of(width + 1) {
         return Err(Error::damaged("lines of one length end in the middle of one"));
     }
     for at in 0..width {
