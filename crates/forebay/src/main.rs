@@ -38,7 +38,7 @@ struct Cli {
 }
 
 fn main() {
-    let parsed = groups::command::<Cli>().try_get_matches_from(asked());
+    let parsed = groups::command::<Cli>().try_get_matches_from(command_line());
     let command = match parsed.and_then(|words| Cli::from_arg_matches(&words)) {
         Ok(cli) => cli.command,
         // Of wrong usage it says what it was given.
@@ -62,7 +62,7 @@ fn main() {
 
 /// The words of the command line. `forebay help NAME` is `forebay NAME --help`, of which the library
 /// knows the nearest name if there is none.
-fn asked() -> Vec<OsString> {
+fn command_line() -> Vec<OsString> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
     if words.len() > 2 && words[1] == "help" {
         words.remove(1);

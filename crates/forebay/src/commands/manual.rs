@@ -70,11 +70,13 @@ fn headings(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut in_code = false;
     text.lines().filter_map(move |line| {
         in_code ^= line.starts_with("```");
-        level(line).filter(|_| !in_code).map(|level| (level, line.trim_start_matches('#').trim()))
+        heading_level(line)
+            .filter(|_| !in_code)
+            .map(|level| (level, line.trim_start_matches('#').trim()))
     })
 }
 
-fn level(line: &str) -> Option<usize> {
+fn heading_level(line: &str) -> Option<usize> {
     let level = line.len() - line.trim_start_matches('#').len();
     (level > 0 && line[level..].starts_with(' ')).then_some(level)
 }
@@ -85,7 +87,7 @@ fn section<'t>(text: &'t str, words: &str) -> Option<&'t str> {
     let (mut start, mut in_code, mut at) = (None, false, 0);
     for line in text.split_inclusive('\n') {
         in_code ^= line.starts_with("```");
-        if let Some(level) = level(line).filter(|_| !in_code) {
+        if let Some(level) = heading_level(line).filter(|_| !in_code) {
             match start {
                 Some((from, above)) if level <= above => return Some(&text[from..at]),
                 None if line.to_lowercase().contains(&words) => start = Some((at, level)),

@@ -84,7 +84,7 @@ impl Keeper {
                 }
             }
         });
-        let stands = identity(&output);
+        let stands = file_identity(&output);
         Ok(Keeper { book, recorder, output, stands, stop: Some(stop), thread: thread.ok() })
     }
 
@@ -118,13 +118,13 @@ impl Keeper {
         self.recorder.tell(Fact::Ended(ended));
         book.write(&self.recorder);
         let copied = copy_out(&book.writer, &self.output);
-        self.stands = identity(&self.output);
-        with(taken, tell(&book, copied, &self.output))
+        self.stands = file_identity(&self.output);
+        tell(&book, copied, &self.output, taken)
     }
 
     /// What another run wrote meanwhile where this one was to go stays: two were given one name.
     fn keep_apart(&mut self) -> Option<String> {
-        let now = identity(&self.output);
+        let now = file_identity(&self.output);
         if now.is_none() || now == self.stands {
             return None;
         }
@@ -152,26 +152,18 @@ impl Keeper {
         let copied = finished.and_then(|()| copy_out(&book.writer, &self.output));
         if copied.is_ok() && book.facts.is_empty() {
             let path = book.writer.path().to_owned();
-            let told = tell(&book, copied, &self.output);
+            let told = tell(&book, copied, &self.output, taken);
             remove(&path);
-            return with(taken, told);
+            return told;
         }
-        with(taken, tell(&book, copied, &self.output))
+        tell(&book, copied, &self.output, taken)
     }
 }
 
 /// Which file has this name.
-fn identity(path: &Path) -> Option<(u64, u64)> {
+fn file_identity(path: &Path) -> Option<(u64, u64)> {
     let found = fs::symlink_metadata(path).ok()?;
     Some((found.dev(), found.ino()))
-}
-
-fn with(
-    taken: Option<String>,
-    (run, mut warnings): (Option<PathBuf>, Vec<String>),
-) -> (Option<PathBuf>, Vec<String>) {
-    warnings.extend(taken);
-    (run, warnings)
 }
 
 /// Takes the names of a run file away; the writer may still hold it.
@@ -182,8 +174,13 @@ fn remove(path: &Path) {
 }
 
 /// What became of the run file, and what a person should know of it.
-fn tell(book: &Book, copied: Result<(), Error>, output: &Path) -> (Option<PathBuf>, Vec<String>) {
-    let mut warnings: Vec<String> = book.trouble.iter().cloned().collect();
+fn tell(
+    book: &Book,
+    copied: Result<(), Error>,
+    output: &Path,
+    taken: Option<String>,
+) -> (Option<PathBuf>, Vec<String>) {
+    let mut warnings: Vec<String> = book.trouble.iter().cloned().chain(taken).collect();
     if book.dropped {
         warnings.push("part of the record was dropped: the state directory was full".into());
     }

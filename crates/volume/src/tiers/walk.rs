@@ -75,9 +75,10 @@ impl Walk<'_> {
         self.enter(root, c".", &path);
         while let Some(level) = self.levels.last_mut() {
             let Some(name) = level.left.pop() else {
-                let left = self.levels.pop().and_then(|level| level.held);
+                let left = self.levels.pop();
                 path.pop();
-                self.come_back(left, &path);
+                // Before it is closed again: then its owner could not search it for `..`.
+                self.come_back(left.as_ref().and_then(|level| level.held.as_ref()), &path);
                 continue;
             };
             // It was opened when the walk came here, or came back.
@@ -95,12 +96,12 @@ impl Walk<'_> {
     }
 
     /// Opens the directory above again, if the walk let go of it.
-    fn come_back(&mut self, from: Option<OwnedFd>, path: &Path) {
+    fn come_back(&mut self, from: Option<&OwnedFd>, path: &Path) {
         let Some(level) = self.levels.last_mut().filter(|level| level.held.is_none()) else {
             return;
         };
         let above = from.ok_or(Errno::STALE).and_then(|from| {
-            let above = held(&from, OsStr::new(".."))?;
+            let above = held(from, OsStr::new(".."))?;
             let is_same = Identity::of(&stat_of(above.as_fd(), c"")?) == level.identity;
             if is_same { Ok(above) } else { Err(Errno::STALE) }
         });

@@ -75,7 +75,7 @@ fn smallest(stream: &[u8]) -> (u8, Vec<u8>) {
 }
 
 /// The length of all lines, if they have one.
-fn width(stream: &[u8]) -> Option<usize> {
+fn line_width(stream: &[u8]) -> Option<usize> {
     let width = memchr(b'\n', stream)?;
     let mut lines = stream.chunks_exact(width + 1);
     let is_even = lines.all(|line| memchr(b'\n', line) == Some(width));
@@ -83,7 +83,7 @@ fn width(stream: &[u8]) -> Option<usize> {
 }
 
 fn in_columns(stream: &[u8]) -> Option<Vec<u8>> {
-    let width = width(stream)?;
+    let width = line_width(stream)?;
     let lines = stream.chunks_exact(width + 1);
     if lines.len() < LINES_LEAST {
         return None;
@@ -108,7 +108,7 @@ fn from_columns(bytes: &[u8], raw_len: usize) -> Result<Vec<u8>> {
     }
     for at in 0..width {
         let how = wire.byte()?;
-        let column = plain(how, wire.bytes()?, raw_len / (width + 1))?;
+        let column = undo_smallest(how, wire.bytes()?, raw_len / (width + 1))?;
         let places = stream.iter_mut().skip(at).step_by(width + 1);
         places.zip(column).for_each(|(place, byte)| *place = byte);
     }
@@ -119,7 +119,7 @@ fn from_columns(bytes: &[u8], raw_len: usize) -> Result<Vec<u8>> {
 }
 
 /// Undoes [`smallest`]; `raw_len` bytes come out.
-fn plain(how: u8, bytes: &[u8], raw_len: usize) -> Result<Vec<u8>> {
+fn undo_smallest(how: u8, bytes: &[u8], raw_len: usize) -> Result<Vec<u8>> {
     let raw = match how {
         PLAIN => bytes.to_vec(),
         ZSTD => zstandard::expand(bytes, raw_len)?,
@@ -159,7 +159,7 @@ impl Reader {
             let bytes = wire.bytes()?;
             let bytes = match how {
                 COLUMNS => from_columns(bytes, raw_len)?,
-                how => plain(how, bytes, raw_len)?,
+                how => undo_smallest(how, bytes, raw_len)?,
             };
             if !streams[id].bytes.is_empty() {
                 return Err(Error::damaged("a stream comes twice"));

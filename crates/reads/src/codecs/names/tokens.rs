@@ -16,7 +16,7 @@ pub(super) fn tokens<'a>(name: &'a [u8], found: &mut Vec<Token<'a>>) {
     found.clear();
     let mut rest = name;
     while let Some(first) = rest.first() {
-        if let Some((text, after)) = uuid(rest).filter(|_| found.len() + 1 < PLACES_MAX) {
+        if let Some((text, after)) = leading_uuid(rest).filter(|_| found.len() + 1 < PLACES_MAX) {
             found.push(Token { text, number: None });
             rest = after;
             continue;
@@ -31,7 +31,7 @@ pub(super) fn tokens<'a>(name: &'a [u8], found: &mut Vec<Token<'a>>) {
 }
 
 /// A UUID at the front (RFC 9562), as nanopores name reads: its digits and letters are one piece.
-fn uuid(text: &[u8]) -> Option<(&[u8], &[u8])> {
+fn leading_uuid(text: &[u8]) -> Option<(&[u8], &[u8])> {
     const DASHES: [usize; 4] = [8, 13, 18, 23];
     let (uuid, after) = text.split_at_checked(36)?;
     let is_one = uuid.iter().enumerate().all(|(at, byte)| match DASHES.contains(&at) {
