@@ -55,6 +55,7 @@ pub(crate) use placed::{Placed, merged, ours};
 pub use publish::patience::Patience;
 pub(crate) use publish::patience::patiently;
 pub(crate) use room::Room;
+pub(crate) use room::leaving::Slot as LeavingSlot;
 pub(crate) use ruling::{Maker, Spot};
 pub(crate) use syncing::{SyncJob, Which as WhichSync};
 
@@ -194,6 +195,16 @@ impl Tiers {
             let before = placed.charged.swap(bytes, Relaxed);
             self.room(placed).charge(before, bytes);
         }
+    }
+
+    /// The last name of a body is about to go.
+    pub(crate) fn leaves(&self, placed: &Placed) -> LeavingSlot {
+        self.room(placed).leaves(&placed.key)
+    }
+
+    /// It did not go.
+    pub(crate) fn stays(&self, placed: &Placed, slot: LeavingSlot) {
+        self.room(placed).stays(slot);
     }
 
     /// Takes a body away; its last name is gone.

@@ -26,22 +26,33 @@ install -m 0711 /usr/bin/id vol/program
 [ "$(as_user at/program -u)" = "$(id -u forebay-test)" ] || fail "it is not run"
 "$FOREBAY" unmount at
 
-say "what another user writes loses its set-id bits, packed too, also by the first write"
-mkdir -m 1777 vol/packed
-printf '[[rule]]\nmatch = "packed/**"\nhome = "far"\nlayout = "packed"\n' > "$WORK/rules.toml"
+say "what another user writes loses its set-id bits, packed too, also by the first write; root's own keep them"
+mkdir -m 1777 vol/packed vol/apart
+for layout in packed apart; do
+    printf '[[rule]]\nmatch = "%s/**"\nhome = "far"\nlayout = "%s"\n' $layout $layout
+done > "$WORK/rules.toml"
 "$FOREBAY" mount --allow-other --suid --site "$WORK/site.toml" --rules "$WORK/rules.toml" vol at
 as_user /usr/bin/python3 - <<'PY'
 import os
 os.umask(0)
-for name, write in [("written", lambda f: os.write(f, b"x")), ("placed", lambda f: os.pwrite(f, b"x", 5)),
-                    ("cut", lambda f: os.truncate(f, 3)), ("grown", lambda f: os.posix_fallocate(f, 0, 9))]:
-    f = os.open(f"at/packed/{name}", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o6755)
-    write(f)
-    os.close(f)
+ways = [("written", lambda f: os.write(f, b"x")), ("placed", lambda f: os.pwrite(f, b"x", 5)),
+                    ("cut", lambda f: os.truncate(f, 3)), ("grown", lambda f: os.posix_fallocate(f, 0, 9))]
+for layout in "packed", "apart":
+    for name, write in ways:
+        f = os.open(f"at/{layout}/{name}", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o6755)
+        write(f)
+        os.close(f)
 PY
+for layout in packed apart; do
+    : > at/$layout/root; chmod 6755 at/$layout/root; echo more >> at/$layout/root
+done
 "$FOREBAY" unmount at
-for name in written placed cut grown; do
-    [ ! -u vol/packed/$name ] && [ ! -g vol/packed/$name ] || fail "$name keeps $(stat -c %A vol/packed/$name)"
+for layout in packed apart; do
+    for name in written placed cut grown; do
+        f=vol/$layout/$name
+        [ ! -u $f ] && [ ! -g $f ] || fail "$f keeps $(stat -c %A $f)"
+    done
+    [ -u vol/$layout/root ] && [ -g vol/$layout/root ] || fail "root's: $(stat -c %A vol/$layout/root)"
 done
 
 say "who takes the names of doors first keeps nobody from mounting"

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::packed::Packed;
 use super::{Handle, Held, Identity, Native, Node, Result, device_of, stat_of};
-use crate::tiers::{Placed, Tiers, merged, ours};
+use crate::tiers::{LeavingSlot, Placed, Tiers, merged, ours};
 
 /// How often a name may be replaced while it is looked at, before the kernel is to ask again.
 const REPLACEMENTS: u32 = 1000;
@@ -27,6 +27,13 @@ pub(crate) struct Seen {
     pub(crate) packed: Option<Arc<Packed>>,
     /// Device and inode of what holds the bytes.
     pub(crate) body: (u64, u64),
+}
+
+/// A placed file that is about to lose its last name, and where that is noted.
+#[derive(Debug)]
+pub(super) struct Leaver {
+    placed: Arc<Placed>,
+    slot: LeavingSlot,
 }
 
 impl Seen {
@@ -158,13 +165,14 @@ impl Native {
         self.with_room(|| tiers.reach(placed, OFlags::PATH)).map(Held::Fresh)
     }
 
-    /// The placed file that is about to lose its last name at `name`.
+    /// The placed file that is about to lose its last name at `name`, noted as such: it is for
+    /// [`Self::drop_body`] or [`Self::keep_body`] then.
     pub(super) fn placed_before_loss(
         &self,
         dir: BorrowedFd<'_>,
         name: &CStr,
         node: Option<&Arc<Node>>,
-    ) -> Option<Arc<Placed>> {
+    ) -> Option<Leaver> {
         let tiers = self.tiers.as_ref()?;
         let link = stat_of(dir, name).ok().filter(is_link)?;
         let found = tiers.recognise(dir, name)?;
@@ -172,18 +180,26 @@ impl Native {
         if link.stx_nlink > 1 || !ours(&link, &body) {
             return None;
         }
-        match node.and_then(|node| node.placed.get()).filter(|placed| placed.key == found.key) {
-            Some(placed) => Some(placed),
-            None => {
-                found.charged.store(body.stx_blocks * 512, Relaxed);
-                Some(Arc::new(found))
-            }
+        let known = node.and_then(|node| node.placed.get());
+        let placed = known.filter(|placed| placed.key == found.key).unwrap_or_else(|| {
+            found.charged.store(body.stx_blocks * 512, Relaxed);
+            Arc::new(found)
+        });
+        let slot = tiers.leaves(&placed);
+        Some(Leaver { placed, slot })
+    }
+
+    /// The name could not be removed.
+    pub(super) fn keep_body(&self, body: &Option<Leaver>) {
+        if let (Some(tiers), Some(Leaver { placed, slot })) = (&self.tiers, body) {
+            tiers.stays(placed, *slot);
         }
     }
 
     /// Takes the body of a file away whose last name has just gone; `replaced` by another file.
-    pub(super) fn drop_body(&self, placed: &Placed, replaced: bool) {
+    pub(super) fn drop_body(&self, body: Leaver, replaced: bool) {
         if let Some(tiers) = &self.tiers {
+            let placed = &*body.placed;
             // Whoever has it open sees a file without a name, also while its body is kept.
             placed.links.store(0, Relaxed);
             // The body is its owner's, who need not be the caller.

@@ -46,13 +46,16 @@ impl Native {
         let (node, last) = self.pin_before_loss(dir.as_fd(), name).unzip();
         let body = self.placed_before_loss(dir.as_fd(), name, node.as_ref());
         let _change = self.changing(&up, Some(name));
-        unlinkat(dir.as_fd(), name, flags).inspect_err(|_| keeps_its_name(node.as_deref()))?;
+        unlinkat(dir.as_fd(), name, flags).inspect_err(|_| {
+            keeps_its_name(node.as_deref());
+            self.keep_body(&body);
+        })?;
         if up.is_watched() {
             self.gone.note(parent, name);
         }
         let gone = node.filter(|node| !node.gone_from(parent, name) && last == Some(true));
         if let Some(body) = body {
-            self.drop_body(&body, false);
+            self.drop_body(body, false);
         }
         if let Some(gone) = &gone {
             self.give_space_back(gone);
@@ -133,7 +136,10 @@ impl Native {
             0 => renameat(from, name, to, new_name),
             _ => renameat_with(from, name, to, new_name, RenameFlags::from_bits_retain(flags)),
         };
-        renamed.inspect_err(|_| keeps_its_name(replaced.as_deref()))?;
+        renamed.inspect_err(|_| {
+            keeps_its_name(replaced.as_deref());
+            self.keep_body(&body);
+        })?;
         if exchanged {
             keeps_its_name(replaced.as_deref());
         }
@@ -142,7 +148,7 @@ impl Native {
         }
         self.gone.is_back(new_parent, new_name);
         if let Some(body) = body {
-            self.drop_body(&body, true);
+            self.drop_body(body, true);
         }
         if let Some(node) = &replaced {
             node.gone_from(new_parent, new_name);

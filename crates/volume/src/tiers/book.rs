@@ -22,6 +22,7 @@ use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
 
 use super::folder::{LOCK, Locked, check_mine, fresh_name, lock, make, make_own};
 use super::opening::directory as tier_directory;
+use super::room::leaving;
 use super::spare::Spare;
 use super::{OWN, Purpose, Trouble, deed, pages};
 use crate::native::proc_path;
@@ -251,6 +252,7 @@ impl Book {
             }
             Ok(()) => {
                 let _ = fs::remove_file(deed::place(&entry.path));
+                let _ = fs::remove_file(leaving::place(&entry.path));
                 drop(entry.path.parent().map(fs::remove_dir));
                 false
             }

@@ -108,7 +108,8 @@ pub fn bring_home(
     let (mut closed, mut lost) = (Vec::new(), BTreeSet::new());
     let packed = work.packed_amount();
     // A walk over a million files is not for nothing; who restores wants to know of bodies that are gone.
-    if which == Which::All || find::may_be_links(tiers) {
+    let has_looked = which == Which::All || find::may_be_links(tiers);
+    if has_looked {
         let found = find::links(&work.root, tiers, Walking::OpenUp);
         work.done.left = found.left;
         closed = found.closed;
@@ -129,7 +130,7 @@ pub fn bring_home(
     work.bring_packed(which);
     work.publish();
     work.clean_up(closed.is_empty());
-    work.find_nameless();
+    work.find_nameless(has_looked && closed.is_empty());
     if !work.done.nameless.is_empty() {
         work.done.left.append(&mut closed);
     }

@@ -3,7 +3,9 @@
 
 mod bodies;
 mod copies;
+pub(super) mod leaving;
 
+use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -19,6 +21,7 @@ use rustix::io::Errno;
 use super::book::Entry;
 use crate::native::stat_of;
 pub(super) use copies::is_copy;
+use leaving::{Leaving, Slot};
 
 /// Before the name of a body that another file has replaced: it is no body any more, and goes when
 /// the replacement is safe.
@@ -48,6 +51,7 @@ pub(crate) struct Room {
     /// Something was there when it was opened.
     pub(super) had_bodies: bool,
     root: OwnedFd,
+    leaving: Leaving,
     capacity: Option<u64>,
     used: AtomicU64,
     next: AtomicU64,
@@ -84,6 +88,7 @@ impl Room {
             local: crate::cover::fs_kind(&root).is_ok_and(|kind| kind.local),
             had_bodies: found,
             root,
+            leaving: tier.map_or_else(Leaving::unwritten, |_| Leaving::of(&entry.path)),
             capacity: tier.and_then(|tier| tier.capacity).map(|bytes| bytes.get()),
             used: AtomicU64::new(used),
             next: AtomicU64::new(first),
@@ -195,6 +200,28 @@ impl Room {
 
     pub(crate) fn remove(&self, key: &CStr) -> Result<(), Errno> {
         unlinkat(&self.root, key, AtFlags::empty())
+    }
+
+    /// The last name of a body is about to go.
+    pub(super) fn leaves(&self, key: &CStr) -> Slot {
+        self.leaving.note(key)
+    }
+
+    /// It did not go.
+    pub(super) fn stays(&self, slot: Slot) {
+        self.leaving.forget(slot);
+    }
+
+    /// Bodies without a name that are nobody's: those whose names were being removed when a daemon
+    /// was killed, and those that it had just made, whose names were still to come.
+    pub(super) fn nobodys(&self) -> BTreeSet<CString> {
+        let mut all = leaving::noted(&self.path);
+        for body in std::fs::read_dir(&self.path).into_iter().flatten().flatten() {
+            if body.metadata().is_ok_and(|meta| meta.len() == 0) {
+                all.extend(CString::new(body.file_name().as_bytes()));
+            }
+        }
+        all
     }
 
     /// Takes a body out of use without removing it; tells its new name.

@@ -117,8 +117,8 @@ impl Ground {
         let mut all = Vec::new();
         [&self.far, &self.near].into_iter().for_each(|tier| below(tier, &mut all));
         below(&self.home.join(".forebay/moving"), &mut all);
-        // Deeds of rooms.
-        all.retain(|name| !name.ends_with(".volume"));
+        // What lies beside rooms.
+        all.retain(|name| !name.ends_with(".volume") && !name.ends_with(".leaving"));
         all
     }
 
@@ -318,6 +318,35 @@ fn a_body_whose_move_did_not_land_stays_when_its_link_is_taken_away() {
     let done = bring_home(&ground.home, &ground.tiers, Which::All, &progress);
     assert_eq!(done.nameless.len(), 1, "{done:?}");
     assert_eq!(fs::read_to_string(&done.nameless[0]).expect("there"), "words");
+}
+
+/// If this fails, what a killed daemon was removing stays on the tier for ever, or the only copy of
+/// a file goes whose link somebody took away.
+#[test]
+fn a_body_goes_if_its_name_was_being_removed_and_stays_if_somebody_took_its_link_away() {
+    let ground = Ground::new("");
+    let placed = |name: &str, text: &str| {
+        let id = ground.write(name, text);
+        let node = ground.native.node(id).expect("known");
+        node.placed.get().expect("placed")
+    };
+    let (leaves, stays) = (placed("leaves.bam", "words"), placed("stays.bam", "words"));
+    let (_empty, taken) = (placed("made.bam", ""), placed("taken.bam", "words"));
+    ground.tiers.leaves(&leaves);
+    // It could not be removed, and then somebody takes its link away.
+    let slot = ground.tiers.leaves(&stays);
+    ground.tiers.stays(&stays, slot);
+    for name in ["leaves.bam", "stays.bam", "made.bam", "taken.bam"] {
+        fs::remove_file(ground.home.join(name)).expect("taken away");
+    }
+    ground.native.end_moves();
+    let clock = crate::clock::ManualClock::default();
+    let progress = Progress::new(&clock, &|_| ());
+    let done = bring_home(&ground.home, &ground.tiers, Which::All, &progress);
+    let mut left = done.nameless.clone();
+    left.sort();
+    assert_eq!(left, [ground.tiers.path_of(&stays), ground.tiers.path_of(&taken)], "{done:?}");
+    assert_eq!(ground.bodies().len(), 2, "{:?}", ground.bodies());
 }
 
 #[test]

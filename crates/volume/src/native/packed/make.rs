@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use rustix::fs::Statx;
 use rustix::io::Errno;
 
-use super::open::keep_set_id;
+use super::open::{keep_set_id, show_rights};
 use super::{InUse, Packed, stamp};
 use crate::native::create::Created;
 use crate::native::folder::Right;
@@ -66,7 +66,7 @@ impl Native {
                 let file = self.with_room(|| reopen(work.file.as_fd(), backing_flags(flags)))?;
                 Ok((stat, file))
             });
-        let (stat, file) = match ready {
+        let (mut stat, file) = match ready {
             Ok(ready) => ready,
             Err(error) => {
                 pack.leave(key, name.to_bytes());
@@ -94,6 +94,7 @@ impl Native {
             body: (0, 0),
         };
         let (mut entry, node) = self.entry(dir, name, seen, dir.is_watched());
+        show_rights(&mut stat, &attr);
         let opened = self.opened(&node, file, flags, &stat)?;
         entry.attr_trust = self.attr_trust(&node);
         Ok(Some((Created { entry, opened }, node)))

@@ -34,6 +34,7 @@ impl Native {
         };
         // The working file is new; its bytes need not be.
         (stat.stx_ctime.tv_sec, stat.stx_ctime.tv_nsec) = (attr.ctime.sec, attr.ctime.nsec);
+        show_rights(&mut stat, &attr);
         self.opened(node, file, flags, &stat)
     }
 
@@ -81,6 +82,13 @@ impl Native {
         }
         keep_set_id(used, attr)
     }
+}
+
+/// Who may write a working file is for its packed file to say, not for its own mode: the kernel
+/// writes to it with the rights of one of them.
+pub(super) fn show_rights(stat: &mut Statx, attr: &Attr) {
+    stat.stx_mode = (libc::S_IFREG | attr.mode & 0o7777) as _;
+    (stat.stx_uid, stat.stx_gid) = (attr.uid, attr.gid);
 }
 
 /// Gives the working file the set-id bits, for the kernel to take away with a write.

@@ -128,13 +128,14 @@ impl Native {
         let body = self.placed_before_loss(at.fd, at.name, node.as_ref());
         let _change = self.changing(at.dir, Some(at.name));
         if unlinkat(at.fd, at.name, AtFlags::empty()).is_err() {
+            self.keep_body(&body);
             return;
         }
         if let Some(node) = node {
             node.gone_from(at.dir.id, at.name);
         }
         if let Some(body) = body {
-            self.drop_body(&body, true);
+            self.drop_body(body, true);
         }
     }
 

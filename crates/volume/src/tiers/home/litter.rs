@@ -66,13 +66,18 @@ impl Work<'_> {
         }
     }
 
-    /// Finds bodies that no link leads to: their links were moved or removed from outside.
-    pub(super) fn find_nameless(&mut self) {
+    /// Finds bodies that no link leads to: their links were moved or removed from outside, or a
+    /// daemon was killed between the two steps of making or removing a file. Those of the second
+    /// kind go. `complete`: there is no link that was not seen.
+    pub(super) fn find_nameless(&mut self, complete: bool) {
+        let complete = complete && self.done.left.is_empty();
         for (number, room) in self.tiers.rooms.iter().enumerate() {
+            let nobodys = if complete { room.nobodys() } else { BTreeSet::new() };
             for body in std::fs::read_dir(&room.path).into_iter().flatten().flatten() {
                 let key = CString::new(body.file_name().as_bytes()).unwrap_or_default();
                 let copy = is_copy(key.to_bytes());
-                if !copy && !self.linked.contains(&(number, key)) {
+                let has_gone = || nobodys.contains(&key) && room.remove(&key).is_ok();
+                if !copy && !self.linked.contains(&(number, key.clone())) && !has_gone() {
                     self.done.nameless.push(body.path());
                 }
             }

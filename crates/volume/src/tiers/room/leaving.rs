@@ -1,0 +1,105 @@
+//! Which bodies are about to lose their last name. A name goes before its body, so a kill between
+//! the two leaves a body without a name, just as one does who removes a link from outside. The
+//! first has to go, the second is somebody's only copy; a note, written before the name goes, tells
+//! them apart.
+//!
+//! The notes lie beside the room, where nobody but this user writes, in slots that are used again:
+//! a key is never given twice, so one that was dealt with long ago does no harm. They need not be
+//! durable: after a power failure either the name is still there, or the body waits for somebody to
+//! look at it.
+
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString, OsString};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::pwrite;
+
+/// The longest name of a file, and a NUL.
+const SLOT_BYTES: usize = 256;
+/// More than requests are answered at once; of more, some would not be noted.
+const SLOTS: u64 = 64;
+
+/// The notes of one room.
+#[derive(Debug)]
+pub(crate) struct Leaving {
+    notes: Option<OwnedFd>,
+    next: AtomicU64,
+}
+
+/// Where a body is noted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot(u64);
+
+/// Where the notes of a room are.
+pub(in crate::tiers) fn place(room: &Path) -> PathBuf {
+    let mut path = OsString::from(room);
+    path.push(".leaving");
+    PathBuf::from(path)
+}
+
+/// The bodies that an earlier daemon had noted.
+pub(super) fn noted(room: &Path) -> BTreeSet<CString> {
+    let notes = std::fs::read(place(room)).unwrap_or_default();
+    let key = |slot: &[u8]| CStr::from_bytes_until_nul(slot).ok().map(CStr::to_owned);
+    notes.chunks(SLOT_BYTES).filter_map(key).filter(|key| !key.is_empty()).collect()
+}
+
+impl Leaving {
+    /// Of a room in which nothing is removed.
+    pub(super) fn unwritten() -> Self {
+        Self { notes: None, next: AtomicU64::new(0) }
+    }
+
+    /// Without notes a killed removal leaves its body for somebody to look at, and nothing else.
+    pub(super) fn of(room: &Path) -> Self {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let notes = openat(CWD, place(room), flags, Mode::RUSR | Mode::WUSR);
+        let notes = notes.inspect_err(|error| tracing::debug!("removals are not noted: {error}"));
+        Self { notes: notes.ok(), ..Self::unwritten() }
+    }
+
+    /// The last name of this body is about to go.
+    pub(super) fn note(&self, key: &CStr) -> Slot {
+        let slot = Slot(self.next.fetch_add(1, Relaxed) % SLOTS);
+        self.write(slot, key.to_bytes_with_nul());
+        slot
+    }
+
+    /// The name stays.
+    pub(super) fn forget(&self, slot: Slot) {
+        self.write(slot, &[0]);
+    }
+
+    fn write(&self, Slot(slot): Slot, bytes: &[u8]) {
+        if let Some(notes) = &self.notes {
+            // One that can't be written is as good as none.
+            let _ = pwrite(notes, bytes, slot * SLOT_BYTES as u64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! If these fail, a file that somebody removed comes back, or one that nobody removed is gone.
+    use super::*;
+
+    #[test]
+    fn what_is_noted_is_known_until_its_slot_is_used_again() {
+        let here = tempfile::tempdir().expect("a directory");
+        let room = here.path().join("room");
+        assert!(noted(&room).is_empty(), "no notes");
+        let leaving = Leaving::of(&room);
+        leaving.note(c"2a.longer.sam");
+        let stays = leaving.note(c"2b.b.sam");
+        leaving.forget(stays);
+        assert_eq!(noted(&room), BTreeSet::from([c"2a.longer.sam".to_owned()]));
+        for _ in 0..SLOTS - 2 {
+            leaving.note(c"2c.c");
+        }
+        leaving.note(c"2d.d");
+        assert_eq!(noted(&room), BTreeSet::from([c"2c.c".to_owned(), c"2d.d".to_owned()]));
+    }
+}
