@@ -14,6 +14,8 @@ mod files;
 mod inferred;
 mod kinds;
 mod operations;
+mod order;
+mod pipes;
 mod redirected;
 pub(crate) mod rows;
 mod samples;
@@ -87,6 +89,7 @@ pub fn learn(run: &Run) -> Result<Learnt, NotLearnt> {
     let path = run.path().display();
     let mut rows = Rows::read(run).map_err(|error| NotLearnt(error.to_string()))?;
     redirected::find_programs(&mut rows);
+    pipes::join_pipes(&mut rows);
     samples::join_samples(&mut rows);
     let learnt = from_rows(&rows);
     let named = learnt.map(|learnt| Learnt { run: path.to_string(), ..learnt });
@@ -94,12 +97,13 @@ pub fn learn(run: &Run) -> Result<Learnt, NotLearnt> {
 }
 
 fn from_rows(rows: &Rows) -> Result<Learnt, String> {
-    let line = Timeline::of(rows);
+    let mut line = Timeline::of(rows);
     if line.ran.is_empty() {
         return Err("it has no task".to_owned());
     }
     let files = files::used(rows, &line);
     let edges = Edges::of(rows, &line, &files)?;
+    line.start_after(&edges.after);
     let gaps = line.gaps(&edges.ready(&line));
     let operations = Operations::of(rows, &line);
     // The engine's first task, if there is one, comes before all others.

@@ -1,8 +1,9 @@
-//! What waited for what: who read what others had written, and what is told; in an order in which
-//! each task comes after all that it waits for.
+//! What waited for what: who read what others had written, what is told, and who began when another
+//! had ended; in an order in which each task comes after all that it waits for.
 
 use super::files::Used;
 use super::inferred;
+use super::order;
 use super::rows::Rows;
 use super::timeline::Timeline;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,11 +28,17 @@ impl Edges {
         }
         for (task, before) in &rows.waits {
             if let (Some(&task), Some(&before)) = (line.place.get(task), line.place.get(before)) {
-                after[task].insert(before);
+                if task != before {
+                    after[task].insert(before);
+                }
             }
         }
+        let sequence = order::edges(rows, line);
+        for &(task, before) in &sequence {
+            after[task].insert(before);
+        }
         // Files or records that say nothing of one task are silent on purpose; of all, by nature.
-        let silent = files.is_empty() && rows.waits.is_empty();
+        let silent = files.is_empty() && rows.waits.is_empty() && sequence.is_empty();
         let guesses = if silent { inferred::edges(rows, line) } else { Vec::new() };
         for &(task, before) in &guesses {
             after[task].insert(before);

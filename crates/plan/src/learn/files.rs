@@ -154,7 +154,10 @@ impl Used {
         let task = program.or(place(open.task));
         let before = open.size_before.unwrap_or(0);
         let after = open.size_after.unwrap_or(before);
-        self.bytes = self.bytes.max(before).max(after).max(open.read.unwrap_or(0));
+        // Bytes of a file may be read many times.
+        let is_known = open.size_before.or(open.size_after).is_some();
+        let read = open.read.filter(|_| !is_known).unwrap_or(0);
+        self.bytes = self.bytes.max(before).max(after).max(read);
         // Nobody saw whether it read: one who opens a file only to read it does.
         let reads = open.read.map_or(!open.write, |bytes| bytes > 0);
         let writes = open.created || open.write && open.wrote != Some(0);

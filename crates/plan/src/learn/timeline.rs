@@ -2,7 +2,7 @@
 
 use super::rows::Rows;
 use forebay_model::run::TaskRow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A task of the run, with its times in seconds.
 #[derive(Clone, Debug)]
@@ -31,6 +31,9 @@ pub(super) struct Timeline {
 /// Ends of one task and starts of the next are noticed a little apart.
 pub(crate) const SLACK: f64 = 0.05;
 
+/// Starts are told in hundredths of a second, rounded down (proc(5), starttime).
+pub(super) const ROUNDED: f64 = 0.01;
+
 /// No site runs more at once; a file that says so is not worth the memory.
 const SLOTS_MAX: u32 = 1 << 20;
 
@@ -56,6 +59,18 @@ impl Timeline {
         let widest = line.ran.iter().map(|ran| ran.cores).max().unwrap_or(1);
         line.slots = line.usual_most().max(widest);
         line
+    }
+
+    /// A start that is told earlier than the end of what it waited for was later: what follows each
+    /// other takes no time twice.
+    pub(super) fn start_after(&mut self, after: &[BTreeSet<usize>]) {
+        for at in 0..self.ran.len() {
+            let ready = after[at].iter().map(|&before| self.ran[before].end).fold(0.0, f64::max);
+            let ran = &mut self.ran[at];
+            if ready <= ran.start + SLACK {
+                ran.start = ran.start.max(ready.min(ran.end));
+            }
+        }
     }
 
     /// Every start and end in order of time, ends first, with the cores in use after it.

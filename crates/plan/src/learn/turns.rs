@@ -4,7 +4,7 @@
 use super::edges::Edges;
 use super::files;
 use super::rows::Rows;
-use super::timeline::Timeline;
+use super::timeline::{ROUNDED, Timeline};
 use std::collections::BTreeMap;
 
 /// One task. Times are seconds from the start of the run.
@@ -21,10 +21,6 @@ pub(crate) struct Turn {
     pub(crate) engine: f64,
 }
 
-/// Starts are told in hundredths of a second, rounded down: short tasks that follow each other would
-/// look like two at once, and what a shell did before a task like something beside it.
-const LATER_SECS: f64 = 0.01;
-
 /// All tasks, each after those that it waits for, else in the order of their start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Turns {
@@ -40,8 +36,10 @@ pub(crate) struct Turns {
 pub(crate) fn turns(rows: &Rows) -> Result<Turns, String> {
     let mut line = Timeline::of(rows);
     let edges = Edges::of(rows, &line, &files::used(rows, &line))?;
+    // Short tasks that follow each other would look like two at once, and what a shell did before a
+    // task like something beside it.
     for ran in &mut line.ran {
-        ran.start = (ran.start + LATER_SECS).min(ran.end);
+        ran.start = (ran.start + ROUNDED).min(ran.end);
     }
     let place: BTreeMap<usize, usize> =
         edges.order.iter().enumerate().map(|(turn, &at)| (at, turn)).collect();
