@@ -27,10 +27,10 @@ impl Edges {
             after[reader].insert(writer);
         }
         for (task, before) in &rows.waits {
-            if let (Some(&task), Some(&before)) = (line.place.get(task), line.place.get(before)) {
-                if task != before {
-                    after[task].insert(before);
-                }
+            if let (Some(&task), Some(&before)) = (line.place.get(task), line.place.get(before))
+                && task != before
+            {
+                after[task].insert(before);
             }
         }
         let sequence = order::edges(rows, line);

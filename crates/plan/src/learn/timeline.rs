@@ -64,8 +64,8 @@ impl Timeline {
     /// A start that is told earlier than the end of what it waited for was later: what follows each
     /// other takes no time twice.
     pub(super) fn start_after(&mut self, after: &[BTreeSet<usize>]) {
-        for at in 0..self.ran.len() {
-            let ready = after[at].iter().map(|&before| self.ran[before].end).fold(0.0, f64::max);
+        for (at, before) in after.iter().enumerate() {
+            let ready = before.iter().map(|&before| self.ran[before].end).fold(0.0, f64::max);
             let ran = &mut self.ran[at];
             if ready <= ran.start + SLACK {
                 ran.start = ran.start.max(ready.min(ran.end));
