@@ -88,10 +88,15 @@ impl std::error::Error for NotLearnt {}
 pub fn learn(run: &Run) -> Result<Learnt, NotLearnt> {
     let path = run.path().display();
     let mut rows = Rows::read(run).map_err(|error| NotLearnt(error.to_string()))?;
+    // As every view of the run says it, whatever is joined below.
+    let time = TimeSplit::of(rows.tasks.iter().filter(|task| !task.driver));
     redirected::find_programs(&mut rows);
     pipes::join_pipes(&mut rows);
     samples::join_samples(&mut rows);
-    let learnt = from_rows(&rows);
+    let learnt = from_rows(&rows).map(|mut learnt| {
+        learnt.measured.time = time;
+        learnt
+    });
     let named = learnt.map(|learnt| Learnt { run: path.to_string(), ..learnt });
     named.map_err(|why| NotLearnt(format!("cannot learn from run file {path}: {why}")))
 }

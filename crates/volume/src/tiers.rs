@@ -37,6 +37,7 @@ use parking_lot::Mutex;
 use rustix::fs::{Statx, readlinkat};
 use rustix::io::Errno;
 
+use crate::creds::Wardrobe;
 use book::{Book, Entry};
 use cache::Cache;
 pub(crate) use cache::Lent;
@@ -197,9 +198,13 @@ impl Tiers {
         }
     }
 
-    /// The last name of a body is about to go.
-    pub(crate) fn leaves(&self, placed: &Placed) -> LeavingSlot {
-        self.room(placed).leaves(&placed.key)
+    /// The last name of a body is about to go. The first time it is for the daemon itself to say so.
+    pub(crate) fn leaves(&self, placed: &Placed, wardrobe: Wardrobe) -> LeavingSlot {
+        let room = self.room(placed);
+        match room.notes_removals() {
+            true => room.leaves(&placed.key),
+            false => wardrobe.undressed(|| room.leaves(&placed.key)),
+        }
     }
 
     /// It did not go.

@@ -3,7 +3,8 @@
 //! only the bytes come from the copy.
 //!
 //! All who have a file open read from the same of the two, since the kernel can read past us from
-//! one file only (`iostate`), and so that nobody sees two truths.
+//! one file only (`iostate`), and so that nobody sees two truths. Past us goes only who reads a file
+//! that nobody inside has written: readers that go past us can't follow a writer home.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -46,6 +47,7 @@ impl Native {
     ) -> Result<Option<Arc<Lent>>> {
         let Some(tiers) = self.tiers().filter(|tiers| tiers.has_cache()) else { return Ok(None) };
         if writes(flags) {
+            node.written.store(true, Relaxed);
             return self.recall(node, open).map(|()| None);
         }
         let plain = u32::from(stat.stx_mode) & libc::S_IFMT == libc::S_IFREG;

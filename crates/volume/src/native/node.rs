@@ -69,6 +69,8 @@ pub(crate) struct Node {
     pub(crate) searched: AtomicU64,
     /// Somebody outside holds this file open for writing (a redirected stdout).
     pub(crate) foreign: AtomicBool,
+    /// Somebody inside had it open for writing at some time, and may do so again.
+    pub(crate) written: AtomicBool,
     /// A byte-range lock was asked for at some time: closes must be told from now on.
     pub(crate) locked: AtomicBool,
     /// Its body is on a tier.
@@ -128,6 +130,7 @@ impl Node {
             watched: AtomicBool::new(false),
             searched: AtomicU64::new(0),
             foreign: AtomicBool::new(false),
+            written: AtomicBool::new(false),
             locked: AtomicBool::new(false),
             placed: Slot::default(),
             renamed: AtomicBool::new(false),

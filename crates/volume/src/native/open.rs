@@ -150,6 +150,7 @@ impl Native {
             passthrough: body.is_none()
                 && face.is_none()
                 && self.may_pass(from)
+                && (copy.is_none() || !node.written.load(Relaxed))
                 && node.packed.get().is_none_or(|packed| packed.has_body()),
             every_read: self.settings.every_read,
             write: writes(flags),

@@ -185,7 +185,7 @@ impl Native {
             found.charged.store(body.stx_blocks * 512, Relaxed);
             Arc::new(found)
         });
-        let slot = tiers.leaves(&placed);
+        let slot = tiers.leaves(&placed, self.wardrobe);
         Some(Leaver { placed, slot })
     }
 

@@ -88,7 +88,7 @@ impl Room {
             local: crate::cover::fs_kind(&root).is_ok_and(|kind| kind.local),
             had_bodies: found,
             root,
-            leaving: tier.map_or_else(Leaving::unwritten, |_| Leaving::of(&entry.path)),
+            leaving: Leaving::of(&entry.path),
             capacity: tier.and_then(|tier| tier.capacity).map(|bytes| bytes.get()),
             used: AtomicU64::new(used),
             next: AtomicU64::new(first),
@@ -200,6 +200,11 @@ impl Room {
 
     pub(crate) fn remove(&self, key: &CStr) -> Result<(), Errno> {
         unlinkat(&self.root, key, AtFlags::empty())
+    }
+
+    /// Removals have a place for their notes already.
+    pub(super) fn notes_removals(&self) -> bool {
+        self.leaving.is_open()
     }
 
     /// The last name of a body is about to go.

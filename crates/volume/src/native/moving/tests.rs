@@ -19,6 +19,7 @@ use super::super::moves::SETTLE_NANOS;
 use super::super::placed::boot_nanos;
 use super::super::{Change, Permissions, ROOT, Settings};
 use super::*;
+use crate::creds::Wardrobe;
 use crate::tiers::{Homecoming, Progress, Purpose, Wanted, Which, bring_home};
 
 const RULES: &str = "
@@ -332,9 +333,9 @@ fn a_body_goes_if_its_name_was_being_removed_and_stays_if_somebody_took_its_link
     };
     let (leaves, stays) = (placed("leaves.bam", "words"), placed("stays.bam", "words"));
     let (_empty, taken) = (placed("made.bam", ""), placed("taken.bam", "words"));
-    ground.tiers.leaves(&leaves);
+    ground.tiers.leaves(&leaves, Wardrobe::new());
     // It could not be removed, and then somebody takes its link away.
-    let slot = ground.tiers.leaves(&stays);
+    let slot = ground.tiers.leaves(&stays, Wardrobe::new());
     ground.tiers.stays(&stays, slot);
     for name in ["leaves.bam", "stays.bam", "made.bam", "taken.bam"] {
         fs::remove_file(ground.home.join(name)).expect("taken away");

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, OsString};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -25,7 +26,8 @@ const SLOTS: u64 = 64;
 /// The notes of one room.
 #[derive(Debug)]
 pub(crate) struct Leaving {
-    notes: Option<OwnedFd>,
+    path: PathBuf,
+    notes: OnceLock<Option<OwnedFd>>,
     next: AtomicU64,
 }
 
@@ -48,21 +50,25 @@ pub(super) fn noted(room: &Path) -> BTreeSet<CString> {
 }
 
 impl Leaving {
-    /// Of a room in which nothing is removed.
-    pub(super) fn unwritten() -> Self {
-        Self { notes: None, next: AtomicU64::new(0) }
-    }
-
-    /// Without notes a killed removal leaves its body for somebody to look at, and nothing else.
+    /// Nothing is written before the first removal.
     pub(super) fn of(room: &Path) -> Self {
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let notes = openat(CWD, place(room), flags, Mode::RUSR | Mode::WUSR);
-        let notes = notes.inspect_err(|error| tracing::debug!("removals are not noted: {error}"));
-        Self { notes: notes.ok(), ..Self::unwritten() }
+        Self { path: place(room), notes: OnceLock::new(), next: AtomicU64::new(0) }
     }
 
-    /// The last name of this body is about to go.
+    /// The file is there, or can't be.
+    pub(super) fn is_open(&self) -> bool {
+        self.notes.get().is_some()
+    }
+
+    /// The last name of this body is about to go. The first time as the daemon itself, which alone
+    /// may make the file. Without notes a killed removal leaves its body for somebody to look at.
     pub(super) fn note(&self, key: &CStr) -> Slot {
+        self.notes.get_or_init(|| {
+            let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            openat(CWD, &self.path, flags, Mode::RUSR | Mode::WUSR)
+                .inspect_err(|error| tracing::debug!("removals are not noted: {error}"))
+                .ok()
+        });
         let slot = Slot(self.next.fetch_add(1, Relaxed) % SLOTS);
         self.write(slot, key.to_bytes_with_nul());
         slot
@@ -74,7 +80,7 @@ impl Leaving {
     }
 
     fn write(&self, Slot(slot): Slot, bytes: &[u8]) {
-        if let Some(notes) = &self.notes {
+        if let Some(Some(notes)) = self.notes.get() {
             // One that can't be written is as good as none.
             let _ = pwrite(notes, bytes, slot * SLOT_BYTES as u64);
         }
