@@ -19,6 +19,7 @@ mod opened;
 mod rare;
 mod reply;
 mod session;
+mod tellers;
 
 pub(crate) use device::Backing;
 pub use device::{Device, open_device};

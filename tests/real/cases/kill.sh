@@ -83,3 +83,34 @@ db = sqlite3.connect(sys.argv[1])
 assert db.execute("pragma integrity_check").fetchone()[0] == "ok"' "$run" ||
         fail "a run file is not sound: $run"
 done
+
+# To forget a name the kernel waits for the lock of its directory, which a program holds while it
+# waits for an answer: a killed daemon must leave neither of the two behind.
+if [ "$VARIANT" = root ]; then
+    say "kill -9 of all while the kernel waits to forget a name"
+    mkdir "$WORK/vol" "$WORK/vol/d" at
+    echo old > "$WORK/vol/d/known"
+    "$FOREBAY" mount --emulate 300ms,1GiB/s "$WORK/vol" at || fail "no mount"
+    waits() { grep -qs fuse_reverse_inval_entry /proc/[0-9]*/task/*/wchan; }
+    for round in 1 2 3 4 5; do
+        ls at/d > /dev/null; cat at/d/known > /dev/null
+        (: > "at/d/new$round") 2> /dev/null &
+        holder=$!
+        sleep 0.1
+        echo new > "$WORK/vol/d/next"; mv "$WORK/vol/d/next" "$WORK/vol/d/known"
+        for look in 1 2 3 4 5 6 7 8 9 10; do
+            ! waits || break 2
+            sleep 0.02
+        done
+        wait $holder
+    done
+    waits || fail "the kernel never waits: nothing was tried"
+    # The daemon, and who would end the connection in its place.
+    # shellcheck disable=SC2046
+    kill -9 $(pgrep -f -- "$WORK/vol at\$") $holder
+    left=
+    wait_for 5 gone $holder || left="process $holder can't be killed: $(cat /proc/$holder/stack)"
+    umount -f at
+    [ -z "$left" ] || fail "$left"
+    [ "$(cat "$WORK/vol/d/known")" = new ] || fail "what others wrote"
+fi

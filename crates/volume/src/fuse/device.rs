@@ -14,6 +14,7 @@ use zerocopy::IntoBytes;
 
 use super::abi::{self, InHeader};
 use super::late::{Emulated, Late};
+use super::tellers::Tellers;
 
 /// One connection to the kernel's FUSE driver; clones share it.
 #[derive(Debug, Clone)]
@@ -23,12 +24,13 @@ pub struct Device {
     late: Option<Arc<Late>>,
     /// The kernel can ask for a name again without forgetting what it led to.
     expires: bool,
+    tellers: Option<Arc<Tellers>>,
 }
 
 impl Device {
     /// Wraps a `/dev/fuse` descriptor that a mount already uses.
     pub fn new(fd: OwnedFd) -> Device {
-        Device { file: Arc::new(File::from(fd)), late: None, expires: false }
+        Device { file: Arc::new(File::from(fd)), late: None, expires: false, tellers: None }
     }
 
     /// The same, with replies as late as those of a storage with these numbers.
@@ -43,6 +45,13 @@ impl Device {
     #[must_use]
     pub(crate) fn expiring(self, expires: bool) -> Device {
         Device { expires, ..self }
+    }
+
+    /// The same, with threads that wait for the kernel to forget.
+    #[must_use]
+    pub(super) fn with_tellers(self) -> Device {
+        let tellers = Some(Arc::new(Tellers::start(&self)));
+        Device { tellers, ..self }
     }
 
     /// A request begins; the reply to it is this thread's next.
@@ -143,15 +152,31 @@ impl Device {
 
     fn tell_of_entry(&self, parent: u64, name: &OsStr, flags: u32) {
         let head = abi::InvalEntryOut { parent, namelen: name.len() as u32, flags };
-        let parts: [&[u8]; 3] = [head.as_bytes(), name.as_bytes(), &[0]];
-        let _ = self.send(abi::NOTIFY_INVAL_ENTRY, 0, &parts);
+        self.tell(abi::NOTIFY_INVAL_ENTRY, &[head.as_bytes(), name.as_bytes(), &[0]]);
     }
 
     /// Tells the kernel to drop attributes and, where `data`, cached pages of a node.
     pub(crate) fn invalidate_node(&self, ino: u64, data: bool) {
         let off = if data { 0 } else { -1 };
         let note = abi::InvalInodeOut { ino, off, len: 0 };
-        let _ = self.send(abi::NOTIFY_INVAL_INODE, 0, &[note.as_bytes()]);
+        match data {
+            // Pages that are being read are waited for, attributes are not.
+            true => self.tell(abi::NOTIFY_INVAL_INODE, &[note.as_bytes()]),
+            false => drop(self.send(abi::NOTIFY_INVAL_INODE, 0, &[note.as_bytes()])),
+        }
+    }
+
+    /// Tells the kernel something that it may have to wait for.
+    fn tell(&self, code: i32, parts: &[&[u8]]) {
+        if let Some(tellers) = &self.tellers {
+            let body: usize = parts.iter().map(|part| part.len()).sum();
+            let len = (size_of::<abi::OutHeader>() + body) as u32;
+            let header = abi::OutHeader { len, error: code, unique: 0 };
+            if tellers.tell([&[header.as_bytes()], parts].concat().concat()) {
+                return;
+            }
+        }
+        let _ = self.send(code, 0, parts);
     }
 
     /// Lends `file` to the kernel for passthrough; it is taken back on drop.

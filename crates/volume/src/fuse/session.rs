@@ -189,7 +189,7 @@ impl Session {
         };
         device.answer(header.unique, &[answer.as_bytes()]);
         // It is no wish: who can do it says so.
-        let device = device.expiring(offered & init::HAS_EXPIRE_ONLY != 0);
+        let device = device.expiring(offered & init::HAS_EXPIRE_ONLY != 0).with_tellers();
         tree.native.connect(device.clone(), passthrough, tree.local);
         match Watch::start(&tree.native, tree.local) {
             Ok(watch) => tree.native.watch_with(watch),
