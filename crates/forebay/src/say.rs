@@ -4,7 +4,10 @@
 
 mod harmless;
 
+use std::ffi::CString;
 use std::io::{IsTerminal, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -144,9 +147,23 @@ pub(crate) fn when_interrupted(message: &str, next: &str) {
     }
 }
 
+/// A file that is of no use in part.
+static PART: OnceLock<CString> = OnceLock::new();
+
+/// What [`when_interrupted`] removes.
+pub(crate) fn remove_when_interrupted(path: &Path) {
+    if let Ok(path) = CString::new(path.as_os_str().as_bytes()) {
+        // The first is the one.
+        let _ = PART.set(path);
+    }
+}
+
 extern "C" fn interrupted(signal: libc::c_int) {
     // SAFETY: all of these may be called in a handler; the text lives as long as the program.
     unsafe {
+        if let Some(part) = PART.get() {
+            libc::unlink(part.as_ptr());
+        }
         if let Some(words) = LEFT.get() {
             libc::write(libc::STDERR_FILENO, words.as_ptr().cast(), words.len());
         }

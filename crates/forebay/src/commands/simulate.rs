@@ -3,6 +3,7 @@
 use crate::exit::Stop;
 use crate::keep::keep;
 use crate::output::{Force, Made, Place};
+use crate::say;
 use crate::scenario::{Changes, Scenario};
 use forebay_model::{ByteCount, Seconds, Study};
 use forebay_plan::{Cost, Outcome, Pricer, Scene, Terms, TierOutcome, simulate};
@@ -134,6 +135,13 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     });
     let place = place.transpose()?;
     let scenario = Scenario::read(&args.what, &args.changes)?;
+    if let Some(place) = &place {
+        say::remove_when_interrupted(&place.workshop());
+    }
+    say::when_interrupted(
+        "nothing is left of this simulation",
+        "start it again; fewer --pipelines are simulated sooner",
+    );
     let outcome = outcome(&scenario, args.seed)?;
     if let Some(place) = &place {
         let scene = scene(&scenario)?;

@@ -292,10 +292,13 @@ fn who_interrupts_is_told_what_is_left() {
     let place = Place::new();
     made::named(&place.project, "measured").expect("known").expect("a run");
     let replay = ["replay", "--speed", "0.001", "-C", "empty", "measured.run"];
+    let study = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/genomon-corun");
+    let simulate = ["simulate", study, "--pipelines", "20000"];
     std::fs::create_dir(place.project.join("empty")).expect("made");
     for (words, says) in [
         (&["reads", "pack", "-", "-o", "x.reads"][..], "x.reads is no archive yet"),
         (&replay, "what it made is in empty"),
+        (&simulate, "nothing is left of this simulation"),
     ] {
         let mut command = place.forebay(words);
         // SAFETY: a plain system call. Who runs the tests in the background ignores it.

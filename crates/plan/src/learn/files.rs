@@ -29,6 +29,8 @@ impl Who {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Use {
     pub(super) opens: u64,
+    /// Of these, those that wrote bytes.
+    pub(super) wrote: u64,
     pub(super) reads: bool,
     pub(super) writes: bool,
     /// Bytes that were seen, and what is assumed where they were not.
@@ -171,6 +173,9 @@ impl Used {
         let grown = after.saturating_sub(before);
         used.read.add(open.read, if reads { before } else { 0 });
         used.written.add(open.wrote, if open.write { grown } else { 0 });
+        let has_written =
+            open.wrote.map_or(open.write && (grown > 0 || !is_known), |bytes| bytes > 0);
+        used.wrote += u64::from(has_written);
         let Some(task) = task else { return };
         if reads {
             let writers = self.writers.iter().rev().take(WRITERS_MAX);

@@ -53,6 +53,7 @@ impl Operations {
         sets: &mut Sets,
         rows: &Rows,
     ) -> Vec<Access> {
+        let unseen = !self.by.contains_key(&who);
         let mut found: BTreeMap<FileSetId, (Share, Counts)> = BTreeMap::new();
         let from = (who, ClassId(0))..=(who, ClassId(u32::MAX));
         for (_, shares) in sets.uses.range(from) {
@@ -64,14 +65,25 @@ impl Operations {
                 Some(shares) => shares.iter().map(|(&set, &share)| (set, share)).collect(),
                 None => vec![(sets.names(rows, class), Share { opens: 1, ..Share::default() })],
             };
+            // A client asks the storage with a close that has bytes to send, and with no other,
+            // however many processes close what they inherited.
+            if counts.keys().copied().any(is_closing) {
+                for (set, share) in shares.iter().filter(|(_, share)| share.wrote > 0) {
+                    let closes = share.wrote as f64 * factor;
+                    let counts = &mut found.entry(*set).or_default().1;
+                    counts.extend(CLOSING.map(|op| (OpKey::plain(op).index(), closes)));
+                }
+            }
             for (&key, &count) in counts {
+                if is_closing(key) {
+                    continue;
+                }
                 for (set, part) in dealt(key, &shares) {
                     let entry = found.entry(set).or_default();
                     *entry.1.entry(key).or_default() += count * factor * part;
                 }
             }
         }
-        let unseen = !self.by.contains_key(&who);
         let access = |(files, (share, counts)): (FileSetId, (Share, Counts))| Access {
             files,
             ops: with_guesses(counts, &share, unseen),
@@ -103,6 +115,13 @@ fn dealt(key: usize, shares: &[(FileSetId, Share)]) -> Vec<(FileSetId, f64)> {
 /// them.
 const UNSEEN_BYTES: u64 = 128 << 10;
 
+/// A close, as the kernel tells of it: of each descriptor, and of the last.
+const CLOSING: [Op; 2] = [Op::Flush, Op::Close];
+
+fn is_closing(key: usize) -> bool {
+    OpKey::from_index(key).is_some_and(|key| CLOSING.contains(&key.op()))
+}
+
 /// Adds operations for bytes that nobody saw, and, where nothing was seen (`unseen`), for opens.
 fn with_guesses(mut counts: Counts, share: &Share, unseen: bool) -> Vec<(OpKey, f64)> {
     let mut add = |key: OpKey, count: f64| *counts.entry(key.index()).or_default() += count;
@@ -118,8 +137,11 @@ fn with_guesses(mut counts: Counts, share: &Share, unseen: bool) -> Vec<(OpKey, 
     }
     if unseen {
         let opens = share.opens as f64;
-        for op in [Op::Lookup, if share.written > 0 { Op::Create } else { Op::Open }, Op::Flush] {
+        for op in [Op::Lookup, if share.written > 0 { Op::Create } else { Op::Open }] {
             add(OpKey::plain(op), opens);
+        }
+        if share.wrote > 0 {
+            CLOSING.into_iter().for_each(|op| add(OpKey::plain(op), share.wrote as f64));
         }
     }
     let key = |index| OpKey::from_index(index).expect("it came from a key");

@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Share {
     pub(super) opens: u64,
+    /// Of these, those that wrote bytes.
+    pub(super) wrote: u64,
     pub(super) read: u64,
     pub(super) written: u64,
     /// Of both, what nobody saw.
@@ -60,6 +62,7 @@ impl Sets {
                 let uses = sets.uses.entry((*who, file.class)).or_default();
                 let share = uses.entry(set).or_default();
                 share.opens += used.opens;
+                share.wrote += used.wrote;
                 share.read = share.read.saturating_add(used.read.all());
                 let written = used.written.all();
                 share.written = share.written.saturating_add(written);

@@ -183,6 +183,30 @@ fn tasks_that_ran_at_the_same_time_wait_for_nothing() {
 }
 
 #[test]
+fn a_close_asks_the_storage_if_it_has_bytes_to_send_and_a_file_is_as_large_as_it_is() {
+    let mut story = Story::new(vec![task(1, "megahit", 0.0, 9.0)]);
+    story.wrote(1, "out/1", 0.1, 500).read(1, "in/2", 0.2, 300);
+    // Read again and again.
+    story.rows.opens[1].read = Some(90_000);
+    for (path, op, count) in
+        [("out/1", Op::Flush, 7), ("out/1", Op::Close, 1), ("in/2", Op::Flush, 4)]
+    {
+        story.ops(1, path, OpKey::plain(op), count, 0.0);
+    }
+    let work = story.learnt();
+    let closes: Vec<(String, f64)> = work.tasks[0].steps[0]
+        .accesses
+        .iter()
+        .flat_map(|access| &access.ops)
+        .filter(|(key, _)| matches!(key.op(), Op::Flush | Op::Close))
+        .map(|(key, count)| (key.op().name().to_owned(), *count))
+        .collect();
+    let once = ["flush", "close"].map(|name| (name.to_owned(), 1.0));
+    assert!(closes.len() == 2 && once.iter().all(|one| closes.contains(one)), "{closes:?}");
+    assert_eq!(set_of(&work, "in/#").bytes, ByteCount(300));
+}
+
+#[test]
 fn a_name_that_is_made_anew_is_another_file() {
     let mut story = Story::new(vec![
         task(1, "one", 0.0, 1.0),

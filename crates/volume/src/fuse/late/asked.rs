@@ -64,6 +64,8 @@ impl Asked {
                     (asked.kind, asked.bytes) = (Op::Truncate, ask.size);
                 }
             }
+            // The handle comes first in all of these.
+            op::FLUSH | op::FSYNC => asked.open = u64::read_from_prefix(body).ok()?.0,
             op::RELEASE => {
                 let (ask, _) = abi::ReleaseIn::ref_from_prefix(body).ok()?;
                 asked.open = ask.fh;

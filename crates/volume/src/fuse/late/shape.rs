@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use forebay_model::{Op, OpGroup, OpKey, Pattern, Profile};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::asked::{Answered, Asked};
 use super::board::Board;
@@ -47,10 +47,13 @@ pub(super) struct Shape {
     data: Limit,
     workers: Workers,
     streams: FxHashMap<(u64, bool), Stream>,
+    /// Open files with bytes that a client would not have sent yet.
+    unsent: FxHashSet<u64>,
     written: Option<Written>,
 }
 
-/// What a close takes: the kernel asks at each descriptor's, and waits for that answer alone.
+/// What a close takes that has bytes to send: the kernel asks at each descriptor's, and waits for
+/// that answer alone.
 pub(super) fn closing(profile: &Profile) -> f64 {
     let price = |op| profile.price(OpKey::plain(op)).get();
     price(Op::Flush) + price(Op::Close)
@@ -93,6 +96,7 @@ impl Shape {
             data: Limit::new(profile.data_per_second, profile.data_burst).shared(server, 6),
             workers: Workers::new(profile.at_once, server),
             streams: FxHashMap::default(),
+            unsent: FxHashSet::default(),
             written: profile.keeps_written.then(|| Written::new(memory)),
             profile: profile.clone(),
         }
@@ -105,10 +109,18 @@ impl Shape {
         if asked.kind == Op::Close {
             self.streams.remove(&(asked.open, false));
             self.streams.remove(&(asked.open, true));
+            self.unsent.remove(&asked.open);
             return (0, false);
         }
         if answered.failed && !answered.absent && asked.kind.group() == OpGroup::Data {
             return (0, false);
+        }
+        match asked.kind {
+            Op::Write => drop(self.unsent.insert(asked.open)),
+            Op::Fsync => drop(self.unsent.remove(&asked.open)),
+            // A client has nothing to send, however many processes close what they inherited.
+            Op::Flush if !self.unsent.remove(&asked.open) => return (0, false),
+            _ => {}
         }
         let (due, awaited) = match asked.kind.group() {
             OpGroup::Data => self.data(asked, answered, now),

@@ -43,7 +43,12 @@ fn each_kind_has_its_price_and_absent_names_theirs() {
     assert_eq!(shape.due(&lookup, &found(0)).0 as f64, 5.0 * MS);
     let absent = Answered { failed: true, absent: true, bytes: 0 };
     assert_eq!(shape.due(&lookup, &absent).0 as f64, 2.0 * MS);
-    assert_eq!(together(&mut shape, [ask(Op::Flush, 0.0, 0, 0)]), [3], "close(2) waits for this");
+    let flush = || ask(Op::Flush, 0.0, 0, 0);
+    assert_eq!(together(&mut shape, [flush()]), [0], "there is nothing to send");
+    for (before, waits) in [(Op::Write, [3, 0]), (Op::Fsync, [0, 0])] {
+        together(&mut shape, [ask(Op::Write, 0.0, 0, 10), ask(before, 0.0, 0, 10)]);
+        assert_eq!(together(&mut shape, [flush(), flush()]), waits, "the first close(2) sends it");
+    }
     assert_eq!(together(&mut shape, [ask(Op::Close, 0.0, 0, 0)]), [0], "nobody waits");
     assert_eq!(together(&mut shape, [ask(Op::Ioctl, 0.0, 0, 0)]), [0]);
 }
