@@ -35,6 +35,9 @@ use record::Keeper;
 
 /// How long the end of a run waits for the mounts to go before others are said to linger.
 const GRACE: Duration = Duration::from_millis(70);
+/// How often it is looked again where no process is known that would keep the mount: on a busy
+/// machine the kernel takes its time.
+const LOOKS: u32 = 20;
 /// How long the daemon waits for the command's status after the last user is gone.
 const LAST_WORD: Duration = Duration::from_secs(5);
 
@@ -295,7 +298,7 @@ impl Run {
     /// Follows the run to its end.
     fn follow(&mut self, inbox: &Receiver<Event>, stop_sampling: impl FnOnce()) {
         let mut mounts = self.sessions.len();
-        let mut deadline = None;
+        let (mut deadline, mut looks) = (None, LOOKS);
         while mounts > 0 {
             let event = match deadline {
                 Some(wait) => inbox.recv_timeout(wait),
@@ -310,8 +313,13 @@ impl Run {
                 Ok(Event::FrontGone | Event::Waits(_) | Event::Asked) => deadline = None,
                 Ok(Event::MountGone) => mounts -= 1,
                 Err(RecvTimeoutError::Timeout) => {
-                    deadline = None;
-                    self.go_on_alone();
+                    self.processes.survey(true);
+                    let is_kept = !self.processes.living().is_empty();
+                    looks = if is_kept { 0 } else { looks - 1 };
+                    deadline = (looks > 0).then_some(GRACE);
+                    if deadline.is_none() {
+                        self.go_on_alone();
+                    }
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -466,7 +474,6 @@ impl Run {
 
     /// Somebody still works in the covered directories: the front goes, with what is known so far.
     fn go_on_alone(&mut self) {
-        self.processes.survey(true);
         let lingering = self.processes.living().into_iter().map(|(_, pid)| pid).collect();
         let ended = self.end(false);
         let provisional = self.keeper.as_mut().map(|keeper| keeper.provisional(ended));
