@@ -34,6 +34,20 @@ fn records_become_a_run_that_is_shown_like_any_other() {
 }
 
 #[test]
+fn a_clock_that_was_set_back_makes_no_negative_time() {
+    let place = tempfile::tempdir().expect("a directory");
+    let trace = "task_id\thash\tname\tstatus\texit\tsubmit\tstart\tcomplete\n\
+                 1\tab/cdef01\tA\tCOMPLETED\t0\t1700000000000\t1700000005000\t1699996405000\n";
+    std::fs::write(place.path().join("trace.txt"), trace).expect("written");
+    let end = done(&mut import(place.path(), &["nextflow", "trace.txt", "-o", "a.run"]));
+    end.code(0).says("1 task ended before it began, by a clock that was set back");
+    let run = forebay_model::Run::open(&place.path().join("a.run")).expect("readable");
+    for task in run.tasks().expect("readable") {
+        assert!(task.ended >= task.started, "{task:?}");
+    }
+}
+
+#[test]
 fn what_is_no_record_is_refused_by_file_and_line() {
     let place = tempfile::tempdir().expect("a directory");
     std::fs::write(place.path().join("jobs"), JOBS.replacen("StartTime=2", "StartTime=x", 1))

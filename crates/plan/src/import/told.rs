@@ -64,6 +64,27 @@ pub struct ToldUse {
 }
 
 impl Told {
+    /// A task that ends before it begins met a clock that was set back.
+    fn put_clocks_right(&mut self) {
+        let mut stepped = 0;
+        for task in &mut self.tasks {
+            if let (Some(started), Some(ended)) = (task.started, task.ended)
+                && ended < started
+            {
+                task.ended = Some(started.saturating_add(task.lasted.unwrap_or(0).max(0)));
+                stepped += 1;
+            }
+        }
+        if stepped > 0 {
+            let nouns =
+                if stepped == 1 { "task ended before it" } else { "tasks ended before they" };
+            self.notes.push(format!(
+                "{stepped} {nouns} began, by a clock that was set back: taken to have lasted as \
+                 long as the records say, or no time"
+            ));
+        }
+    }
+
     /// The run that this tells. Tasks for which no times are told begin when those that they wait
     /// for are done.
     pub(super) fn facts(mut self, engine: &str) -> Result<(Header, Vec<Fact>), String> {
@@ -75,6 +96,7 @@ impl Told {
                 self.left_out
             ));
         }
+        self.put_clocks_right();
         let known = || self.tasks.iter().flat_map(|task| [task.started, task.ended]).flatten();
         let first = known().min().unwrap_or(0);
         let since = |at: i64| Micros(at.abs_diff(first));
