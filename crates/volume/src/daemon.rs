@@ -315,7 +315,7 @@ impl Run {
                 Err(RecvTimeoutError::Timeout) => {
                     self.processes.survey(true);
                     let is_kept = !self.processes.living().is_empty();
-                    looks = if is_kept { 0 } else { looks - 1 };
+                    looks = if is_kept { 0 } else { looks.saturating_sub(1) };
                     deadline = (looks > 0).then_some(GRACE);
                     if deadline.is_none() {
                         self.go_on_alone();

@@ -174,7 +174,7 @@ impl Used {
         used.read.add(open.read, if reads { before } else { 0 });
         used.written.add(open.wrote, if open.write { grown } else { 0 });
         let has_written =
-            open.wrote.map_or(open.write && (grown > 0 || !is_known), |bytes| bytes > 0);
+            open.wrote.map_or(open.write && open.size_after != Some(0), |bytes| bytes > 0);
         used.wrote += u64::from(has_written);
         let Some(task) = task else { return };
         if reads {

@@ -13,9 +13,9 @@ use forebay_model::run::ProcessRow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-/// An end is seen so much later, at most, than it was; beyond that a start is told too early.
+/// A start may be told so much earlier than it was, and an end as much later.
 const ORDER_SLACK: f64 = 2.0 * ROUNDED;
-/// More edges are not worth their memory: the last of the earlier ones stand for all of them.
+/// As in [`inferred`](super::inferred): more edges are not worth their memory: the last of the earlier ones stand for all of them.
 const EDGES_MAX: usize = 1_000_000;
 
 /// A child, or all that it started.
@@ -77,8 +77,8 @@ pub(super) fn edges(rows: &Rows, line: &Timeline) -> Vec<(usize, usize)> {
                 });
             }
         }
-        let found = follow(&mut siblings);
-        let child = parents.get(&parent).and_then(|row| together(row, &siblings, &found));
+        let found = waits_among(&mut siblings);
+        let child = parents.get(&parent).and_then(|row| as_one_child(row, &siblings, &found));
         done.extend(child.map(|child| (parent, child)));
         edges.extend(found);
     }
@@ -86,7 +86,7 @@ pub(super) fn edges(rows: &Rows, line: &Timeline) -> Vec<(usize, usize)> {
 }
 
 /// What waited for what among the children of one process. Sorts them by their start.
-fn follow(siblings: &mut [Child]) -> Vec<(usize, usize)> {
+fn waits_among(siblings: &mut [Child]) -> Vec<(usize, usize)> {
     siblings.sort_by(|a, b| a.from.total_cmp(&b.from).then(a.to.total_cmp(&b.to)));
     let siblings = &*siblings;
     let most = EDGES_MAX / siblings.len().max(1);
@@ -111,7 +111,8 @@ fn follow(siblings: &mut [Child]) -> Vec<(usize, usize)> {
         let mut before: Vec<usize> =
             ended.iter().copied().filter(|&one| !(child.told && siblings[one].told)).collect();
         before.sort_by(|&a, &b| siblings[b].to.total_cmp(&siblings[a].to).then(a.cmp(&b)));
-        let tasks = before.iter().flat_map(|&one| &siblings[one].last).take(most.max(1));
+        let most = (most / child.first.len().max(1)).max(1);
+        let tasks = before.iter().flat_map(|&one| &siblings[one].last).take(most);
         for &earlier in tasks {
             let later = child.first.iter().filter(|&&later| earlier < later);
             edges.extend(later.map(|&later| (later, earlier)));
@@ -122,7 +123,7 @@ fn follow(siblings: &mut [Child]) -> Vec<(usize, usize)> {
 }
 
 /// A process with all tasks that it started, for its own siblings; nothing, if there are none.
-fn together(row: &ProcessRow, children: &[Child], edges: &[(usize, usize)]) -> Option<Child> {
+fn as_one_child(row: &ProcessRow, children: &[Child], edges: &[(usize, usize)]) -> Option<Child> {
     let (later, earlier): (BTreeSet<usize>, BTreeSet<usize>) = edges.iter().copied().unzip();
     let of = |tasks: fn(&Child) -> &Vec<usize>, but: &BTreeSet<usize>| {
         let all = children.iter().flat_map(tasks).copied();

@@ -6,7 +6,6 @@ use super::rows::Rows;
 use super::timeline::{ROUNDED, SLACK};
 use forebay_model::run::{ProcessRow, TaskRow};
 use forebay_model::{ByteCount, Micros, ProcessId};
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Add;
 use std::path::Path;
@@ -31,9 +30,10 @@ pub(super) fn join_pipes(rows: &mut Rows) {
     let mut leaders: BTreeMap<u32, u32> = BTreeMap::new();
     let mut joined: BTreeMap<u32, TaskRow> = BTreeMap::new();
     for members in children_of_shells(rows, &tasks).into_values() {
-        for pipe in pipes(members) {
+        for pipe in group_pipes(members) {
             let names: BTreeSet<&str> = pipe.iter().map(name).collect();
-            if names.len() > 1 {
+            let is_new = pipe.iter().all(|task| !leaders.contains_key(task));
+            if is_new && names.len() > 1 {
                 leaders.extend(pipe.iter().map(|task| (*task, pipe[0])));
                 joined.insert(pipe[0], one_task(&pipe, &tasks));
             }
@@ -77,9 +77,7 @@ fn children_of_shells(
         let (Some(from), Some(to)) = (task.started, task.ended) else { continue };
         let (from, to) = (from.as_secs(), to.as_secs());
         let member = Member { task: task.id, from, to, pid: row.pid };
-        if let Entry::Vacant(new) = children.entry(parent).or_default().entry(task.id) {
-            new.insert(member);
-        }
+        children.entry(parent).or_default().entry(task.id).or_insert(member);
     }
     let sorted = |(shell, members): (ProcessId, BTreeMap<u32, Member>)| {
         let mut members: Vec<Member> = members.into_values().collect();
@@ -91,7 +89,7 @@ fn children_of_shells(
 
 /// Those that began within moments of each other, the later ones while the earlier ones ran for sure;
 /// in the order in which the shell forked them.
-fn pipes(members: Vec<Member>) -> Vec<Vec<u32>> {
+fn group_pipes(members: Vec<Member>) -> Vec<Vec<u32>> {
     let mut all: Vec<Vec<Member>> = Vec::new();
     for member in members {
         match all.last_mut() {

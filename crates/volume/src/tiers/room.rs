@@ -5,7 +5,6 @@ mod bodies;
 mod copies;
 pub(super) mod leaving;
 
-use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -217,16 +216,11 @@ impl Room {
         self.leaving.forget(slot);
     }
 
-    /// Bodies without a name that are nobody's: those whose names were being removed when a daemon
+    /// Tells bodies without a name that are nobody's: those whose names were being removed when a daemon
     /// was killed, and those that it had just made, whose names were still to come.
-    pub(super) fn nobodys(&self) -> BTreeSet<CString> {
-        let mut all = leaving::noted(&self.path);
-        for body in std::fs::read_dir(&self.path).into_iter().flatten().flatten() {
-            if body.metadata().is_ok_and(|meta| meta.len() == 0) {
-                all.extend(CString::new(body.file_name().as_bytes()));
-            }
-        }
-        all
+    pub(super) fn orphans(&self) -> impl Fn(&CStr) -> bool + '_ {
+        let noted = leaving::noted_removals(&self.path);
+        move |body| noted.contains(body) || self.stat(body).is_ok_and(|stat| stat.stx_size == 0)
     }
 
     /// Takes a body out of use without removing it; tells its new name.

@@ -105,6 +105,16 @@ fn thousands_that_thousands_wait_for_stay_affordable() {
             Child { from, to: from + 4.0, first: vec![at], last: vec![at], told: false }
         })
         .collect();
-    let edges = follow(&mut all.clone());
+    let edges = waits_among(&mut all.clone());
+    assert!((10_000..=EDGES_MAX).contains(&edges.len()), "{}", edges.len());
+}
+
+#[test]
+fn two_shells_of_thousands_each_stay_affordable() {
+    let shell = |from: f64, tasks: std::ops::Range<usize>| {
+        let first: Vec<usize> = tasks.collect();
+        Child { from, to: from + 4.0, last: first.clone(), first, told: false }
+    };
+    let edges = waits_among(&mut [shell(0.0, 0..10_000), shell(5.0, 10_000..20_000)]);
     assert!((10_000..=EDGES_MAX).contains(&edges.len()), "{}", edges.len());
 }

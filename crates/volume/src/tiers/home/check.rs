@@ -73,12 +73,12 @@ pub fn check(tiers: &Tiers) -> std::io::Result<Checked> {
         linked.insert((group.placed.room, group.placed.key));
     }
     for (number, room) in tiers.rooms.iter().enumerate() {
-        let nobodys = room.nobodys();
+        let is_orphan = room.orphans();
         for body in std::fs::read_dir(&room.path).into_iter().flatten().flatten() {
             let key = CString::new(body.file_name().as_bytes()).unwrap_or_default();
             let retired = key.to_bytes().starts_with(super::super::room::RETIRED.as_bytes());
-            let is_somebodys = !retired && !nobodys.contains(&key);
-            if is_somebodys && !linked.contains(&(number, key)) && found.closed.is_empty() {
+            let is_linked = linked.contains(&(number, key.clone()));
+            if !retired && !is_linked && found.closed.is_empty() && !is_orphan(&key) {
                 let next = "copy it to where it belongs, or remove it";
                 checked.find(&body.path(), "no name leads to it", next);
             }

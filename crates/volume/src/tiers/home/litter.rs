@@ -72,11 +72,11 @@ impl Work<'_> {
     pub(super) fn find_nameless(&mut self, complete: bool) {
         let complete = complete && self.done.left.is_empty();
         for (number, room) in self.tiers.rooms.iter().enumerate() {
-            let nobodys = if complete { room.nobodys() } else { BTreeSet::new() };
+            let is_orphan = room.orphans();
             for body in std::fs::read_dir(&room.path).into_iter().flatten().flatten() {
                 let key = CString::new(body.file_name().as_bytes()).unwrap_or_default();
                 let copy = is_copy(key.to_bytes());
-                let has_gone = || nobodys.contains(&key) && room.remove(&key).is_ok();
+                let has_gone = || complete && is_orphan(&key) && room.remove(&key).is_ok();
                 if !copy && !self.linked.contains(&(number, key.clone())) && !has_gone() {
                     self.done.nameless.push(body.path());
                 }

@@ -43,7 +43,7 @@ pub(in crate::tiers) fn place(room: &Path) -> PathBuf {
 }
 
 /// The bodies that an earlier daemon had noted.
-pub(super) fn noted(room: &Path) -> BTreeSet<CString> {
+pub(super) fn noted_removals(room: &Path) -> BTreeSet<CString> {
     let notes = std::fs::read(place(room)).unwrap_or_default();
     let key = |slot: &[u8]| CStr::from_bytes_until_nul(slot).ok().map(CStr::to_owned);
     notes.chunks(SLOT_BYTES).filter_map(key).filter(|key| !key.is_empty()).collect()
@@ -96,16 +96,16 @@ mod tests {
     fn what_is_noted_is_known_until_its_slot_is_used_again() {
         let here = tempfile::tempdir().expect("a directory");
         let room = here.path().join("room");
-        assert!(noted(&room).is_empty(), "no notes");
+        assert!(noted_removals(&room).is_empty(), "no notes");
         let leaving = Leaving::of(&room);
         leaving.note(c"2a.longer.sam");
         let stays = leaving.note(c"2b.b.sam");
         leaving.forget(stays);
-        assert_eq!(noted(&room), BTreeSet::from([c"2a.longer.sam".to_owned()]));
+        assert_eq!(noted_removals(&room), BTreeSet::from([c"2a.longer.sam".to_owned()]));
         for _ in 0..SLOTS - 2 {
             leaving.note(c"2c.c");
         }
         leaving.note(c"2d.d");
-        assert_eq!(noted(&room), BTreeSet::from([c"2c.c".to_owned(), c"2d.d".to_owned()]));
+        assert_eq!(noted_removals(&room), BTreeSet::from([c"2c.c".to_owned(), c"2d.d".to_owned()]));
     }
 }
