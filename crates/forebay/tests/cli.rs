@@ -77,6 +77,8 @@ mod front_door;
 mod help;
 #[path = "cli/import.rs"]
 mod import;
+#[path = "cli/older.rs"]
+mod older;
 #[path = "cli/out_of_sight.rs"]
 mod out_of_sight;
 #[path = "cli/output.rs"]

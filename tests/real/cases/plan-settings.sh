@@ -10,7 +10,7 @@ set -eu
 . "$REAL/lib.sh"
 
 export XDG_CACHE_HOME=$WORK/tmp/cache
-# Storage in place is so slow that files move, and machines are of a kind that the price sheet has.
+# Storage in place is so slow that files move however busy this machine is, and machines are of a kind that the price sheet has.
 cat > "$WORK/plan-site.toml" <<SITE
 [nodes]
 count = 1
@@ -19,7 +19,7 @@ instance = "ec2.m6i.large"
 [tier.net]
 reach = "shared"
 price = "efs.elastic"
-profile = { source = "a test", latency = "20 ms", read = { stream = "1 MB/s" }, write = { stream = "1 MB/s" } }
+profile = { source = "a test", latency = "100 ms", read = { stream = "0.1 MB/s" }, write = { stream = "0.1 MB/s" } }
 [tier.near]
 path = "$WORK/near"
 reach = "node"

@@ -128,8 +128,10 @@ fn a_lazy_unmount_frees_who_waits_for_a_killed_daemon() {
         let mut links = fds.filter_map(|fd| std::fs::read_link(fd.path()).ok());
         links.any(|link| link.to_string_lossy().ends_with(&ends))
     };
-    let rescuer = all().find(|pid| name_of(*pid) == "forebay-rescue" && controls(pid));
-    kill(rescuer.expect("a rescuer"));
+    let rescuer = || all().find(|pid| name_of(*pid) == "forebay-rescue" && controls(pid));
+    // It takes what it is to control when it gets to run.
+    wait_until("there is a rescuer", || rescuer().is_some());
+    kill(rescuer().expect("a rescuer"));
     let users = users_of(&place.all.join("storage/work"));
     let pid = users.iter().map(|(pid, _)| *pid).find(|pid| name_of(*pid) == "forebay");
     let pid = pid.expect("a daemon");

@@ -33,8 +33,6 @@ pub(super) type Result<T> = std::result::Result<T, Errno>;
 
 /// Bytes read one after the other from which on all of a file is brought.
 const STREAM: u64 = 192 << 10;
-/// Bytes that have come after which it is looked whether there is room.
-const MUCH: u64 = 256 << 20;
 /// Bytes of one request for a whole file: as much as AWS advises.
 const PART: u64 = 8 << 20;
 

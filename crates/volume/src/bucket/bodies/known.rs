@@ -13,7 +13,7 @@ use super::super::local::while_writable;
 use super::super::scan::Stamp;
 use super::super::ship::Moved;
 use super::super::tree::File;
-use super::{Away, Bodies, MUCH, Result};
+use super::{Away, Bodies, Result};
 use crate::native::{Identity, reopen};
 
 #[derive(Debug, Default)]
@@ -74,10 +74,10 @@ impl Bodies {
         self.known.lock().away.contains_key(&ino)
     }
 
-    /// So many bytes have come since this was asked last that room may be short.
-    pub(crate) fn has_brought_much(&self) -> Option<u64> {
-        let much = self.brought.load(Relaxed) >= MUCH;
-        much.then(|| self.brought.swap(0, Relaxed))
+    /// The bytes that have come since this last had an answer, once they are more than so many.
+    pub(crate) fn has_brought(&self, much: u64) -> Option<u64> {
+        let is_much = self.brought.load(Relaxed) > much;
+        is_much.then(|| self.brought.swap(0, Relaxed))
     }
 
     /// Whether a file's bytes are in the bucket alone.

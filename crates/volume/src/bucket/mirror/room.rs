@@ -19,7 +19,7 @@ use crate::native::{Identity, Native, reopen, stat_of};
 /// Room is made when less than one part in so many of the disk is free, until twice as much is.
 const NEARLY_FULL: u64 = 16;
 /// With a bound, it is looked again when files may have grown by one part in so many of it.
-const GROWN: u64 = 16;
+pub(super) const GROWN: u64 = 16;
 /// Bytes by which files have grown after which it is looked again on a disk that is nearly full;
 /// on a small one half of what is missing.
 const WORTH: u64 = 16 << 20;

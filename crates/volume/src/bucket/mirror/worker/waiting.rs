@@ -6,10 +6,14 @@ use super::super::super::marks::Noted;
 use super::super::super::ship::Dirty;
 use super::super::super::writer::Writer;
 use super::super::MANY;
+use super::super::room::GROWN;
 use super::Worker;
 
 /// How long names may differ from what the bucket knows before a cut is made.
 const DELAY: Duration = Duration::from_secs(1);
+/// Bytes that reading has brought after which it is looked whether they fill the disk; with a
+/// bound, as many as it leaves unnoticed, where these are fewer.
+const MUCH: u64 = 256 << 20;
 /// How often it is looked whether reading has filled the disk.
 const IDLE: Duration = Duration::from_secs(5);
 /// How long a cut waits for callers who come again together: a third of a request to S3.
@@ -31,12 +35,13 @@ impl Worker {
 
     /// Waits for something to do.
     pub(super) fn wait(&mut self) -> Dirty {
+        let much = self.wanted.space.map_or(MUCH, |space| MUCH.min(space / GROWN));
         let marks = &self.mirror.marks;
         let mut noted = marks.noted();
         let is_called = |noted: &Noted| noted.over || noted.crowded || noted.asked > noted.done;
         while noted.dirty.is_empty() && !is_called(&noted) {
             marks.call.wait_for(&mut noted, IDLE);
-            if let Some(bytes) = self.mirror.bodies.has_brought_much() {
+            if let Some(bytes) = self.mirror.bodies.has_brought(much) {
                 self.grown = self.grown.saturating_add(bytes);
                 return Dirty::new();
             }
@@ -49,6 +54,9 @@ impl Worker {
         while !is_called(&noted) && noted.dirty.len() < MANY && left > 0 {
             marks.call.wait_for(&mut noted, DELAY / 10);
             left -= 1;
+        }
+        if let Some(bytes) = self.mirror.bodies.has_brought(much) {
+            self.grown = self.grown.saturating_add(bytes);
         }
         if self.again.is_due() {
             self.grown = u64::MAX;
