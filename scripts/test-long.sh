@@ -3,7 +3,8 @@
 # Prints a table, and keeps it with its date and commit in tests/long.last, which is committed.
 #
 #   scripts/test-long.sh             all steps
-#   scripts/test-long.sh STEP...     some: kills machines daemons power fuzz simgrid real reports
+#   scripts/test-long.sh STEP...     some: kills machines daemons power fuzz simgrid real xfstests
+#                                    reports
 #   FUZZ_SECONDS=600                 how long each target of fuzz.sh is fed
 #   CHECKS=DIR                       cases of public reports that are kept elsewhere: the step reports,
 #                                    which is no part of the others without (scripts/reports.sh)
@@ -32,9 +33,10 @@ power() { seeded 500 -p forebay --test cli -- --nocapture a_power_failure_takes_
 fuzz() { scripts/fuzz.sh "${FUZZ_SECONDS:-600}"; }
 simgrid() { /usr/bin/python3 tests/simgrid/compare.py "$FOREBAY"; }
 real() { tests/real/run --long; }
+xfstests() { scripts/xfstests.sh; }
 reports() { scripts/reports.sh "${CHECKS:?DIR with cases of public reports}"; }
 
-steps=(kills machines daemons power fuzz simgrid real)
+steps=(kills machines daemons power fuzz simgrid real xfstests)
 [ -z "${CHECKS:-}" ] || steps+=(reports)
 [ $# -eq 0 ] || steps=("$@")
 build_landing || exit 1

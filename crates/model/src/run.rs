@@ -18,8 +18,8 @@ mod sql;
 mod trust;
 mod writer;
 
-pub use header::{Header, Origin};
-pub use reader::{OpRow, OpenRow, Others, ProcessRow, Run, TaskRow};
+pub use header::{Header, Origin, REQUEST_NS};
+pub use reader::{OpRow, OpenRow, Others, ProcessRow, Run, TaskRow, Waited};
 pub use writer::RunWriter;
 
 /// `PRAGMA application_id` of a run file: "FBRN".

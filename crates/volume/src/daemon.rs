@@ -225,9 +225,9 @@ fn serve(parts: Parts) -> io::Result<()> {
         sessions: sessions.iter().map(Arc::downgrade).collect(),
         tiers: volumes.iter().filter_map(|(_, tiers)| tiers.as_ref().map(Arc::downgrade)).collect(),
     };
-    if let Err(error) = live::open(looks) {
+    let door = live::open(looks).inspect_err(|error| {
         tracing::warn!("`forebay top` can't look: {error}");
-    }
+    });
     // The command may start: it finds its own run, if it asks. Where the front is gone, nobody hears.
     let _ = rustix::io::write(&mounts, &[1]);
     drop(mounts);
@@ -248,6 +248,7 @@ fn serve(parts: Parts) -> io::Result<()> {
         control,
         sessions,
         volumes,
+        door: door.ok(),
         ended: None,
         not_run: false,
         waiting: Vec::new(),
@@ -288,6 +289,8 @@ struct Run {
     control: Channel,
     sessions: Vec<Arc<Session>>,
     volumes: Vec<Volume>,
+    /// Where others look at it; `None`: nobody can.
+    door: Option<live::Door>,
     ended: Option<Ended>,
     not_run: bool,
     /// Who waits for the end of a lasting mount.
@@ -354,7 +357,8 @@ impl Run {
         let drained = tiers.map(|tiers| tiers.moved()).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         let homecomings = self.bring_home();
         let took = self.recorder.clock().now().since(began);
-        let notes = homecoming::notes(&homecomings, drained, took);
+        let mut notes = homecoming::notes(&homecomings, drained, took);
+        notes.extend(self.recorder.request_note());
         let shipped = self.ship();
         let ended = self.end(true);
         self.follow_directories();
@@ -369,6 +373,10 @@ impl Run {
         warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
         warnings.extend(errors);
         warnings.extend(daemon_log::close(false));
+        // Who hears that it is over finds it nowhere.
+        if let Some(door) = self.door.take() {
+            door.close();
+        }
         Some(over(run, None, warnings, homecomings, shipped))
     }
 

@@ -6,6 +6,7 @@
 //! which drops the lock flags, refuses INTERRUPT and has no TMPFILE or STATX. See ARCHITECTURE.md.
 
 mod abi;
+mod cost;
 mod crew;
 mod data;
 mod device;
@@ -21,6 +22,7 @@ mod reply;
 mod session;
 mod tellers;
 
+pub(crate) use cost::time_the_way;
 pub(crate) use device::Backing;
 pub use device::{Device, open_device};
 pub use late::Emulated;

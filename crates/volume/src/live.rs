@@ -11,7 +11,7 @@ mod look;
 mod told;
 
 pub(crate) use counters::Counters;
-pub(crate) use door::open;
+pub(crate) use door::{Door, open};
 pub use door::{ask, daemons};
 pub(crate) use heat::Flow;
 pub(crate) use look::Sources;

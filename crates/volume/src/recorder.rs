@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use dashmap::DashMap;
 use forebay_model::classes::class_of;
+use forebay_model::run::REQUEST_NS;
 use forebay_model::{
     ByteCount, ClassId, EngineFile, Fact, File, FileId, Io, Micros, OpCount, OpKey, Open, Ops,
     ProcessId, TreeId,
@@ -123,6 +124,8 @@ pub struct Recorder {
     classes: DashMap<String, ClassId, FxBuildHasher>,
     next_class: AtomicU32,
     next_file: AtomicU32,
+    /// Nanoseconds of a request's way; 0: nobody has said.
+    way: AtomicU64,
 }
 
 impl Recorder {
@@ -137,6 +140,7 @@ impl Recorder {
             classes: DashMap::with_hasher(FxBuildHasher),
             next_class: AtomicU32::new(0),
             next_file: AtomicU32::new(0),
+            way: AtomicU64::new(0),
         }
     }
 
@@ -148,6 +152,18 @@ impl Recorder {
     /// Whether it keeps nothing.
     pub(crate) fn is_silent(&self) -> bool {
         self.silent
+    }
+
+    /// What a request takes on its way here and back: whoever says so first is believed.
+    pub(crate) fn requests_take(&self, nanos: u64) {
+        // A later one is a program's own word.
+        let _ = self.way.compare_exchange(0, nanos, Relaxed, Relaxed);
+    }
+
+    /// The same, as the record says it.
+    pub(crate) fn request_note(&self) -> Option<(String, String)> {
+        let nanos = Some(self.way.load(Relaxed)).filter(|nanos| *nanos > 0)?;
+        Some((REQUEST_NS.to_owned(), nanos.to_string()))
     }
 
     /// The run's clock.

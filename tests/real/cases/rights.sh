@@ -27,7 +27,7 @@ install -m 0711 /usr/bin/id vol/program
 "$FOREBAY" unmount at
 
 say "what another user writes loses its set-id bits, packed too, also by the first write; root's own keep them"
-mkdir -m 1777 vol/packed vol/apart
+mkdir -m 1777 vol/packed vol/apart vol/plain
 for layout in packed apart; do
     printf '[[rule]]\nmatch = "%s/**"\nhome = "far"\nlayout = "%s"\n' $layout $layout
 done > "$WORK/rules.toml"
@@ -37,17 +37,20 @@ import os
 os.umask(0)
 ways = [("written", lambda f: os.write(f, b"x")), ("placed", lambda f: os.pwrite(f, b"x", 5)),
                     ("cut", lambda f: os.truncate(f, 3)), ("grown", lambda f: os.posix_fallocate(f, 0, 9))]
-for layout in "packed", "apart":
+for layout in "packed", "apart", "plain":
     for name, write in ways:
         f = os.open(f"at/{layout}/{name}", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o6755)
+        # The kernel knows them, and must not believe them a moment longer.
+        assert os.stat(f"at/{layout}/{name}").st_mode & 0o6000 == 0o6000, (layout, name)
         write(f)
+        assert os.stat(f"at/{layout}/{name}").st_mode & 0o6000 == 0, (layout, name)
         os.close(f)
 PY
-for layout in packed apart; do
+for layout in packed apart plain; do
     : > at/$layout/root; chmod 6755 at/$layout/root; echo more >> at/$layout/root
 done
 "$FOREBAY" unmount at
-for layout in packed apart; do
+for layout in packed apart plain; do
     for name in written placed cut grown; do
         f=vol/$layout/$name
         [ ! -u $f ] && [ ! -g $f ] || fail "$f keeps $(stat -c %A $f)"

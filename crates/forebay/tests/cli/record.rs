@@ -89,6 +89,24 @@ fn a_file_without_a_name_says_since_when() {
 
 /// A pattern is settled before the program is answered: its next write comes on another thread.
 #[test]
+fn a_run_knows_what_a_request_takes_and_counts_none_of_those_that_told() {
+    for trace in ["files", "every-read"] {
+        let Some(place) = Place::with_fuse() else { return };
+        // What it says itself comes too late.
+        let said = "system.forebay.request.1";
+        let script = format!("python3 -c 'import os; print(os.getxattr(\".\", \"{said}\"))'");
+        done(&mut place.script(&["--trace", trace], &script)).code(0);
+        let record = place.record();
+        let nanos = "SELECT CAST(value AS INTEGER) FROM header WHERE key = 'more.request_ns'";
+        assert!(record.number(nanos) > 1, "{}", record.number(nanos));
+        let counted =
+            "SELECT count(*) FROM process_ops JOIN op_keys USING (op_key) WHERE op = 'xattr'";
+        assert_eq!(record.number(counted), 0);
+        place.nothing_left();
+    }
+}
+
+#[test]
 fn writes_one_after_the_other_are_sequential_every_time() {
     let Some(place) = Place::with_fuse() else { return };
     let script = "for n in $(seq 20); do dd if=/dev/zero of=x$n bs=4k count=5000 status=none; done

@@ -1,7 +1,7 @@
 //! The header of a run: what ran, where, by what.
 
 use super::sql::{bytes, int, text_value, uint, words_from_json, words_to_json};
-use crate::{ByteCount, Ended, Exit, Micros, Privacy};
+use crate::{ByteCount, Ended, Exit, Micros, Privacy, Seconds};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
@@ -60,6 +60,17 @@ pub struct Header {
     /// Anything else worth keeping, as `(key, value)`; keys start with a letter and name the unit.
     pub more: Vec<(String, String)>,
 }
+
+impl Header {
+    /// What a request took on its way to Forebay and back, beside what it did there.
+    pub fn request_way(&self) -> Option<Seconds> {
+        let (_, nanos) = self.more.iter().find(|(key, _)| key == REQUEST_NS)?;
+        Some(Seconds(nanos.parse::<u64>().ok()? as f64 / 1e9))
+    }
+}
+
+/// The key of [`Header::request_way`] among what else is worth keeping, in nanoseconds.
+pub const REQUEST_NS: &str = "request_ns";
 
 /// Names of the keys in table `header`.
 pub(super) mod key {

@@ -114,6 +114,15 @@ pub struct OpenRow {
     pub open: Open,
 }
 
+/// What a process waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waited {
+    /// From request to answer, summed.
+    pub nanos: u64,
+    /// Requests for which it waited.
+    pub requests: u64,
+}
+
 /// Operations of one task on one class of files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpRow {
@@ -373,15 +382,18 @@ impl Run {
         )
     }
 
-    /// How long each process waited for its operations, in nanoseconds, by process.
-    pub fn waited(&self) -> Result<Vec<(ProcessId, u64)>> {
-        self.rows(
-            &format!(
-                "SELECT process, sum(time_ns) FROM process_ops JOIN processes p USING (process)
-                 WHERE IFNULL(p.task, 0) {OWN} GROUP BY process"
-            ),
-            |r| Ok((ProcessId(r.get(0)?), number(r, 1)?.unwrap_or(0))),
-        )
+    /// What each process waited for, by process. The kernel tells of a last close, and nobody waits.
+    pub fn waited(&self) -> Result<Vec<(ProcessId, Waited)>> {
+        let query = format!(
+            "SELECT process, sum(time_ns), sum(count * (op <> 'close'))
+             FROM process_ops JOIN op_keys USING (op_key) JOIN processes p USING (process)
+             WHERE IFNULL(p.task, 0) {OWN} GROUP BY process"
+        );
+        self.rows(&query, |r| {
+            let waited =
+                Waited { nanos: number(r, 1)?.unwrap_or(0), requests: number(r, 2)?.unwrap_or(0) };
+            Ok((ProcessId(r.get(0)?), waited))
+        })
     }
 
     /// Files seen open outside the covered trees.

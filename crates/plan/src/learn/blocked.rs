@@ -2,7 +2,8 @@
 //!
 //! A process waits for its operations one after the other; of two in a pipe the one that waits
 //! more holds up both. So waits are spread over the time in which a process itself was at work
-//! (not its children), and at each moment the most held-up process counts.
+//! (not its children), and at each moment the most held-up process counts. What its requests took
+//! on their way to Forebay and back is waited for as well, and no other run has it.
 
 use super::rows::Rows;
 use super::timeline::Timeline;
@@ -25,7 +26,7 @@ pub(super) fn blocked(rows: &Rows, line: &Timeline) -> Vec<f64> {
         let ran = &line.ran[task];
         let from = process.started.map_or(ran.start, |at| at.as_secs());
         let to = process.ended.map_or(ran.end, |at| at.as_secs()).max(from);
-        let waited = rows.waited.get(&process.id).map_or(0.0, |&nanos| nanos as f64 / 1e9);
+        let waited = rows.waited_by(process.id);
         let life = Life { id: process.id, parent: process.parent, from, to, waited };
         lives.entry(task).or_default().push(life);
     }

@@ -44,6 +44,13 @@ impl Operations {
         classes.flat_map(BTreeMap::values).sum()
     }
 
+    /// Requests for which one of them waited: nobody waits for a last close.
+    pub(super) fn requests(&self, who: Who) -> f64 {
+        let classes = self.by.get(&who).into_iter().flat_map(BTreeMap::values);
+        let close = OpKey::plain(Op::Close).index();
+        classes.flatten().filter(|(key, _)| **key != close).map(|(_, count)| count).sum()
+    }
+
     /// What one of them did, set by set, with each count multiplied by `factor`: of operations that
     /// run beside each other a task waits for a part.
     pub(super) fn accesses(

@@ -1,6 +1,6 @@
 //! What a run file says, as far as a workload is learnt from it: read once, then only looked at.
 
-use forebay_model::run::{OpRow, ProcessRow, TaskRow};
+use forebay_model::run::{OpRow, ProcessRow, TaskRow, Waited};
 use forebay_model::summary::Verdict;
 use forebay_model::{
     ByteCount, Ended, File, FileId, Header, Micros, ProcessId, Run, Summary, Tree,
@@ -35,8 +35,11 @@ pub(crate) struct Rows {
     pub(crate) tasks: Vec<TaskRow>,
     pub(crate) waits: Vec<(u32, u32)>,
     pub(crate) processes: Vec<ProcessRow>,
-    /// Nanoseconds that each process waited for its operations.
-    pub(crate) waited: BTreeMap<ProcessId, u64>,
+    /// What each process waited for.
+    pub(crate) waited: BTreeMap<ProcessId, Waited>,
+    /// Seconds that a request took on its way to Forebay and back, beside what it did there; 0: not
+    /// known.
+    pub(crate) way: f64,
     pub(crate) classes: BTreeMap<u32, String>,
     pub(crate) files: Vec<File>,
     pub(crate) gone: BTreeMap<FileId, Micros>,
@@ -75,8 +78,10 @@ impl Rows {
         // Rows come in the order of closing; what was there first matters here.
         opens.sort_by_key(|open| (open.at, open.file));
         let summary = Summary::of(run)?;
+        let header = run.header()?;
         Ok(Self {
-            header: run.header()?,
+            way: header.request_way().map_or(0.0, |way| way.get()),
+            header,
             ended: run.ended()?,
             complete: run.complete()?,
             trees: run.trees()?,
@@ -94,6 +99,14 @@ impl Rows {
             others_share: others(run)?,
             not_seen: run.not_seen()?,
         })
+    }
+}
+
+impl Rows {
+    /// Seconds that a process waited for its operations, and for their way to Forebay and back.
+    pub(crate) fn waited_by(&self, process: ProcessId) -> f64 {
+        let waited = self.waited.get(&process).copied().unwrap_or_default();
+        waited.nanos as f64 / 1e9 + waited.requests as f64 * self.way
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn lives(
         let row = process(told, *id);
         let started = row.and_then(|row| row.started).map_or(first, |at| at.as_secs());
         let ended = row.and_then(|row| row.ended).map_or(last, |at| at.as_secs());
-        let waited = told.rows.waited.get(id).map_or(0.0, |&nanos| nanos as f64 / 1e9);
+        let waited = told.rows.waited_by(*id);
         // Starts are told in hundredths of a second, and ends are noticed late: of two processes, one
         // after the other, neither may seem to run beside the other.
         let from = if first - started > SLACK { started } else { first };

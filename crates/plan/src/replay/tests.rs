@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::learn::rows::Opened;
-use forebay_model::run::{OpRow, ProcessRow, TaskRow};
+use forebay_model::run::{OpRow, ProcessRow, TaskRow, Waited};
 use forebay_model::{ClassId, File, FileId, Io, Micros, Op, Open, ProcessId, Tree, TreeId};
 
 fn secs(seconds: f64) -> Micros {
@@ -221,7 +221,7 @@ fn who_waits_for_a_child_thinks_nothing() {
     story.open(1, "a", 1.0, 1.5, Some(1_000), 0);
     story.open(7, "b", 3.0, 4.0, Some(1_000), 0);
     story.opens[1].task = Some(1);
-    story.rows.waited = [(ProcessId(7), 3_000_000_000)].into();
+    story.rows.waited = [(ProcessId(7), Waited { nanos: 3_000_000_000, requests: 1 })].into();
     let script = story.script();
     let think =
         |lane: usize| -> f64 { script.lanes[lane].steps.iter().map(|step| step.think.get()).sum() };

@@ -89,7 +89,7 @@ impl Session {
         let (ask, _) = request.parse::<abi::StatxIn>()?;
         let fh = (ask.getattr_flags & abi::GETATTR_FH != 0).then_some(ask.fh);
         let (stat, trust) = self.tree.native.getattr(request.node(), fh)?;
-        let trust = self.device.trust(trust);
+        let trust = self.attributes_trust(&stat, trust);
         let out = abi::StatxOut {
             attr_valid: trust.as_secs(),
             attr_valid_nsec: trust.subsec_nanos(),

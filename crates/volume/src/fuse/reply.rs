@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{StatVfs, Statx, StatxTimestamp};
+use rustix::fs::{FileType, Mode, StatVfs, Statx, StatxTimestamp};
 use zerocopy::IntoBytes;
 
 use super::abi::{
@@ -40,8 +40,8 @@ impl Session {
 
     pub(super) fn entry_out(&self, entry: &Entry) -> EntryOut {
         let node = self.tree.native.node(entry.node).ok();
-        let [names, attributes] =
-            [entry.name_trust, entry.attr_trust].map(|time| self.device.trust(time));
+        let names = self.device.trust(entry.name_trust);
+        let attributes = self.attributes_trust(&entry.stat, entry.attr_trust);
         EntryOut {
             nodeid: entry.node,
             // Numbers are never used again, so there is one generation.
@@ -58,9 +58,19 @@ impl Session {
         }
     }
 
+    /// How long the kernel may believe attributes. Set-id bits go with the next write, of which the
+    /// kernel tells nobody where it hands writes to the file below, so they are never believed: who
+    /// wrote into such a file would run it with its owner's rights.
+    pub(super) fn attributes_trust(&self, stat: &Statx, trust: Duration) -> Duration {
+        let mode = u32::from(stat.stx_mode);
+        let is_file = FileType::from_raw_mode(mode) == FileType::RegularFile;
+        let bits = Mode::from_raw_mode(mode).intersects(Mode::SUID | Mode::SGID);
+        if is_file && bits { Duration::ZERO } else { self.device.trust(trust) }
+    }
+
     pub(super) fn attr_out(&self, id: u64, stat: &Statx, trust: Duration) -> AttrOut {
         let node = self.tree.native.node(id).ok();
-        let trust = self.device.trust(trust);
+        let trust = self.attributes_trust(stat, trust);
         AttrOut {
             attr_valid: trust.as_secs(),
             attr_valid_nsec: trust.subsec_nanos(),

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::abi::{self, InHeader, init, op};
+use super::cost::{self, Asked};
 use super::device::Device;
 use super::gate::Gate;
 use super::later;
@@ -220,6 +221,12 @@ impl Session {
         }
         if self.tree.only_for.is_some_and(|owner| !is_welcome(header, owner)) {
             return device.refuse(header.unique, Errno::ACCESS);
+        }
+        if let Some(asked) = Asked::of(header, body) {
+            if let Asked::Took(nanos) = asked {
+                self.recorder.requests_take(nanos);
+            }
+            return device.answer(header.unique, &[cost::ANSWER]);
         }
         device.begin(header, body);
         let clock = self.recorder.clock();

@@ -11,8 +11,10 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 use super::front::Signals;
 use super::{Failure, Rescue};
+use crate::clock::MachineClock;
 use crate::cover::{Plan, enter};
 use crate::daemon_log;
+use crate::fuse::time_the_way;
 
 /// What stopped the way to exec.
 #[derive(Clone, Copy)]
@@ -72,6 +74,8 @@ pub(super) fn run(
     // The daemon has made its log by now; it lies outside of what is covered, or is written through
     // the daemon like any other file.
     daemon_log::hand_down(&log);
+    // The record does without, where the working directory is not covered.
+    let _ = time_the_way(&MachineClock);
     signals.restore_for_command();
     let mut pointers: Vec<*const libc::c_char> = words.iter().map(|word| word.as_ptr()).collect();
     pointers.push(std::ptr::null());

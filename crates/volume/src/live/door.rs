@@ -1,13 +1,14 @@
 //! Where a daemon is asked, and who asks.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect, listen,
-    socket_with,
+    AddressFamily, Shutdown, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect,
+    listen, shutdown, socket_with,
 };
 
 use super::{Live, Sources};
@@ -22,18 +23,31 @@ fn address(pid: u32) -> rustix::io::Result<SocketAddrUnix> {
     SocketAddrUnix::new_abstract_name(format!("{NAMES}{pid}").as_bytes())
 }
 
-fn socket() -> rustix::io::Result<std::os::fd::OwnedFd> {
+fn socket() -> rustix::io::Result<OwnedFd> {
     socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+}
+
+/// A door that is open.
+#[derive(Debug)]
+pub(crate) struct Door(OwnedFd);
+
+impl Door {
+    /// Nobody is answered any more: it is over.
+    pub(crate) fn close(self) {
+        // Where that fails the door is gone with the process.
+        let _ = shutdown(&self.0, Shutdown::Both);
+    }
 }
 
 /// Opens the door of this process, and answers whoever may know: its user, and root.
 ///
 /// # Errors
 /// When the name is taken or no thread can be made; nobody can look then, and all else goes on.
-pub(crate) fn open(sources: Sources) -> io::Result<()> {
+pub(crate) fn open(sources: Sources) -> io::Result<Door> {
     let (socket, me) = (socket()?, rustix::process::geteuid());
     bind(&socket, &address(std::process::id())?)?;
     listen(&socket, 16)?;
+    let door = Door(socket.try_clone()?);
     std::thread::Builder::new().name("forebay-live".into()).spawn(move || {
         loop {
             match accept_with(&socket, SocketFlags::CLOEXEC) {
@@ -49,7 +63,7 @@ pub(crate) fn open(sources: Sources) -> io::Result<()> {
             }
         }
     })?;
-    Ok(())
+    Ok(door)
 }
 
 /// Processes of daemons on this machine, of whoever they are.
