@@ -12,14 +12,14 @@ export interface Noted {
 }
 
 /** Of amounts of which some was not seen: what is sure, and what they can't be more than. */
-export interface Bounds {
-  read_at_least_bytes: Column;
-  read_at_most_bytes: Column;
-  written_at_least_bytes: Column;
-  written_at_most_bytes: Column;
+export interface Bounds<Amount = Column> {
+  read_at_least_bytes: Amount;
+  read_at_most_bytes: Amount;
+  written_at_least_bytes: Amount;
+  written_at_most_bytes: Amount;
 }
 
-export interface Overview extends Noted {
+export interface Overview extends Noted, Bounds<number | null> {
   verdict: string;
   advice: string | null;
   advice_saves_us: number | null;
@@ -36,8 +36,6 @@ export interface Overview extends Noted {
   failed: number;
   read_bytes: number | null;
   written_bytes: number | null;
-  read_at_least_bytes: number | null;
-  written_at_least_bytes: number | null;
   operations: number | null;
   exit: string | null;
   hidden: boolean;

@@ -65,8 +65,8 @@ function tile(label: string, value: string, detail: Child, meter?: number | null
   return made;
 }
 
-function atLeast(exact: number | null, bound: number | null): string {
-  return exact != null ? bytes(exact) : (bounds(bound) ?? "not seen");
+function amount(exact: number | null, least: number | null, most: number | null): string {
+  return exact != null ? bytes(exact) : (bounds(least, most) ?? "not seen");
 }
 
 function tiles(data: Overview): HTMLElement {
@@ -94,8 +94,16 @@ function tiles(data: Overview): HTMLElement {
       data.cpu_share,
     ),
     tile("Tasks", count(data.tasks), failed),
-    tile("Read", atLeast(data.read_bytes, data.read_at_least_bytes), "by tasks"),
-    tile("Written", atLeast(data.written_bytes, data.written_at_least_bytes), "by tasks"),
+    tile(
+      "Read",
+      amount(data.read_bytes, data.read_at_least_bytes, data.read_at_most_bytes),
+      "by tasks",
+    ),
+    tile(
+      "Written",
+      amount(data.written_bytes, data.written_at_least_bytes, data.written_at_most_bytes),
+      "by tasks",
+    ),
     tile("Operations", known(count(data.operations), data.operations), "on files"),
     ...(data.cost_usd == null ? [] : [tile("Cost", usd(data.cost_usd), "by the price sheet")]),
   ];

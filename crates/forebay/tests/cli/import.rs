@@ -27,6 +27,15 @@ fn records_become_a_run_that_is_shown_like_any_other() {
     let row = text.lines().find(|line| line.starts_with("JOIN")).expect("a row");
     // Its reads are known at most; nobody saw whether it waited.
     assert!(row.contains(" - ") && row.contains("≤92.3 KiB"), "{row}");
+    // And so says its page: nobody saw what was read, which is not nothing.
+    let mut report = Command::new(FOREBAY);
+    let page = done(report.current_dir(place.path()).args(["report", "a.run", "--json"]));
+    let page: serde_json::Value = serde_json::from_str(&page.code(0).text()).expect("JSON");
+    let overview = &page["runs"][0]["panels"]["overview"];
+    for of in ["read", "written"] {
+        assert!(overview[format!("{of}_bytes")].is_null(), "{overview}");
+        assert!(overview[format!("{of}_at_most_bytes")].as_u64() > Some(0), "{overview}");
+    }
     // Once more, over its own.
     done(&mut import(place.path(), &words)).code(0);
     let left: Vec<_> = std::fs::read_dir(place.path()).expect("listed").flatten().collect();

@@ -1,5 +1,6 @@
 //! The data of a page: what all panels of all runs say. FORMATS.md describes it.
 
+use forebay_model::run::REQUEST_NS;
 use serde_json::{Map, Value, json};
 
 use super::panels::{Draws, PANELS};
@@ -37,7 +38,10 @@ fn one(run: &Seen, strings: &mut Strings, sheet: Option<&Sheet>) -> Value {
     }
     let text = |text: &Option<String>| text.as_ref().map(|text| shown(text.as_bytes()));
     // What panels show is not told twice.
-    let more = header.more.iter().filter(|(key, _)| key != "cost" && !key.contains('.'));
+    let more = header
+        .more
+        .iter()
+        .filter(|(key, _)| !["cost", REQUEST_NS].contains(&&**key) && !key.contains('.'));
     let tasks = run.summary.tasks.iter().map(|task| task.count);
     json!({
         "label": run.label,

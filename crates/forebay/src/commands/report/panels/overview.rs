@@ -2,7 +2,7 @@
 
 mod verdict;
 
-use forebay_model::summary::{Amount, Summary, TierSummary};
+use forebay_model::summary::{Amount, Summary, TaskSummary, TierSummary};
 use forebay_model::{ByteCount, Exit, Micros};
 use serde_json::{Value, json};
 
@@ -68,6 +68,9 @@ fn of(run: &Seen, _: &mut Strings, sheet: Option<&Sheet>) -> Value {
         "written_bytes": written.0,
         "read_at_least_bytes": Some(read.1).filter(|bytes| bytes.0 > 0),
         "written_at_least_bytes": Some(written.1).filter(|bytes| bytes.0 > 0),
+        "read_at_most_bytes": most(summary, |task| &task.read).filter(|_| read.0.is_none()),
+        "written_at_most_bytes":
+            most(summary, |task| &task.written).filter(|_| written.0.is_none()),
         "operations": operations(run),
         "exit": summary.exit.map(|exit| match exit {
             Exit::Code(code) => code.to_string(),
@@ -103,14 +106,23 @@ fn cpu(summary: &Summary) -> Option<Micros> {
     summary.cpu_us.or(of_tasks.reduce(|a, b| a + b))
 }
 
-/// The exact amount, if all of it was seen, and what is sure.
+/// The exact amount, if all of it was seen, and what is sure. An imported run has no storage, and of
+/// it nothing was seen.
 pub(super) fn sum(
     summary: &Summary,
     of: fn(&TierSummary) -> &Amount,
 ) -> (Option<ByteCount>, ByteCount) {
     let tiers = || summary.tiers.iter().map(of);
     let exact = tiers().map(|amount| amount.seen).sum::<Option<ByteCount>>();
+    let exact = exact.filter(|_| !summary.tiers.is_empty());
     (exact, tiers().map(|amount| amount.at_least).sum())
+}
+
+/// What all tasks moved at most, where that is known of each.
+fn most(summary: &Summary, of: fn(&TaskSummary) -> &Amount) -> Option<ByteCount> {
+    let tasks = || summary.tasks.iter().filter(|task| !task.driver);
+    let most = tasks().map(|task| of(task).at_most).sum::<Option<ByteCount>>();
+    most.filter(|_| tasks().next().is_some())
 }
 
 /// All of them; `None`: they were not recorded.
