@@ -36,6 +36,7 @@ fn records_become_a_run_that_is_shown_like_any_other() {
         assert!(overview[format!("{of}_bytes")].is_null(), "{overview}");
         assert!(overview[format!("{of}_at_most_bytes")].as_u64() > Some(0), "{overview}");
     }
+    assert!(overview["by_name"]["files"][0].is_null(), "it names no files: {overview}");
     // Once more, over its own.
     done(&mut import(place.path(), &words)).code(0);
     let left: Vec<_> = std::fs::read_dir(place.path()).expect("listed").flatten().collect();

@@ -134,6 +134,8 @@ pub(super) fn operations(run: &Seen) -> Option<u64> {
 fn by_name(run: &Seen) -> Value {
     let all = &run.summary.tasks;
     let recorded = !run.ops.is_empty();
+    // Records of other tools may name none.
+    let named = all.iter().any(|task| task.files > 0) || !run.summary.tiers.is_empty();
     json!({
         "n": all.len(),
         "name": column(0..all.len()),
@@ -157,7 +159,7 @@ fn by_name(run: &Seen) -> Value {
         "read_at_most_bytes": column(all.iter().map(|task| at_most(&task.read))),
         "written_at_least_bytes": column(all.iter().map(|task| at_least(&task.written))),
         "written_at_most_bytes": column(all.iter().map(|task| at_most(&task.written))),
-        "files": column(all.iter().map(|task| task.files)),
+        "files": column(all.iter().map(|task| named.then_some(task.files))),
         "operations": column(all.iter().map(|task| recorded.then_some(task.operations))),
     })
 }
