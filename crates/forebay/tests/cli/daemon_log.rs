@@ -17,7 +17,9 @@ pub(crate) fn folders(place: &Place) -> Vec<PathBuf> {
     let shelf = std::fs::read_dir(place.state.join("forebay/daemons"));
     let mut all: Vec<PathBuf> =
         shelf.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    all.sort();
+    // Of those that began in one second, the numbers of processes say nothing.
+    let made = |folder: &PathBuf| folder.join("daemon.json").metadata()?.modified();
+    all.sort_by_cached_key(|folder| made(folder).ok());
     all
 }
 

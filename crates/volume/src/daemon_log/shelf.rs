@@ -1,12 +1,13 @@
 //! The folders of daemons, side by side: one for each that serves, and those of a few that ended
 //! badly. A daemon holds a lock on its own.
 
+use std::cmp::Reverse;
 use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::{
     AtFlags, CWD, FlockOperation, Mode, OFlags, flock, fstat, mkdirat, openat, unlinkat,
@@ -78,15 +79,24 @@ pub fn read_about(folder: &Path) -> Told {
     }
 }
 
-/// All folders, those of the newest daemons first: their names begin with the time.
+/// All folders, those of the newest daemons first: their names begin with the second, and the number
+/// of a process behind it says nothing of its age.
 #[must_use]
 pub fn kept(shelf: &Path) -> Vec<Kept> {
     let entries = std::fs::read_dir(shelf).into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> =
         entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
-    folders.sort_unstable_by(|a, b| b.cmp(a));
+    folders.sort_by_cached_key(|folder| Reverse(age(folder)));
     let of = |folder: PathBuf| Kept { told: read_about(&folder), folder };
     folders.into_iter().map(of).collect()
+}
+
+/// By which folders are in the order of their daemons' starts.
+fn age(folder: &Path) -> (Vec<u8>, Option<SystemTime>, PathBuf) {
+    let name = folder.file_name().unwrap_or_default().as_encoded_bytes();
+    let second = name.split(|byte| *byte == b'-').next().unwrap_or_default().to_vec();
+    let made = std::fs::metadata(folder.join(ABOUT)).and_then(|about| about.modified());
+    (second, made.ok(), folder.to_owned())
 }
 
 /// Whether the daemon lives whose folder it is. Where nobody knows, it does.
@@ -189,6 +199,21 @@ mod tests {
         assert_eq!(left[0].told, Told::Known(about(39)));
         assert_eq!(left[16].told, Told::Newer(7));
         drop(alive);
+    }
+
+    #[test]
+    fn of_those_of_one_second_the_number_of_the_process_says_nothing() {
+        let place = tempfile::tempdir().expect("a folder");
+        let names = ["20260101T000000Z-9999", "20260101T000000Z-10003", "20260101T000000Z-301"];
+        for (later, name) in names.iter().enumerate() {
+            let folder = place.path().join(name);
+            drop(take(&folder, &about(later as u32)).expect("taken"));
+            let about = File::options().append(true).open(folder.join(ABOUT)).expect("made");
+            let at = SystemTime::UNIX_EPOCH + Duration::from_millis(later as u64);
+            about.set_modified(at).expect("set");
+        }
+        let left = kept(place.path()).into_iter().map(|one| one.folder);
+        assert!(left.eq(names.iter().rev().map(|name| place.path().join(name))));
     }
 
     #[test]
