@@ -132,7 +132,7 @@ fn from_rows(rows: &Rows) -> Result<Learnt, String> {
         let cpu = row.cpu_user.unwrap_or_default() + row.cpu_system.unwrap_or_default();
         let (wall, busy) = (ran.end - ran.start, cpu.as_secs() / f64::from(ran.cores));
         let waited = row.waited.map_or(0.0, |waited| waited.as_secs());
-        let with_ways = waited + operations.requests(Who::Task(at)) * rows.way;
+        let with_ways = waited + operations.awaited_requests(Who::Task(at)) * rows.way;
         // While a task computes it waits for nothing. But a kernel's work is in the price of quick
         // operations already: they count in full, and what they took is no computing.
         let quick = waited < QUICK_SECS * operations.count(Who::Task(at));

@@ -374,9 +374,7 @@ impl Run {
         warnings.extend(errors);
         warnings.extend(daemon_log::close(false));
         // Who hears that it is over finds it nowhere.
-        if let Some(door) = self.door.take() {
-            door.close();
-        }
+        self.door.take().into_iter().for_each(live::Door::close);
         Some(over(run, None, warnings, homecomings, shipped))
     }
 

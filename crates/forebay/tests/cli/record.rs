@@ -94,8 +94,13 @@ fn a_run_knows_what_a_request_takes_and_counts_none_of_those_that_told() {
         let Some(place) = Place::with_fuse() else { return };
         // What it says itself comes too late.
         let said = "system.forebay.request.1";
-        let script = format!("python3 -c 'import os; print(os.getxattr(\".\", \"{said}\"))'");
-        done(&mut place.script(&["--trace", trace], &script)).code(0);
+        // Python asks with room for 128 bytes, getfattr(1) for the length first.
+        let script = format!(
+            "python3 -c 'import os; print(os.getxattr(\".\", \"{said}\"))'; \
+             getfattr --only-values -n {said} ."
+        );
+        let told = done(&mut place.script(&["--trace", trace], &script));
+        assert_eq!(told.code(0).text(), "b'here'\nhere");
         let record = place.record();
         let nanos = "SELECT CAST(value AS INTEGER) FROM header WHERE key = 'more.request_ns'";
         assert!(record.number(nanos) > 1, "{}", record.number(nanos));

@@ -40,7 +40,7 @@ impl Engine {
         let drivers = || rows.tasks.iter().filter(|task| task.driver);
         let longest = drivers().max_by_key(|task| (task.ended, std::cmp::Reverse(task.id)));
         let waited: f64 = drivers().filter_map(|task| task.waited).map(|w| w.as_secs()).sum();
-        let waited = waited + operations.requests(Who::Driver) * rows.way;
+        let waited = waited + operations.awaited_requests(Who::Driver) * rows.way;
         let walls = [
             line.first_start(),
             typical(gaps) * gaps.len() as f64,

@@ -45,7 +45,7 @@ impl Operations {
     }
 
     /// Requests for which one of them waited: nobody waits for a last close.
-    pub(super) fn requests(&self, who: Who) -> f64 {
+    pub(super) fn awaited_requests(&self, who: Who) -> f64 {
         let classes = self.by.get(&who).into_iter().flat_map(BTreeMap::values);
         let close = OpKey::plain(Op::Close).index();
         classes.flatten().filter(|(key, _)| **key != close).map(|(_, count)| count).sum()

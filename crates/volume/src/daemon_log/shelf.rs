@@ -86,13 +86,13 @@ pub fn kept(shelf: &Path) -> Vec<Kept> {
     let entries = std::fs::read_dir(shelf).into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> =
         entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
-    folders.sort_by_cached_key(|folder| Reverse(age(folder)));
+    folders.sort_by_cached_key(|folder| Reverse(start_order(folder)));
     let of = |folder: PathBuf| Kept { told: read_about(&folder), folder };
     folders.into_iter().map(of).collect()
 }
 
 /// By which folders are in the order of their daemons' starts.
-fn age(folder: &Path) -> (Vec<u8>, Option<SystemTime>, PathBuf) {
+fn start_order(folder: &Path) -> (Vec<u8>, Option<SystemTime>, PathBuf) {
     let name = folder.file_name().unwrap_or_default().as_encoded_bytes();
     let second = name.split(|byte| *byte == b'-').next().unwrap_or_default().to_vec();
     let made = std::fs::metadata(folder.join(ABOUT)).and_then(|about| about.modified());

@@ -8,9 +8,11 @@
 
 use std::ffi::CString;
 
-use rustix::io::Result;
+use rustix::io::{Errno, Result};
+use zerocopy::{FromBytes, IntoBytes};
 
 use super::abi::{self, InHeader, op};
+use super::device::Device;
 use crate::clock::Clock;
 
 const NAME: &str = "system.forebay.request";
@@ -18,7 +20,7 @@ const NAME: &str = "system.forebay.request";
 /// core, from 10 to 45 us on one machine, and a plan may not take off what was not there.
 const TIMED: u32 = 61;
 /// What is answered.
-pub(super) const ANSWER: &[u8] = b"here";
+const ANSWER: &[u8] = b"here";
 
 /// Such a request.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,6 +43,18 @@ impl Asked {
             Some(nanos) => nanos.parse().ok().map(Asked::Took),
             None => rest.is_empty().then_some(Asked::Way),
         }
+    }
+}
+
+/// Answers such a request as getxattr(2) does: with the length for who asks for no bytes, and ERANGE
+/// for who has too little room.
+pub(super) fn answer(header: &InHeader, body: &[u8], device: &Device) {
+    let room = abi::GetxattrIn::ref_from_prefix(body).map_or(0, |(ask, _)| ask.size as usize);
+    let length = abi::GetxattrOut { size: ANSWER.len() as u32, padding: 0 };
+    match room {
+        0 => device.answer(header.unique, &[length.as_bytes()]),
+        room if room < ANSWER.len() => device.refuse(header.unique, Errno::RANGE),
+        _ => device.answer(header.unique, &[ANSWER]),
     }
 }
 

@@ -226,7 +226,7 @@ impl Session {
             if let Asked::Took(nanos) = asked {
                 self.recorder.requests_take(nanos);
             }
-            return device.answer(header.unique, &[cost::ANSWER]);
+            return cost::answer(header, body, device);
         }
         device.begin(header, body);
         let clock = self.recorder.clock();

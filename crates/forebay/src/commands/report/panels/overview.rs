@@ -68,9 +68,9 @@ fn of(run: &Seen, _: &mut Strings, sheet: Option<&Sheet>) -> Value {
         "written_bytes": written.0,
         "read_at_least_bytes": Some(read.1).filter(|bytes| bytes.0 > 0),
         "written_at_least_bytes": Some(written.1).filter(|bytes| bytes.0 > 0),
-        "read_at_most_bytes": most(summary, |task| &task.read).filter(|_| read.0.is_none()),
+        "read_at_most_bytes": most_moved(summary, |task| &task.read).filter(|_| read.0.is_none()),
         "written_at_most_bytes":
-            most(summary, |task| &task.written).filter(|_| written.0.is_none()),
+            most_moved(summary, |task| &task.written).filter(|_| written.0.is_none()),
         "operations": operations(run),
         "exit": summary.exit.map(|exit| match exit {
             Exit::Code(code) => code.to_string(),
@@ -119,7 +119,7 @@ pub(super) fn sum(
 }
 
 /// What all tasks moved at most, where that is known of each.
-fn most(summary: &Summary, of: fn(&TaskSummary) -> &Amount) -> Option<ByteCount> {
+fn most_moved(summary: &Summary, of: fn(&TaskSummary) -> &Amount) -> Option<ByteCount> {
     let tasks = || summary.tasks.iter().filter(|task| !task.driver);
     let most = tasks().map(|task| of(task).at_most).sum::<Option<ByteCount>>();
     most.filter(|_| tasks().next().is_some())
