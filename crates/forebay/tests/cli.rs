@@ -65,6 +65,8 @@ mod doctor;
 mod early;
 #[path = "cli/elsewhere.rs"]
 mod elsewhere;
+#[path = "cli/emulated.rs"]
+mod emulated;
 #[path = "cli/exits.rs"]
 mod exits;
 #[path = "cli/export.rs"]

@@ -136,9 +136,14 @@ fn from_rows(rows: &Rows) -> Result<Learnt, String> {
         // While a task computes it waits for nothing. But a kernel's work is in the price of quick
         // operations already: they count in full, and what they took is no computing.
         let quick = waited < QUICK_SECS * operations.count(Who::Task(at));
-        let blocked = blocked[at].min(if quick { wall } else { wall - busy }).max(0.0);
+        let held = blocked[at];
+        let blocked = held.seconds.min(if quick { wall } else { wall - busy }).max(0.0);
         // Of operations that run beside each other, or beside computing, the task waits for a part.
-        let factor = if waited > 0.0 { blocked / with_ways } else { 1.0 };
+        let factor = match held.part {
+            Some(part) if quick => part,
+            _ if waited > 0.0 => blocked / with_ways,
+            _ => 1.0,
+        };
         idle += (wall - blocked - busy).max(0.0);
         walls += wall;
         let step = Step {

@@ -29,7 +29,7 @@ mod sums;
 mod tree;
 mod writer;
 
-pub(crate) use bodies::Bodies;
+pub(crate) use bodies::{Bodies, Modified};
 pub(crate) use body::Body;
 pub use check::{Checked, Finding, check};
 pub(crate) use follow::Follow;

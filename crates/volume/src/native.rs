@@ -4,8 +4,10 @@
 //! wire format (that is `fuse`) and records nothing (that is `recorder`).
 
 mod attr;
+mod by_path;
 mod copies;
 mod create;
+mod data;
 mod device_numbers;
 mod dir;
 mod early;
@@ -145,6 +147,10 @@ pub struct Native {
     refused: Mutex<FxHashSet<u64>>,
     /// The kernel agreed to passthrough at all.
     passthrough: AtomicBool,
+    /// The kernel takes the way to a file that it is lent.
+    lends_paths: AtomicBool,
+    /// The kernel collects writes, and sizes and times of open files are for it to say.
+    collects: AtomicBool,
     /// The backing file system is on this machine: closing a file tells nothing.
     local: AtomicBool,
     me: (u32, u32),
@@ -220,6 +226,8 @@ impl Native {
             renames: AtomicU64::new(0),
             refused: Mutex::default(),
             passthrough: AtomicBool::new(false),
+            lends_paths: AtomicBool::new(false),
+            collects: AtomicBool::new(false),
             local: AtomicBool::new(false),
             me: (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()),
             my_groups,
@@ -248,6 +256,16 @@ impl Native {
         self.passthrough.store(passthrough, Relaxed);
         self.local.store(local, Relaxed);
         let _ = self.device.set(device);
+        self.learn_to_lend_paths();
+    }
+
+    /// The kernel agreed to collect writes.
+    pub(crate) fn collect_writes(&self) {
+        self.collects.store(true, Relaxed);
+    }
+
+    pub(crate) fn collects(&self) -> bool {
+        self.collects.load(Relaxed)
     }
 
     /// Gives the watch that keeps long-lived names honest.

@@ -54,7 +54,7 @@ struct Known {
     accounted: AtomicU64,
     /// A look is under way.
     checking: AtomicBool,
-    /// Its words are still its parent's: forked, not yet running its own program.
+    /// It is about to run its own program: see [`begins`].
     forked: AtomicBool,
     ended: AtomicBool,
     /// No part of the run started it.
@@ -103,6 +103,12 @@ enum Job {
     Check(Arc<Known>),
     /// See what it has used.
     Account(Arc<Known>),
+}
+
+/// A process that is seen with these words will soon have others: they are still its parent's, or
+/// none, as in the middle of execve(2), where it has a new name already.
+fn begins(argv: &[Vec<u8>], above: Option<&[Vec<u8>]>) -> bool {
+    argv.is_empty() || above == Some(argv)
 }
 
 /// It is this daemon, or the one that rescues its users: no part of the run.
@@ -318,7 +324,8 @@ impl Processes {
             return Some(known);
         }
         let parent = self.parent_at_hand(&stat);
-        let forked = parent.as_ref().is_some_and(|parent| parent.program.lock().argv == argv);
+        let above = parent.as_ref().map(|parent| parent.program.lock().argv.clone());
+        let forked = begins(&argv, above.as_deref());
         let parent = parent.map(|parent| parent.id);
         // Below the front there is nobody to look for.
         let is_known = parent.is_some() || self.is_front(stat.parent);
@@ -476,5 +483,21 @@ impl Processes {
     pub fn living(&self) -> Vec<(ProcessId, u32)> {
         let all = self.by_id.read();
         all.iter().filter(|k| !k.ended.load(Relaxed)).map(|k| (k.id, k.pid)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! If this fails, a program that is met while it starts has no name for as long as it runs.
+    use super::begins;
+
+    #[test]
+    fn a_process_that_is_met_in_the_middle_of_execve_is_looked_at_again() {
+        let words = |text: &str| -> Vec<Vec<u8>> { text.split(' ').map(|w| w.into()).collect() };
+        assert!(begins(&[], Some(&words("sh -c x"))), "no words yet");
+        assert!(begins(&[], None));
+        assert!(begins(&words("sh -c x"), Some(&words("sh -c x"))), "forked");
+        assert!(!begins(&words("tail -f x"), Some(&words("sh -c x"))));
+        assert!(!begins(&words("sh -c x"), None), "the first of all");
     }
 }

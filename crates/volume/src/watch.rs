@@ -226,7 +226,7 @@ fn refresh_mapped(native: &Native, seen: &mut FxHashMap<u64, (i64, u32, u64)>) {
             return;
         }
         let Ok(mut stat) = stat_of(handle.file.as_fd(), c"") else { return };
-        native.own_attributes(&handle.node, &mut stat);
+        native.own_attributes(&handle.node, &mut stat, Some(handle.file.as_fd()));
         let stamp = (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec, stat.stx_size);
         let changed = *seen.get(&handle.node.id).unwrap_or(&handle.stamp) != stamp;
         if (handle.writes || changed) && !now.contains_key(&handle.node.id) {

@@ -18,9 +18,20 @@ struct Piece {
     waiting: f64,
 }
 
-/// Seconds that each task of the timeline was blocked.
-pub(super) fn blocked(rows: &Rows, line: &Timeline) -> Vec<f64> {
-    let mut lives: BTreeMap<usize, Vec<Life>> = BTreeMap::new();
+/// How storage held a task up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blocked {
+    /// Seconds that it stood still.
+    pub(super) seconds: f64,
+    /// For which part of its operations it waits: of those that run beside each other, for one at a
+    /// time. It comes from their counts, since what quick ones take is mostly chance; `None` where
+    /// nobody counted them process by process.
+    pub(super) part: Option<f64>,
+}
+
+/// How each task of the timeline was blocked.
+pub(super) fn blocked(rows: &Rows, line: &Timeline) -> Vec<Blocked> {
+    let mut lives: BTreeMap<usize, Vec<(Life, f64)>> = BTreeMap::new();
     for process in &rows.processes {
         let Some(&task) = process.task.and_then(|task| line.place.get(&task)) else { continue };
         let ran = &line.ran[task];
@@ -28,17 +39,30 @@ pub(super) fn blocked(rows: &Rows, line: &Timeline) -> Vec<f64> {
         let to = process.ended.map_or(ran.end, |at| at.as_secs()).max(from);
         let waited = rows.waited_by(process.id);
         let life = Life { id: process.id, parent: process.parent, from, to, waited };
-        lives.entry(task).or_default().push(life);
+        lives.entry(task).or_default().push((life, rows.requests_of(process.id)));
     }
     let of = |(at, ran): (usize, &super::timeline::Ran)| {
         let wall = ran.end - ran.start;
-        let lives = lives.get(&at).map_or(&[][..], Vec::as_slice);
+        let counted = lives.get(&at).map_or(&[][..], Vec::as_slice);
+        let lives: Vec<Life> = counted.iter().map(|(life, _)| *life).collect();
         let seen: f64 = lives.iter().map(|life| life.waited).sum();
         // Without processes there is one sum for the whole task.
         let told = rows.tasks[ran.row].waited.map_or(0.0, |waited| waited.as_secs());
-        if seen > 0.0 { most_held_up(pieces(lives)).min(wall) } else { told.min(wall) }
+        let blocked = if seen > 0.0 { most_held_up(pieces(&lives)) } else { told };
+        Blocked { seconds: blocked.min(wall), part: part(counted) }
     };
     line.ran.iter().enumerate().map(of).collect()
+}
+
+/// The part of all operations for which the most held-up process waits, moment by moment, if each
+/// took as long as any other.
+fn part(counted: &[(Life, f64)]) -> Option<f64> {
+    /// So short that a life has room for all of them.
+    const EACH: f64 = 1e-12;
+    let all: f64 = counted.iter().map(|(_, requests)| requests).sum();
+    let lives: Vec<Life> =
+        counted.iter().map(|(life, requests)| Life { waited: requests * EACH, ..*life }).collect();
+    (all > 0.0).then(|| (most_held_up(pieces(&lives)) / (all * EACH)).min(1.0))
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -139,6 +163,18 @@ mod tests {
         // Four seconds of its own, in which it waits all the time.
         let shell = life(1, None, 0.0, 10.0, 4.0);
         assert_eq!(of(&[shell, life(2, Some(1), 2.0, 8.0, 3.0)]), 7.0);
+    }
+
+    #[test]
+    fn of_operations_beside_each_other_one_at_a_time_is_waited_for() {
+        let alone = life(2, Some(1), 0.0, 5.0, 2.0);
+        let part = |counted: &[(Life, f64)]| part(counted).map(|part| (part * 1e6).round() / 1e6);
+        assert_eq!(part(&[(alone, 1_000.0)]), Some(1.0), "however little it waited");
+        let beside = life(3, Some(1), 0.0, 5.0, 0.0);
+        assert_eq!(part(&[(alone, 300.0), (beside, 100.0)]), Some(0.75));
+        let after = life(4, Some(1), 5.0, 9.0, 0.0);
+        assert_eq!(part(&[(alone, 300.0), (after, 100.0)]), Some(1.0));
+        assert_eq!(part(&[(alone, 0.0)]), None, "nobody counted");
     }
 
     #[test]

@@ -103,6 +103,11 @@ impl Rows {
 }
 
 impl Rows {
+    /// Operations that a process waited for.
+    pub(crate) fn requests_of(&self, process: ProcessId) -> f64 {
+        self.waited.get(&process).map_or(0.0, |waited| waited.requests as f64)
+    }
+
     /// Seconds that a process waited for its operations, and for their way to Forebay and back.
     pub(crate) fn waited_by(&self, process: ProcessId) -> f64 {
         let waited = self.waited.get(&process).copied().unwrap_or_default();

@@ -95,12 +95,13 @@ pub(crate) fn remembered(read: u64, written: u64, bytes: u64) -> f64 {
 fn merged(scene: &Scene<'_>, storage: usize, access: &Access, key: OpKey) -> f64 {
     let profile = scene.storages[storage].profile.filter(|profile| profile.merges.is_some());
     let Some(profile) = profile else { return 1.0 };
-    let bytes = match key.op() {
-        Op::Read => access.read,
-        Op::Write => access.written,
+    // What is copied from file to file is written, too.
+    let (alike, bytes): (&[Op], _) = match key.op() {
+        Op::Read => (&[Op::Read], access.read),
+        Op::Write | Op::CopyRange => (&[Op::Write, Op::CopyRange], access.written),
         _ => return 1.0,
     };
-    let alike = access.ops.iter().filter(|(other, _)| other.op() == key.op());
+    let alike = access.ops.iter().filter(|(other, _)| alike.contains(&other.op()));
     let count: f64 = alike.map(|(_, count)| count).sum();
     profile.share_of_one(key, bytes.get() as f64 / count)
 }

@@ -76,6 +76,12 @@ fn short_ones_that_go_on_are_one_operation() {
     let access = &mut work.tasks[0].steps[0].accesses[0];
     access.ops = vec![(OpKey::data(Op::Write, 65_536, Pattern::Sequential), 1024.0)];
     takes(&site, &work, 0.256);
+    // Half of them are copied from file to file.
+    let merged =
+        site_with("latency = { write = \"0.1 ms\" }\ndata_per_second = 200\nmerges = \"256 KiB\"");
+    let ops = [Op::Write, Op::CopyRange].map(|op| OpKey::data(op, 65_536, Pattern::Sequential));
+    work.tasks[0].steps[0].accesses[0].ops = ops.map(|key| (key, 512.0)).to_vec();
+    takes(&merged, &work, 1.28);
     let random = OpKey::data(Op::Write, 65_536, Pattern::Random);
     work.tasks[0].steps[0].accesses[0].ops = vec![(random, 1024.0)];
     takes(&site, &work, 1.024);

@@ -9,6 +9,7 @@ pub(super) mod learn;
 mod losing;
 mod losses;
 mod stream;
+mod times;
 
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
@@ -28,6 +29,7 @@ use crate::native::Identity;
 use crate::tiers::Patience;
 use known::{Known, writable};
 pub(super) use losses::Losses;
+pub(crate) use times::Modified;
 
 pub(super) type Result<T> = std::result::Result<T, Errno>;
 
@@ -50,7 +52,7 @@ pub(crate) struct Bodies {
     fetch: Fetch,
     bucket: Arc<dyn Bucket>,
     known: Mutex<Known>,
-    /// Bodies that are known.
+    /// Bodies that are known, and files that are on their way out or have just come.
     count: AtomicUsize,
     hands: AtomicUsize,
     brought: AtomicU64,
@@ -143,18 +145,14 @@ impl Bodies {
 
     /// A body that all bytes are here of need not be known any more.
     pub(crate) fn close(&self, identity: &Identity, body: &Body) {
-        if body.is_whole() && self.known.lock().bodies.remove(identity).is_some() {
+        if !body.is_whole() {
+            return;
+        }
+        let mut known = self.known.lock();
+        if known.bodies.remove(identity).is_some() {
             self.count.fetch_sub(1, Relaxed);
+            self.has_settled(&mut known, *identity);
         }
-    }
-
-    /// The file's own time of modification, where bytes that come change it.
-    pub(crate) fn mtime_of(&self, identity: &Identity) -> Option<Time> {
-        if self.count.load(Relaxed) == 0 {
-            return None;
-        }
-        let known = self.known.lock();
-        known.bodies.get(identity).filter(|body| !body.changed.load(Relaxed)).map(|body| body.mtime)
     }
 
     /// Bytes are about to be read.

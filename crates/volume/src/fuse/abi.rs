@@ -157,6 +157,7 @@ pub(crate) mod init {
     pub(crate) const DO_READDIRPLUS: u64 = 1 << 13;
     pub(crate) const READDIRPLUS_AUTO: u64 = 1 << 14;
     pub(crate) const ASYNC_DIO: u64 = 1 << 15;
+    pub(crate) const WRITEBACK_CACHE: u64 = 1 << 16;
     pub(crate) const PARALLEL_DIROPS: u64 = 1 << 18;
     pub(crate) const POSIX_ACL: u64 = 1 << 20;
     pub(crate) const MAX_PAGES: u64 = 1 << 22;
@@ -179,6 +180,19 @@ pub(crate) mod fattr {
     pub(crate) const FH: u32 = 1 << 6;
     pub(crate) const ATIME_NOW: u32 = 1 << 7;
     pub(crate) const MTIME_NOW: u32 = 1 << 8;
+    pub(crate) const CTIME: u32 = 1 << 10;
+
+    /// The times of a file whose writes the kernel collects, as it tells of them by itself with
+    /// those writes (`fuse_flush_times`): no program asked for them.
+    pub(crate) const OF_COLLECTED: u32 = MTIME | CTIME | FH;
+}
+
+/// Whether a request tells the times of a file whose writes the kernel collects: in the middle of a
+/// close(2) or execve(2) of somebody who holds its own locks, and without that anybody asked for it.
+pub(crate) fn is_of_collected(header: &InHeader, body: &[u8]) -> bool {
+    let tells = |ask: &SetattrIn| ask.valid == fattr::OF_COLLECTED;
+    header.opcode == op::SETATTR
+        && SetattrIn::ref_from_prefix(body).is_ok_and(|(ask, _)| tells(ask))
 }
 
 /// How the kernel is to treat an open file (`FOPEN_*`).

@@ -66,9 +66,14 @@ impl Device {
         self.late.is_some()
     }
 
+    /// The kernel is to collect writes.
+    pub(super) fn collects_writes(&self) -> bool {
+        self.late.as_ref().is_some_and(|late| late.collects)
+    }
+
     /// How long the kernel may believe what it is told for so long here.
     pub(super) fn trust(&self, here: Duration) -> Duration {
-        self.late.as_ref().and_then(|late| late.most_trust).map_or(here, |most| here.min(most))
+        self.late.as_ref().map_or(here, |late| late.trust(here))
     }
 
     /// The kernel need not ask when a file is closed that has nothing to tell.

@@ -27,6 +27,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::abi::InHeader;
 use crate::clock::{Clock, MachineClock};
+use crate::native::TRUST_WATCHED;
 use asked::{Asked, answered};
 use board::Board;
 use shape::Shape;
@@ -52,6 +53,13 @@ impl Emulated {
     pub fn new(profile: Profile, server: Option<&Path>) -> std::io::Result<Emulated> {
         let board = server.map(Board::open).transpose()?.map(Arc::new);
         Ok(Emulated { profile, board })
+    }
+
+    /// Its client collects what programs write until they close the file, sync it, or have written
+    /// much, as those of NFS and Lustre do. Where several mounts show one volume, each would go on
+    /// believing the sizes that it knows.
+    fn collects(&self) -> bool {
+        self.board.is_none()
     }
 }
 
@@ -102,10 +110,12 @@ struct Waiting {
 pub(super) struct Late {
     clock: Arc<dyn Clock>,
     shape: Mutex<Shape>,
-    /// The longest that names and attributes are believed.
-    pub(super) most_trust: Option<Duration>,
+    /// How long its client believes names and attributes.
+    believes: Option<Duration>,
     /// Closing a file takes time.
     pub(super) closes: bool,
+    /// See [`Emulated::collects`].
+    pub(super) collects: bool,
     queue: Arc<Queue>,
 }
 
@@ -113,7 +123,8 @@ impl Late {
     /// Starts the thread that sends replies when they are due.
     pub(super) fn start(emulated: &Emulated) -> std::io::Result<Arc<Late>> {
         // Mounts of one server must agree on what time it is.
-        let late = Late::new(&emulated.profile, Arc::new(MachineClock), emulated.board.clone());
+        let mut late = Late::new(&emulated.profile, Arc::new(MachineClock), emulated.board.clone());
+        late.collects = emulated.collects();
         let (queue, clock) = (Arc::clone(&late.queue), Arc::clone(&late.clock));
         std::thread::Builder::new().name("forebay-late".into()).spawn(move || {
             // Timers of ordinary threads are 50 us late, which is a twentieth of a millisecond.
@@ -128,10 +139,23 @@ impl Late {
         let seconds = |time: forebay_model::Seconds| Duration::try_from_secs_f64(time.get()).ok();
         Late {
             clock,
-            most_trust: profile.attributes_for.and_then(seconds),
+            believes: profile.attributes_for.and_then(seconds),
             closes: shape::closing(profile) > 0.0,
+            collects: false,
             shape: Mutex::new(Shape::new(profile, written::room(), board.as_ref())),
             queue: Arc::default(),
+        }
+    }
+
+    /// How long what may be believed for so long here is believed by its client: where nobody else
+    /// changes anything, as long as the profile says, or until it is changed.
+    pub(super) fn trust(&self, here: Duration) -> Duration {
+        match self.believes {
+            _ if here.is_zero() => here,
+            Some(time) if self.collects => time,
+            Some(time) => here.min(time),
+            None if self.collects => TRUST_WATCHED,
+            None => here,
         }
     }
 

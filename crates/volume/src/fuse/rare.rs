@@ -1,6 +1,7 @@
 //! Requests about open files that programs seldom make: to the disk, room ahead, holes, copies.
 
 use forebay_model::{Op, Pattern};
+use rustix::io::Errno;
 use zerocopy::IntoBytes;
 
 use super::abi::{self, op};
@@ -47,6 +48,11 @@ impl Session {
     }
 
     fn seek(&self, request: &Request<'_>) -> Result<()> {
+        if self.tree.native.collects() {
+            // The kernel does not ask with what it has collected in mind: without an answer it
+            // takes a file for one piece of data.
+            return Err(Errno::NOSYS);
+        }
         let (ask, _) = request.parse::<abi::LseekIn>()?;
         let handle = self.tree.native.handle(ask.fh)?;
         let offset = self.tree.native.seek(&handle, ask.offset, ask.whence)?;

@@ -172,6 +172,9 @@ impl Session {
         if tree.passthrough && !device.is_slowed() {
             wanted |= init::PASSTHROUGH;
         }
+        if device.collects_writes() {
+            wanted |= init::WRITEBACK_CACHE;
+        }
         let agreed = wanted & offered;
         let passthrough = agreed & init::PASSTHROUGH != 0;
         let answer = abi::InitOut {
@@ -192,6 +195,9 @@ impl Session {
         // It is no wish: who can do it says so.
         let device = device.expiring(offered & init::HAS_EXPIRE_ONLY != 0).with_tellers();
         tree.native.connect(device.clone(), passthrough, tree.local);
+        if agreed & init::WRITEBACK_CACHE != 0 {
+            tree.native.collect_writes();
+        }
         match Watch::start(&tree.native, tree.local) {
             Ok(watch) => tree.native.watch_with(watch),
             Err(error) => tracing::warn!("what others change is not watched: {error}"),
@@ -232,8 +238,9 @@ impl Session {
         let clock = self.recorder.clock();
         let began = clock.nanos();
         // A caller may hold its own locks when it reads, writes or closes: don't look it up then.
-        let through_handle =
-            matches!(header.opcode, op::READ | op::WRITE | op::FLUSH | op::RELEASE | op::FSYNC);
+        let of_collected = abi::is_of_collected(header, body);
+        let through_handle = of_collected
+            || matches!(header.opcode, op::READ | op::WRITE | op::FLUSH | op::RELEASE | op::FSYNC);
         let process = match (self.recorder.is_silent(), through_handle) {
             (true, _) => None,
             (_, true) => self.processes.recall(header.pid),
@@ -243,9 +250,12 @@ impl Session {
         let (took, refused) = (Cell::new(None), Cell::new(None));
         let request = Request { header, body, device, process, clock, began, took, refused };
         // Reads and writes act through an open descriptor and RELEASE names no caller.
-        if !matches!(header.opcode, op::READ | op::FLUSH | op::RELEASE | op::RELEASEDIR)
-            && let Err(error) = self.tree.native.act_as(caller)
-        {
+        let acts_through =
+            matches!(header.opcode, op::READ | op::FLUSH | op::RELEASE | op::RELEASEDIR);
+        if of_collected {
+            // Whoever closes a file need not own it.
+            self.tree.native.act_as_itself();
+        } else if !acts_through && let Err(error) = self.tree.native.act_as(caller) {
             return request.refuse(error);
         }
         let names =

@@ -28,7 +28,8 @@ const BETWEEN: Duration = Duration::from_millis(4);
 impl Handle {
     /// What its bytes are read from.
     pub(crate) fn bytes(&self) -> &OwnedFd {
-        self.copy.as_ref().filter(|copy| !copy.is_recalled()).map_or(&self.file, |copy| &copy.file)
+        let copy = self.copy.as_ref().filter(|copy| !copy.is_recalled());
+        copy.map_or(self.opened(), |copy| &copy.file)
     }
 }
 

@@ -10,7 +10,6 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::device_numbers::unpack_device;
-use super::open::backing_flags;
 use super::{Entry, Native, Node, Opened, Result, Seen, proc_path, stat_of};
 use crate::creds::set_umask;
 
@@ -57,7 +56,7 @@ impl Native {
         set_umask(permissions.umask)?;
         let _change = self.changing(&dir, Some(name));
         let mode = Mode::from_raw_mode(permissions.mode & 0o7777);
-        let how = backing_flags(flags)
+        let how = self.backing_flags(flags)
             | OFlags::CREATE
             | OFlags::NOFOLLOW
             | OFlags::from_bits_retain(flags & (libc::O_EXCL | libc::O_TRUNC) as u32);
@@ -82,7 +81,7 @@ impl Native {
         let fd = self.dir_fd(parent)?;
         set_umask(permissions.umask)?;
         let mode = Mode::from_raw_mode(permissions.mode & 0o7777);
-        let how = backing_flags(flags)
+        let how = self.backing_flags(flags)
             | OFlags::TMPFILE
             | OFlags::from_bits_retain(flags & libc::O_EXCL as u32);
         let file = self.with_room(|| openat(&fd, c".", how, mode))?;

@@ -1,8 +1,8 @@
 //! Open files and directories, as long as some program holds them.
 
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, OnceLock};
 
 use forebay_reads::Face;
 use parking_lot::Mutex;
@@ -19,7 +19,12 @@ use crate::tiers::Lent;
 #[derive(Debug)]
 pub(crate) struct Handle {
     pub(crate) node: Arc<Node>,
+    /// The file below.
     pub(crate) file: OwnedFd,
+    /// That is the way to it (`O_PATH`), and only the kernel has it open.
+    pub(crate) by_path: bool,
+    /// It is open all the same, for what needs that ([`Native::open_file`]).
+    pub(crate) opened: OnceLock<OwnedFd>,
     /// What its bytes are read from instead, as long as nobody changes the file.
     pub(crate) copy: Option<Arc<Lent>>,
     /// What of its bytes is not here yet.

@@ -16,7 +16,8 @@ use crate::tiers::Lent;
 pub enum IoState {
     /// The kernel reads and writes the backing file itself; we see opens and closes only.
     Passthrough,
-    /// Reads come through us into the kernel's page cache; writes go through at once.
+    /// Reads come through us into the kernel's page cache; writes go through at once, or come
+    /// collected.
     Cached,
     /// Each read and write comes to us.
     #[default]
@@ -32,6 +33,8 @@ pub(crate) struct Wish {
     pub(crate) every_read: bool,
     /// This open may write.
     pub(crate) write: bool,
+    /// The kernel collects what it writes.
+    pub(crate) collects: bool,
     /// Somebody outside is known to write the file.
     pub(crate) foreign: bool,
 }
@@ -43,7 +46,7 @@ impl Wish {
             IoState::Direct
         } else if self.passthrough {
             IoState::Passthrough
-        } else if self.write || self.foreign {
+        } else if self.write && !self.collects || self.foreign {
             // A page cache over a file that several write would show stale bytes.
             IoState::Direct
         } else {
@@ -112,6 +115,8 @@ pub(crate) struct OpenFile {
     pub(crate) shared: Shared,
     /// Lent to the kernel while the state is passthrough.
     pub(crate) backing: Option<Arc<Backing>>,
+    /// The user for whom it was lent first: whom the storage below has let in.
+    pub(crate) lent_for: Option<u32>,
     /// What all of them read instead of the file.
     pub(crate) copy: Option<Arc<Lent>>,
     /// Open handles, for requests that name only the inode.
@@ -180,8 +185,16 @@ mod tests {
 
     #[test]
     fn writers_without_passthrough_are_direct() {
-        let wish = Wish { passthrough: false, every_read: false, write: true, foreign: false };
+        let wish = Wish {
+            passthrough: false,
+            every_read: false,
+            write: true,
+            collects: false,
+            foreign: false,
+        };
         assert_eq!(wish.state(), IoState::Direct);
+        assert_eq!(Wish { collects: true, ..wish }.state(), IoState::Cached);
+        assert_eq!(Wish { collects: true, foreign: true, ..wish }.state(), IoState::Direct);
         assert_eq!(Wish { write: false, ..wish }.state(), IoState::Cached);
         assert_eq!(Wish { write: false, foreign: true, ..wish }.state(), IoState::Direct);
         assert_eq!(Wish { passthrough: true, ..wish }.state(), IoState::Passthrough);

@@ -217,7 +217,7 @@ impl Native {
         let handle = self.handle(fh)?;
         let file = if lock.flock {
             // The same description as the handle's, which owns the lock.
-            Arc::new(rustix::io::fcntl_dupfd_cloexec(&handle.file, 0)?)
+            Arc::new(rustix::io::fcntl_dupfd_cloexec(self.open_file(&handle)?, 0)?)
         } else {
             handle.node.locked.store(true, Relaxed);
             handle.is_locked_by(lock.owner);
@@ -257,7 +257,7 @@ impl Handle {
     /// open, and so may another request.
     pub(super) fn end_flock(&self) {
         if self.flocked.load(Relaxed)
-            && let Err(error) = set_flock(&self.file, libc::F_UNLCK, true)
+            && let Err(error) = set_flock(self.opened(), libc::F_UNLCK, true)
         {
             tracing::error!("a lock of a closed file could not be given up: {error}");
         }

@@ -82,7 +82,7 @@ impl Native {
             false if node.placed.get().is_some() => TRUST,
             false => self.trust_in(dir, name).map_or(TRUST, |trust| trust.max(TRUST)),
         };
-        self.own_attributes(&node, &mut stat);
+        self.own_attributes(&node, &mut stat, None);
         node.guise.put_on(&mut stat);
         self.told(&node, &stat);
         let entry = Entry { node: node.id, name_trust, attr_trust: self.attr_trust(&node), stat };

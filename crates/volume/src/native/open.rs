@@ -1,12 +1,12 @@
-//! Open files: opening in one of three ways, reading, writing, and all that goes with a handle.
+//! Opening files, in one of three ways.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 use forebay_model::TreeId;
 use parking_lot::Mutex;
-use rustix::fs::{Access, AtFlags, CWD, FallocateFlags, Mode, OFlags, Statx, accessat, openat};
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, Statx, accessat, openat};
 use rustix::io::Errno;
 
 use super::iostate::{Fresh, Wish};
@@ -40,6 +40,12 @@ pub struct Opened {
 pub(crate) fn backing_flags(flags: u32) -> OFlags {
     let keep = libc::O_ACCMODE | libc::O_APPEND | libc::O_DSYNC | libc::O_SYNC | libc::O_NOATIME;
     OFlags::from_bits_retain(flags & keep as u32) | OFlags::CLOEXEC | OFlags::NONBLOCK
+}
+
+/// The same where the kernel collects writes: it fills the pages of which a program writes a part,
+/// and chooses the offsets of appends.
+fn collected_flags(flags: OFlags) -> OFlags {
+    (flags - OFlags::ACCMODE - OFlags::APPEND) | OFlags::RDWR
 }
 
 /// Set in the flags of an open(2) that execve(2) makes (`__FMODE_EXEC`); open(2) itself takes no such.
@@ -79,17 +85,32 @@ impl Native {
             self.begins_to_write();
         }
         let _opening = self.opening();
-        let file = match self.open_backing(&node, backing_flags(flags)) {
+        let by_path = self.opens_by_path(&node, flags);
+        let how = match by_path {
+            true => OFlags::PATH | OFlags::CLOEXEC,
+            false => self.backing_flags(flags),
+        };
+        let file = match self.open_backing(&node, how) {
             Err(Errno::ACCESS) if flags & EXEC != 0 => self.open_program(&node)?,
+            // Who may only write, or only append, does so without the kernel's help.
+            Err(Errno::ACCESS | Errno::PERM) if self.collects() && writes(flags) => {
+                self.open_backing(&node, backing_flags(flags))?
+            }
             other => other?,
         };
         let mut stat = stat_of(file.as_fd(), c"")?;
         self.as_long_as_shown(&mut stat);
         let in_the_way = |copy: &Lent| writes(flags) || !copy.is_held() && !copy.is_of(&stat);
         self.await_closes(&node, in_the_way);
-        let opened = self.opened(&node, file, flags, &stat)?;
+        let opened = self.opened_as(&node, (file, by_path), flags, &stat)?;
         self.opened_anew(&node, Some(&stat).filter(|_| !writes(flags)));
         Ok((opened, node))
+    }
+
+    /// The flags with which the file below is opened.
+    pub(in crate::native) fn backing_flags(&self, flags: u32) -> OFlags {
+        let asked = backing_flags(flags);
+        if self.collects() && writes(flags) { collected_flags(asked) } else { asked }
     }
 
     /// Opens a program that the caller may execute and not read (mode 0711): its bytes go to the
@@ -140,12 +161,27 @@ impl Native {
         flags: u32,
         stat: &Statx,
     ) -> Result<Opened> {
+        self.opened_as(node, (file, false), flags, stat)
+    }
+
+    /// The same of a file to which there may be the way only.
+    fn opened_as(
+        &self,
+        node: &Arc<Node>,
+        (mut file, mut by_path): (OwnedFd, bool),
+        flags: u32,
+        stat: &Statx,
+    ) -> Result<Opened> {
         let body = self.body_of(stat, file.as_fd())?;
         let face = self.face_of(stat);
         let mut open = node.open.lock();
         open.moving.take().iter().for_each(|ticket| ticket.end());
         let copy = self.source(node, &mut open, flags, &file, stat)?;
         let (bytes, from) = copy.as_ref().map_or((&file, stat), |copy| (&copy.file, &copy.stat));
+        let below = match self.collects() {
+            true => rustix::fs::fcntl_getfl(&file)?,
+            false => backing_flags(flags),
+        };
         let wish = Wish {
             passthrough: body.is_none()
                 && face.is_none()
@@ -154,16 +190,30 @@ impl Native {
                 && node.packed.get().is_none_or(|packed| packed.has_body()),
             every_read: self.settings.every_read,
             write: writes(flags),
+            collects: self.collects() && below & OFlags::ACCMODE == OFlags::RDWR,
             foreign: node.foreign.load(Relaxed),
         };
         let mut state = open.shared.enter(wish.state());
         if state == IoState::Passthrough && open.backing.is_none() {
             match self.lend(bytes, from) {
-                Some(backing) => open.backing = Some(Arc::new(backing)),
+                Some(backing) => {
+                    open.backing = Some(Arc::new(backing));
+                    open.lent_for = Some(worn().0);
+                }
                 None => {
                     let other = Wish { passthrough: false, ..wish }.state();
                     open.shared.fall_back(other);
                     state = other;
+                }
+            }
+        }
+        // Others are let in by the storage below, which may know more than modes and lists.
+        if by_path && (state != IoState::Passthrough || open.lent_for != Some(worn().0)) {
+            match reopen(file.as_fd(), self.backing_flags(flags)) {
+                Ok(open) => (file, by_path) = (open, false),
+                Err(error) => {
+                    open.shared.leave();
+                    return Err(error);
                 }
             }
         }
@@ -173,7 +223,9 @@ impl Native {
         let mut keep_cache = false;
         if state == IoState::Cached {
             let fresh = Fresh::of(stat);
-            keep_cache = fresh.is_some() && open.fresh == fresh;
+            // What the kernel has collected of an open file is newer than the file.
+            let collected = self.collects() && !open.handles.is_empty();
+            keep_cache = collected || fresh.is_some() && open.fresh == fresh;
             open.fresh = fresh;
         } else {
             open.fresh = None;
@@ -190,13 +242,15 @@ impl Native {
         let handle = Arc::new(Handle {
             node: Arc::clone(node),
             file,
+            by_path,
+            opened: OnceLock::new(),
             copy,
             body,
             face,
             state,
             writes: wish.write,
             quiet: quiet_close,
-            appends: AtomicBool::new(flags & libc::O_APPEND as u32 != 0),
+            appends: AtomicBool::new(below.contains(OFlags::APPEND)),
             stamp: (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec, stat.stx_size),
             flocked: AtomicBool::new(false),
             closing: AtomicBool::new(false),
@@ -256,248 +310,6 @@ impl Native {
             }
         }
     }
-
-    /// Reads into `buffer` at `offset`; returns how much there was. `keeps`: the kernel keeps it
-    /// as pages, for mappings or its cache.
-    ///
-    /// # Errors
-    /// The backing file system's.
-    pub(crate) fn read(
-        &self,
-        handle: &Handle,
-        buffer: &mut [u8],
-        offset: u64,
-        keeps: bool,
-    ) -> Result<usize> {
-        if let Some(done) = self.decode(handle, buffer, offset) {
-            return done;
-        }
-        self.settle_pages(handle);
-        let shared = handle.state == IoState::Direct && handle.node.locked.load(Relaxed);
-        self.bring(handle, offset, buffer.len() as u64)?;
-        let done = Native::read_bytes(handle, buffer, offset)?;
-        if shared && keeps {
-            self.pages.filled(handle.node.id, offset, &buffer[..done]);
-        }
-        Ok(done)
-    }
-
-    /// Bytes of a mapping that are held back go into the file before anything else happens to it.
-    pub(crate) fn settle_pages(&self, handle: &Handle) {
-        if handle.state == IoState::Direct && handle.node.locked.load(Relaxed) {
-            self.pages.settle(handle.node.id);
-        }
-    }
-
-    fn read_bytes(handle: &Handle, buffer: &mut [u8], offset: u64) -> Result<usize> {
-        let mut done = 0;
-        while done < buffer.len() {
-            match rustix::io::pread(handle.bytes(), &mut buffer[done..], offset + done as u64) {
-                Ok(0) => break,
-                Ok(count) => done += count,
-                Err(Errno::INTR) => {}
-                // What was read before the fault is given; the fault comes back on the next read.
-                Err(error) if done == 0 => return Err(error),
-                Err(_) => break,
-            }
-        }
-        Ok(done)
-    }
-
-    /// Follows fcntl(2) `F_SETFL`: the kernel tells of it with the next write only.
-    ///
-    /// # Errors
-    /// EPERM of a file that may only be appended to (chattr(1)): its bytes would go elsewhere.
-    pub(crate) fn follow_append(&self, handle: &Handle, flags: u32) -> Result<()> {
-        let appends = flags & libc::O_APPEND as u32 != 0;
-        if handle.appends.load(Relaxed) != appends {
-            let flags = if appends { OFlags::APPEND } else { OFlags::empty() };
-            rustix::fs::fcntl_setfl(&handle.file, flags)?;
-            handle.appends.store(appends, Relaxed);
-        }
-        Ok(())
-    }
-
-    /// Writes `data` at `offset` (at the end, if the file was opened to append).
-    ///
-    /// # Errors
-    /// ENOSPC, EDQUOT, EFBIG, EIO from the backing file system, also of an earlier write that nobody
-    /// waited for.
-    pub(crate) fn write(&self, handle: &Handle, data: &[u8], offset: u64) -> Result<usize> {
-        self.settle_pages(handle);
-        handle.report_error()?;
-        match self.write_through(&handle.file, handle, data, offset)? {
-            (0, rest) => rest.map(|()| 0),
-            // What kept the rest comes back on the next write.
-            (done, _) => Ok(done),
-        }
-    }
-
-    /// Writes pages of a mapping back: at their place, also through a handle that appends. All or
-    /// nothing: the kernel does not look at how much of a page was written.
-    ///
-    /// # Errors
-    /// As [`Native::write`].
-    pub(crate) fn write_mapped(
-        &self,
-        handle: &Arc<Handle>,
-        data: &[u8],
-        offset: u64,
-    ) -> Result<usize> {
-        if handle.appends.load(Relaxed) {
-            let file = reopen(handle.file.as_fd(), OFlags::WRONLY | OFlags::NONBLOCK)?;
-            return self.write_through(&file, handle, data, offset)?.1.map(|()| data.len());
-        }
-        if !handle.node.locked.load(Relaxed) {
-            return self.write_through(&handle.file, handle, data, offset)?.1.map(|()| data.len());
-        }
-        for (at, bytes) in self.pages.changed(handle, offset, data) {
-            let wrote = self.write_through(&handle.file, handle, &bytes, at);
-            if let Err(error) = wrote.and_then(|(_, rest)| rest) {
-                self.pages.failed(handle.node.id, at);
-                return Err(error);
-            }
-        }
-        Ok(data.len())
-    }
-
-    fn write_through(
-        &self,
-        file: &OwnedFd,
-        handle: &Handle,
-        data: &[u8],
-        offset: u64,
-    ) -> Result<(usize, Result<()>)> {
-        self.bring_all(handle)?;
-        let write = |data: &[u8], at| rustix::io::pwrite(file, data, at);
-        let (done, rest) = write_whole(data, offset, write);
-        if let Some(packed) = handle.node.packed.get() {
-            packed.wrote();
-            self.sync_if_asked(handle, packed)?;
-        }
-        if handle.state == IoState::Cached {
-            self.check_append(handle, offset + done as u64);
-        }
-        Ok((done, rest))
-    }
-
-    /// In the cached state the kernel chose the offset of an append; if somebody outside had
-    /// appended meanwhile, its pages are wrong and must go.
-    fn check_append(&self, handle: &Handle, expected_end: u64) {
-        if !handle.appends.load(Relaxed) {
-            return;
-        }
-        let moved =
-            stat_of(handle.file.as_fd(), c"").is_ok_and(|stat| stat.stx_size != expected_end);
-        if let (true, Some(watch)) = (moved, self.watch.get()) {
-            // From another thread: the writer's lock on the inode is held until we answer.
-            watch.invalidate(handle.node.id);
-        }
-    }
-
-    /// A copy of the descriptor was closed: `owner`'s byte-range locks on the file end.
-    ///
-    /// # Errors
-    /// What closing a copy of the backing file reports (EIO, EDQUOT, ENOSPC on network storage), and
-    /// that of a write that nobody waited for.
-    pub(crate) fn flush(&self, handle: &Handle, owner: u64) -> Result<()> {
-        if handle.flocked.load(Relaxed) {
-            handle.closing.store(true, Relaxed);
-        }
-        self.end_locks_of(handle, owner);
-        self.settle_pages(handle);
-        let written = handle.report_error();
-        if !handle.writes {
-            return written;
-        }
-        // Network file systems send what is left, and tell of failures, on close.
-        let copy = rustix::io::fcntl_dupfd_cloexec(&handle.file, 0)?;
-        close_reporting(copy).and(written)
-    }
-
-    /// The last copy of a descriptor is closed. Returns the handle, for the record.
-    pub(crate) fn release(&self, fh: u64) -> Option<Arc<Handle>> {
-        let handle = self.handles.lock().remove(&fh)?;
-        let node = Arc::clone(&handle.node);
-        handle.end_flock();
-        self.charge(&handle);
-        let mut open = node.open.lock();
-        open.handles.retain(|other| !Arc::ptr_eq(other, &handle));
-        self.end_locks_left(&handle, &open.handles);
-        let last = open.shared.leave();
-        if last {
-            open.backing = None;
-            open.copy = None;
-        }
-        drop(open);
-        if last {
-            self.close_body(&handle);
-            self.pages.forget(node.id);
-            self.after_last_close(&handle);
-            self.may_belong_elsewhere(&node);
-        }
-        self.closed_packed(&node);
-        if handle.writes {
-            self.may_go_early(&node);
-            self.mark_written(&handle);
-        }
-        Some(handle)
-    }
-
-    /// Reserves or gives back space.
-    ///
-    /// # Errors
-    /// EOPNOTSUPP where the backing file system can't, ENOSPC, EFBIG.
-    pub(crate) fn fallocate(
-        &self,
-        handle: &Handle,
-        mode: u32,
-        offset: u64,
-        length: u64,
-    ) -> Result<()> {
-        self.bring_all(handle)?;
-        rustix::fs::fallocate(
-            &handle.file,
-            FallocateFlags::from_bits_retain(mode),
-            offset,
-            length,
-        )?;
-        if let Some(packed) = handle.node.packed.get() {
-            packed.wrote();
-        }
-        Ok(())
-    }
-
-    /// Copies between two files without a trip through the caller.
-    ///
-    /// # Errors
-    /// EXDEV across file systems; the kernel then copies by reading and writing.
-    pub(crate) fn copy_range(
-        &self,
-        from: &Handle,
-        mut offset_in: u64,
-        to: &Handle,
-        mut offset_out: u64,
-        length: u64,
-    ) -> Result<usize> {
-        let length = usize::try_from(length).unwrap_or(usize::MAX);
-        if from.face.is_some() {
-            return Err(Errno::XDEV);
-        }
-        self.bring(from, offset_in, length as u64)?;
-        self.bring_all(to)?;
-        let copied = rustix::fs::copy_file_range(
-            from.bytes(),
-            Some(&mut offset_in),
-            &to.file,
-            Some(&mut offset_out),
-            length,
-        )?;
-        if let Some(packed) = to.node.packed.get() {
-            packed.wrote();
-        }
-        Ok(copied)
-    }
 }
 
 impl Fresh {
@@ -515,38 +327,5 @@ impl Fresh {
             changed_ns,
             modified_ns: ns(&stat.stx_mtime),
         })
-    }
-}
-
-/// Writes all of `data` by `write`; tells how much was written, and what kept the rest.
-pub(super) fn write_whole(
-    data: &[u8],
-    offset: u64,
-    mut write: impl FnMut(&[u8], u64) -> Result<usize>,
-) -> (usize, Result<()>) {
-    let mut done = 0;
-    while done < data.len() {
-        match write(&data[done..], offset + done as u64) {
-            Ok(0) => return (done, Err(Errno::NOSPC)),
-            Ok(count) => done += count,
-            Err(Errno::INTR) => {}
-            Err(error) => return (done, Err(error)),
-        }
-    }
-    (done, Ok(()))
-}
-
-/// close(2) with its error, which `OwnedFd` would swallow.
-fn close_reporting(fd: OwnedFd) -> Result<()> {
-    use std::os::fd::IntoRawFd;
-    // SAFETY: the descriptor is ours and is not used afterwards, whatever close says.
-    let done = unsafe { libc::close(fd.into_raw_fd()) };
-    match done {
-        0 => Ok(()),
-        _ => match Errno::from_io_error(&std::io::Error::last_os_error()) {
-            // The descriptor is gone all the same (close(2), "Dealing with error returns").
-            None | Some(Errno::INTR) => Ok(()),
-            Some(error) => Err(error),
-        },
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use super::open::write_whole;
+use super::data::write_whole;
 use super::{Handle, Result};
 
 /// The unit in which the kernel reads and writes mappings.

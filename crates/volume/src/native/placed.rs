@@ -106,7 +106,7 @@ impl Native {
         if let Some(folder) = node.folder.get() {
             stat = folder.shown(stat);
         }
-        self.own_attributes(node, &mut stat);
+        self.own_attributes(node, &mut stat, None);
         node.guise.put_on(&mut stat);
         stat
     }

@@ -8,7 +8,6 @@ use rustix::fs::{Mode, symlinkat};
 use rustix::io::Errno;
 
 use super::create::Created;
-use super::open::backing_flags;
 use super::placed::place_of;
 use super::{Native, Node, Permissions, Result, Seen, device_of, proc_path, stat_of};
 use crate::creds::set_umask;
@@ -58,7 +57,7 @@ impl Native {
         let room = tiers.numbered(number);
         set_umask(permissions.umask)?;
         let mode = Mode::from_raw_mode(permissions.mode & 0o7777);
-        let how = backing_flags(flags);
+        let how = self.backing_flags(flags);
         let (file, key) = match self.with_room(|| room.make(name, how, mode)) {
             Ok(made) => made,
             Err(

@@ -29,6 +29,7 @@ impl Native {
             libc::SEEK_HOLE => rustix::fs::SeekFrom::Hole(offset),
             _ => return Err(Errno::INVAL),
         };
+        self.open_file(handle)?;
         // The position of our own descriptor is used by nobody.
         rustix::fs::seek(handle.bytes(), to)
     }

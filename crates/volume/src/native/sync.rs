@@ -35,9 +35,10 @@ impl Native {
                 Fsync::Scratch => return Ok(()),
             }
         }
+        let file = self.open_file(handle)?;
         self.sync_written(handle, || match data_only {
-            true => rustix::fs::fdatasync(&handle.file),
-            false => rustix::fs::fsync(&handle.file),
+            true => rustix::fs::fdatasync(file),
+            false => rustix::fs::fsync(file),
         })
     }
 
@@ -65,7 +66,8 @@ impl Native {
         path: Vec<u8>,
     ) -> Result<()> {
         self.wardrobe.undress();
-        let file = self.with_room(|| fcntl_dupfd_cloexec(&handle.file, 0))?;
+        let file = self.open_file(handle)?;
+        let file = self.with_room(|| fcntl_dupfd_cloexec(file, 0))?;
         let mut dirs = Vec::new();
         let with_names = !placed.named.load(Relaxed);
         if with_names {

@@ -24,6 +24,7 @@ mod stray;
 pub(super) mod times;
 mod told;
 mod verdict;
+mod workers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
@@ -89,6 +90,10 @@ pub fn bring_home(
         arrivals: Arrivals::open(tiers.book.arrivals()),
         publisher: None,
         progress,
+        workers: match crate::cover::fs_kind(tiers.book.root()) {
+            Ok(kind) if kind.local => workers::NEAR,
+            _ => workers::FAR,
+        },
     };
     let bare = work.root.try_clone();
     if which == (Which::Ruled { succeeded: true }) && tiers.publishes() {
@@ -152,6 +157,8 @@ struct Work<'a> {
     times: Times,
     arrivals: Arrivals,
     progress: &'a Progress<'a>,
+    /// Files that are copied and named at a time.
+    workers: usize,
     /// Set while files are published, too.
     publisher: Option<Publisher<'a>>,
 }

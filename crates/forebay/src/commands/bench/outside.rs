@@ -13,6 +13,12 @@ use forebay_model::run::{ProcessRow, TaskRow};
 use forebay_model::{ByteCount, ProcessId, Result, Run};
 use serde::{Deserialize, Serialize};
 
+/// What the kernel may have counted of a write to the fresh directory besides its bytes: pages of
+/// which it has a part, at both ends.
+const PAGES: u64 = 2 * 4096;
+/// How often it may have counted the bytes themselves: where it collects them it counts each write
+/// and each page (Linux 6.18).
+const COUNTED: u64 = 2;
 /// Pages that are written whole, and a program's own small files.
 const NOISE: u64 = 64 << 10;
 /// A page of the log is sent to storage again if it grows so much later.
@@ -48,11 +54,12 @@ pub(super) struct Ended<'a> {
     pub(super) seconds: f64,
 }
 
-/// `written`: bytes that went to the fresh directory. `None`: the kernel does not tell.
+/// `written`: bytes that went to the fresh directory, by so many writes. `None`: the kernel does not
+/// tell.
 pub(super) fn find(
     run: &Run,
     tasks: &[TaskRow],
-    written: u64,
+    (written, writes): (u64, u64),
     ended: &Ended<'_>,
 ) -> Result<Option<Outside>> {
     let Some(sent) = ended.sent else { return Ok(None) };
@@ -76,7 +83,7 @@ pub(super) fn find(
             *by_program.entry(name).or_default() += row.bytes.get();
         }
     }
-    let counted = sent.saturating_sub(written + log);
+    let counted = sent.saturating_sub(written * COUNTED + writes * PAGES + log);
     let mut own = sent_by(&processes, &inside(run)?);
     // Who opened a file is not always who wrote to it, and not all counters were seen: names that
     // do not add up are not told.
@@ -123,7 +130,8 @@ fn sent_by(
     }
     let sent = |row: &ProcessRow| {
         let sent = row.counters.as_ref()?.io.as_ref()?.write_bytes.get();
-        Some((row.id, sent.saturating_sub(with_children.get(&row.id).copied().unwrap_or(0))))
+        let inside = with_children.get(&row.id).copied().unwrap_or(0) * COUNTED;
+        Some((row.id, sent.saturating_sub(inside)))
     };
     let all: BTreeMap<ProcessId, u64> = processes.iter().filter_map(sent).collect();
     let mut own = all.clone();
@@ -170,8 +178,9 @@ mod tests {
             let parent = parent.map(ProcessId);
             ProcessRow { id, parent, counters: Some(counters), ..ProcessRow::default() }
         };
-        // A shell with a child that writes 30 inside and 5 elsewhere, and itself 2 elsewhere.
-        let processes = [row(0, None, 37), row(1, Some(0), 35)];
+        // A shell with a child that writes 30 inside, which count twice, and 5 elsewhere, and itself
+        // 2 elsewhere.
+        let processes = [row(0, None, 67), row(1, Some(0), 65)];
         let inside = BTreeMap::from([(ProcessId(1), 30)]);
         let own = sent_by(&processes, &inside);
         assert_eq!(own, BTreeMap::from([(ProcessId(0), 2), (ProcessId(1), 5)]));

@@ -89,7 +89,8 @@ impl Recorded {
         }
         recorded.waited_share = waited(&tasks);
         recorded.phases = phases::of_tasks(&tasks);
-        recorded.outside = outside::find(&run, &tasks, recorded.written_bytes, ended)?;
+        let writes = recorded.ops.get(Op::Write.name()).copied().unwrap_or(0);
+        recorded.outside = outside::find(&run, &tasks, (recorded.written_bytes, writes), ended)?;
         // The storage reads and writes what it copies; no program sent it.
         recorded.read_bytes += copied;
         recorded.written_bytes += copied;

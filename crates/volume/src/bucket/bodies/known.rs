@@ -1,5 +1,6 @@
 //! What is known of the files of a volume whose bytes are not here.
 
+use std::collections::VecDeque;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,6 +11,7 @@ use rustix::io::Errno;
 
 use super::super::body::Body;
 use super::super::local::while_writable;
+use super::super::record::Time;
 use super::super::scan::Stamp;
 use super::super::ship::Moved;
 use super::super::tree::File;
@@ -25,6 +27,10 @@ pub(super) struct Known {
     pub(super) came: Vec<(u64, Stamp)>,
     /// Nothing that comes counts any more.
     pub(super) is_over: bool,
+    /// Files that are made holes now, and their own times of modification.
+    pub(super) leaving: FxHashMap<Identity, Time>,
+    /// Files that came, or were made holes, last.
+    pub(super) settled: VecDeque<Identity>,
     /// Files that others have taken the places of, and what they were called.
     pub(super) retired: Vec<(Identity, u64, String)>,
 }
@@ -59,9 +65,13 @@ impl Bodies {
         self.known.lock().is_over = true;
     }
 
-    /// A file's bytes are in the bucket alone from now on.
+    /// A file's bytes are in the bucket alone from now on, and what is here is about to be made a
+    /// hole; [`Bodies::has_left`] says that it is one.
     pub(crate) fn leave(&self, identity: Identity, ino: u64, away: Away) {
         let mut known = self.known.lock();
+        if known.leaving.insert(identity, away.mtime).is_none() {
+            self.count.fetch_add(1, Relaxed);
+        }
         known.numbers.insert(identity, ino);
         known.away.insert(ino, away);
         if known.bodies.remove(&identity).is_some() {

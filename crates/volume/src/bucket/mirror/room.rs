@@ -165,6 +165,7 @@ impl Worker {
         // Bytes that stay take room, and are fetched anew; a time that can't be set back is that of now.
         let _ = fallocate(&file, hole, 0, stat.stx_size);
         let _ = set_mtime(&file, mtime);
+        mirror.bodies.has_left(identity);
         if let Ok(stamp) = Stamp::of(file.as_fd()) {
             self.ship.scan().is_as(one.ino, stamp);
         }

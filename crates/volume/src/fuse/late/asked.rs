@@ -35,7 +35,7 @@ pub(super) struct Answered {
 impl Asked {
     /// `None`: nobody waits for the reply, or no storage is asked.
     pub(super) fn of(header: &InHeader, body: &[u8], began: u64) -> Option<Asked> {
-        let kind = kind(header.opcode)?;
+        let kind = kind(header.opcode).filter(|_| !abi::is_of_collected(header, body))?;
         let mut asked = Asked {
             opcode: header.opcode,
             kind,

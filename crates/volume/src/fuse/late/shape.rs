@@ -47,7 +47,7 @@ pub(super) struct Shape {
     data: Limit,
     workers: Workers,
     streams: FxHashMap<(u64, bool), Stream>,
-    /// Open files with bytes that a client would not have sent yet.
+    /// Files with bytes that a client would not have sent yet.
     unsent: FxHashSet<u64>,
     written: Option<Written>,
 }
@@ -109,17 +109,17 @@ impl Shape {
         if asked.kind == Op::Close {
             self.streams.remove(&(asked.open, false));
             self.streams.remove(&(asked.open, true));
-            self.unsent.remove(&asked.open);
+            self.unsent.remove(&asked.node);
             return (0, false);
         }
         if answered.failed && !answered.absent && asked.kind.group() == OpGroup::Data {
             return (0, false);
         }
         match asked.kind {
-            Op::Write => drop(self.unsent.insert(asked.open)),
-            Op::Fsync => drop(self.unsent.remove(&asked.open)),
+            Op::Write => drop(self.unsent.insert(asked.node)),
+            Op::Fsync => drop(self.unsent.remove(&asked.node)),
             // A client has nothing to send, however many processes close what they inherited.
-            Op::Flush if !self.unsent.remove(&asked.open) => return (0, false),
+            Op::Flush if !self.unsent.remove(&asked.node) => return (0, false),
             _ => {}
         }
         let (due, awaited) = match asked.kind.group() {

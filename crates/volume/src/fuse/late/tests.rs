@@ -49,11 +49,20 @@ fn replies_go_in_the_order_of_their_time() {
 #[test]
 fn what_is_believed_is_bounded_by_the_profile() {
     let mut profile = slow();
-    let clock = || Arc::new(ManualClock::default());
-    assert_eq!(Late::new(&profile, clock(), None).most_trust, None);
-    assert!(!Late::new(&profile, clock(), None).closes);
+    let late = |profile: &Profile, collects| {
+        let mut late = Late::new(profile, Arc::new(ManualClock::default()), None);
+        late.collects = collects;
+        late
+    };
+    let second = Duration::from_secs(1);
+    let (alone, one_of_many) = (late(&profile, true), late(&profile, false));
+    assert!(!alone.closes);
+    assert_eq!([alone.trust(second), one_of_many.trust(second)], [TRUST_WATCHED, second]);
     profile.attributes_for = Some(Seconds(3.0));
     profile.set_prices(Op::Flush, Seconds(1e-3));
-    let late = Late::new(&profile, clock(), None);
-    assert_eq!((late.most_trust, late.closes), (Some(Duration::from_secs(3)), true));
+    let (alone, one_of_many) = (late(&profile, true), late(&profile, false));
+    assert!(alone.closes);
+    assert_eq!([alone.trust(second), one_of_many.trust(second)], [3 * second, second]);
+    assert_eq!(one_of_many.trust(9 * second), 3 * second);
+    assert_eq!(alone.trust(Duration::ZERO), Duration::ZERO, "what must not be believed");
 }

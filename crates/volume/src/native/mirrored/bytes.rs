@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rustix::fs::Statx;
 
-use super::super::{Handle, Identity, Native, Node, Opened, Result};
-use crate::bucket::Body;
+use super::super::{Handle, Identity, Native, Node, Opened, Result, stat_of};
+use crate::bucket::{Body, Modified};
 
 impl Native {
     /// The body of a file that was opened, if its bytes are not all here.
@@ -110,12 +110,31 @@ impl Native {
         }
     }
 
-    /// Bytes that come change no times that programs see, and decoded ones have no length here.
-    pub(crate) fn own_attributes(&self, node: &Node, stat: &mut Statx) {
+    /// Bytes that come or go change no times that programs see, and decoded ones have no length here.
+    /// `file`: a descriptor of it, if there is one.
+    pub(crate) fn own_attributes(
+        &self,
+        node: &Node,
+        stat: &mut Statx,
+        file: Option<BorrowedFd<'_>>,
+    ) {
         self.as_long_as_shown(stat);
         let Some(bodies) = self.bodies() else { return };
-        if let Some(mtime) = bodies.mtime_of(&node.identity()) {
-            (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec) = (mtime.sec, mtime.nsec);
+        match bodies.modified(&node.identity()) {
+            None => {}
+            Some(Modified::At(mtime)) => {
+                (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec) = (mtime.sec, mtime.nsec);
+            }
+            // What was read may be from before they had all come.
+            Some(Modified::LookAgain) => {
+                let now = match file {
+                    Some(file) => stat_of(file, c""),
+                    None => self.node(node.id).and_then(|node| {
+                        self.hold(&node).and_then(|held| stat_of(held.as_fd(), c""))
+                    }),
+                };
+                stat.stx_mtime = now.map_or(stat.stx_mtime, |now| now.stx_mtime);
+            }
         }
     }
 }

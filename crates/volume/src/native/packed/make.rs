@@ -14,7 +14,6 @@ use super::open::{keep_set_id, show_rights};
 use super::{InUse, Packed, stamp};
 use crate::native::create::Created;
 use crate::native::folder::Right;
-use crate::native::open::backing_flags;
 use crate::native::{Native, Node, Permissions, Result, Seen, reopen, stat_of};
 use crate::pack::{Attr, Time};
 
@@ -63,7 +62,8 @@ impl Native {
             .and_then(|()| stamp(&work, now, now))
             .and_then(|()| stat_of(work.file.as_fd(), c""))
             .and_then(|stat| {
-                let file = self.with_room(|| reopen(work.file.as_fd(), backing_flags(flags)))?;
+                let file =
+                    self.with_room(|| reopen(work.file.as_fd(), self.backing_flags(flags)))?;
                 Ok((stat, file))
             });
         let (mut stat, file) = match ready {

@@ -21,9 +21,9 @@ impl Native {
         flags: u32,
     ) -> Result<Opened> {
         let pack = self.pack().ok_or(Errno::STALE)?;
-        let how = backing_flags(flags);
         let (attr, _) = packed.attr(pack)?;
-        self.check_mode(&attr, how, flags)?;
+        self.check_mode(&attr, backing_flags(flags), flags)?;
+        let how = self.backing_flags(flags);
         let mut in_use = packed.in_use.lock();
         let (file, mut stat) = match self.reach_packed(pack, packed, &mut in_use, &attr, how) {
             Ok(reached) => reached,

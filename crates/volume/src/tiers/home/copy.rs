@@ -10,7 +10,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::attributes::attributes;
+use super::attributes;
 use crate::native::{proc_path, stat_of};
 use crate::tiers::{Placed, Tiers};
 
@@ -40,11 +40,18 @@ pub(super) fn copy(
 ) -> Result<CString, Errno> {
     let (body, mode) = readable(tiers, placed)?;
     let name = passing_name(placed);
-    // A copy that an earlier, killed, homecoming began.
-    let _ = unlinkat(dir, &name, AtFlags::empty());
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-    let file = openat(dir, &name, flags, Mode::from_raw_mode(0o600))?;
-    match bytes(&body, &file, step).and_then(|()| attributes(&body, &file, mode)) {
+    let first_mode = attributes::first_mode(&body, mode)?;
+    let make = || openat(dir, &name, flags, first_mode);
+    let file = match make() {
+        // A copy that an earlier, killed, homecoming began.
+        Err(Errno::EXIST) => {
+            unlinkat(dir, &name, AtFlags::empty())?;
+            make()?
+        }
+        made => made?,
+    };
+    match bytes(&body, &file, step).and_then(|()| attributes::attributes(&body, &file, mode)) {
         Ok(()) => Ok(name),
         Err(error) => {
             let _ = unlinkat(dir, &name, AtFlags::empty());
@@ -75,13 +82,12 @@ pub(in crate::tiers) fn readable(tiers: &Tiers, placed: &Placed) -> Result<(Owne
 /// The bytes, hole by hole.
 pub(in crate::tiers) fn bytes(from: &OwnedFd, to: &OwnedFd, told: Step<'_>) -> Result<(), Errno> {
     let size = stat_of(from.as_fd(), c"")?.stx_size;
-    ftruncate(to, size)?;
     let mut at = 0;
     while at < size {
         let start = match seek(from, SeekFrom::Data(at)) {
             Ok(start) => start,
             // The rest is a hole.
-            Err(Errno::NXIO) => return Ok(()),
+            Err(Errno::NXIO) => return ftruncate(to, size),
             // A file system that knows no holes.
             Err(Errno::INVAL) => at,
             Err(error) => return Err(error),

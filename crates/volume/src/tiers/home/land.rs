@@ -1,17 +1,18 @@
-//! Replacing links by files: many copies are made safe by one call, then named, then the names are
-//! made safe, then the bodies go.
+//! Replacing links by files: many are copied at a time and made safe by one call, then named, then
+//! the names are made safe, then the bodies go.
 
 use std::ffi::CString;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Statx, renameat, syncfs, unlinkat};
 use rustix::io::Errno;
 
 use super::find::{Group, parent};
+use super::workers::in_parallel;
 use super::{Work, copy};
 use crate::native::{device_of, stat_of};
-use crate::tiers::Placed;
+use crate::tiers::{Placed, Tiers};
 
 /// Files and bytes that are copied before they are made safe together.
 const BATCH: (usize, u64) = (512, 256 << 20);
@@ -20,9 +21,9 @@ const BATCH: (usize, u64) = (512, 256 << 20);
 pub(super) struct Landing {
     dir: OwnedFd,
     name: CString,
-    /// The whole file under another name in the same directory; `None` when the body itself can
-    /// be moved.
-    fresh: Option<CString>,
+    /// A whole copy under another name in the same directory takes its place, and not the body
+    /// itself.
+    by_copy: bool,
     placed: Placed,
     path: PathBuf,
     bytes: u64,
@@ -48,121 +49,142 @@ impl Work<'_> {
         };
         self.times.keep(dir.as_fd(), above(&path));
         let here = stat_of(dir.as_fd(), c"").map(|dir| device_of(&dir));
-        let fresh = if here == Ok(device_of(body)) {
-            None
-        } else {
-            match self.copy(&path, &group.placed, dir.as_fd()) {
-                Ok(fresh) => Some(fresh),
-                Err(Errno::MFILE) if !self.batch.is_empty() => {
-                    drop(dir);
-                    self.land();
-                    return self.bring(group, body);
-                }
-                Err(Errno::ACCESS) => return self.bring_all(&group, body.stx_size),
-                Err(error) => return self.leave(&group, error),
-            }
-        };
+        let by_copy = here != Ok(device_of(body));
+        if by_copy && let Err(error) = self.note_arrival(&path, &group.placed) {
+            return self.leave(&group, error);
+        }
         let bytes = body.stx_size;
-        self.batch.push(Landing { dir, name, fresh, placed: group.placed, path, bytes });
+        self.batch.push(Landing { dir, name, by_copy, placed: group.placed, path, bytes });
         self.bytes += bytes;
         if self.batch.len() >= BATCH.0 || self.bytes >= BATCH.1 {
             self.land();
         }
     }
 
-    pub(super) fn copy(
-        &mut self,
-        path: &Path,
-        placed: &Placed,
-        dir: BorrowedFd<'_>,
-    ) -> Result<CString, Errno> {
+    /// Notes where a copy is about to be made: a kill leaves it there.
+    pub(super) fn note_arrival(&mut self, path: &Path, placed: &Placed) -> Result<(), Errno> {
         let noted = self.arrivals.note(&self.tiers.path_of(placed), path);
-        noted.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-        let step = |bytes| {
-            self.progress.copied(bytes);
-            Ok(())
-        };
-        copy::copy(self.tiers, placed, dir, &step)
+        noted.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
     }
 
-    /// Makes the bytes of a batch safe, then the names, then lets the bodies go.
+    /// Copies a batch, makes its bytes safe, then the names, then lets the bodies go.
     pub(super) fn land(&mut self) {
         self.bytes = 0;
-        self.progress.landing();
         let batch = std::mem::take(&mut self.batch);
         if !batch.is_empty() {
-            self.land_batch(&batch);
+            let apart = self.land_batch(&batch);
+            // Their directories may be what there is no descriptor for.
+            drop(batch);
+            self.progress.landing();
+            for one in apart {
+                let names = std::slice::from_ref(&one.path);
+                match self.bring_names(names, &one.placed).and_then(|()| syncfs(&self.root)) {
+                    Ok(()) => self.arrived(&one.placed, one.bytes),
+                    Err(error) => self.leave_one(&one.path, &one.placed, error),
+                }
+            }
         }
+        self.progress.landing();
         self.times.give_back(&self.root);
     }
 
-    fn land_batch(&mut self, batch: &[Landing]) {
+    /// The same but for those that have to come one by one.
+    fn land_batch(&mut self, batch: &[Landing]) -> Vec<Apart> {
+        let (tiers, progress) = (self.tiers, self.progress);
+        let copies = in_parallel(
+            self.workers,
+            batch,
+            |one, tell| one.copy(tiers, tell),
+            |bytes| progress.copied(bytes),
+        );
         // One call for all: they lie on one file system.
-        if let Err(error) = syncfs(&self.root) {
-            for one in batch {
-                drop_copy(one);
-                self.leave_one(&one.path, &one.placed, error);
-            }
-            return;
-        }
+        let safe = syncfs(&self.root);
+        self.progress.landing();
+        let named = in_parallel(
+            self.workers,
+            &batch.iter().zip(copies).collect::<Vec<_>>(),
+            |(one, copied), _| copied.and(safe).and_then(|()| one.replace(tiers)),
+            |_| (),
+        );
         let (mut landed, mut apart) = (Vec::new(), Vec::new());
-        for one in batch {
-            match self.replace(one) {
+        for (one, named) in batch.iter().zip(named) {
+            match named {
                 Ok(()) => landed.push(one),
-                // Two parts of one file system (subvolumes, bind mounts): a copy after all. And into a
-                // closed directory in its own way.
-                Err(Errno::XDEV | Errno::ACCESS) if one.fresh.is_none() => apart.push(one),
                 Err(error) => {
-                    drop_copy(one);
-                    self.leave_one(&one.path, &one.placed, error);
+                    one.drop_copy();
+                    match error {
+                        // Two parts of one file system (subvolumes, bind mounts): a copy after all.
+                        Errno::XDEV if !one.by_copy => apart.push(one.apart()),
+                        // Into a closed directory in its own way; or with fewer open at a time.
+                        Errno::ACCESS | Errno::MFILE => apart.push(one.apart()),
+                        _ => self.leave_one(&one.path, &one.placed, error),
+                    }
                 }
             }
         }
         // A name that a power failure could take back would lead to a body that is gone.
         let named = syncfs(&self.root).is_ok();
         for one in landed {
-            if one.fresh.is_some() && named {
+            if one.by_copy && named {
                 self.tiers.remove(&one.placed);
             }
             self.done.brought.0 += 1;
             self.done.brought.1 += one.bytes;
             self.tell();
         }
-        for one in apart {
-            let names = std::slice::from_ref(&one.path);
-            match self.bring_names(names, &one.placed).and_then(|()| syncfs(&self.root)) {
-                Ok(()) => self.arrived(&one.placed, one.bytes),
-                Err(error) => self.leave_one(&one.path, &one.placed, error),
-            }
+        apart
+    }
+}
+
+/// A file that comes home by itself.
+struct Apart {
+    placed: Placed,
+    path: PathBuf,
+    bytes: u64,
+}
+
+impl Landing {
+    /// Copies the body beside the link, if it is to be copied.
+    fn copy(&self, tiers: &Tiers, tell: &dyn Fn(u64)) -> Result<(), Errno> {
+        if !self.by_copy {
+            return Ok(());
         }
+        let step = |bytes| {
+            tell(bytes);
+            Ok(())
+        };
+        copy::copy(tiers, &self.placed, self.dir.as_fd(), &step).map(drop)
     }
 
     /// The new name over the link, if it still is the link: somebody outside may have put another
     /// file in its place.
-    fn replace(&self, one: &Landing) -> Result<(), Errno> {
-        // A directory that is closed to its owner does not say.
-        stat_of(one.dir.as_fd(), &one.name)?;
-        let still = self.tiers.recognise(one.dir.as_fd(), &one.name);
-        if still.is_none_or(|now| (now.room, &now.key) != (one.placed.room, &one.placed.key)) {
+    fn replace(&self, tiers: &Tiers) -> Result<(), Errno> {
+        let still = tiers.recognise(self.dir.as_fd(), &self.name);
+        if still.is_none_or(|now| (now.room, &now.key) != (self.placed.room, &self.placed.key)) {
+            // A directory that is closed to its owner does not say.
+            stat_of(self.dir.as_fd(), &self.name)?;
             return Err(Errno::STALE);
         }
-        match &one.fresh {
-            Some(fresh) => renameat(&one.dir, fresh, &one.dir, &one.name),
-            None => {
-                let room = self.tiers.room(&one.placed);
-                renameat(room.root(), &one.placed.key, &one.dir, &one.name)
-            }
+        if self.by_copy {
+            return renameat(&self.dir, copy::passing_name(&self.placed), &self.dir, &self.name);
         }
+        let room = tiers.room(&self.placed);
+        renameat(room.root(), &self.placed.key, &self.dir, &self.name)
+    }
+
+    fn drop_copy(&self) {
+        if self.by_copy {
+            let _ = unlinkat(&self.dir, copy::passing_name(&self.placed), AtFlags::empty());
+        }
+    }
+
+    fn apart(&self) -> Apart {
+        let placed = Placed::new(self.placed.room, self.placed.key.clone());
+        Apart { placed, path: self.path.clone(), bytes: self.bytes }
     }
 }
 
 /// The directory that a path is in.
 pub(super) fn above(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new(""))
-}
-
-fn drop_copy(one: &Landing) {
-    if let Some(fresh) = &one.fresh {
-        let _ = unlinkat(&one.dir, fresh, AtFlags::empty());
-    }
 }

@@ -47,7 +47,12 @@ impl Work<'_> {
         let Some((first, others)) = names.split_first() else { return Ok(()) };
         let (dir, name) = parent(&self.root, first)?;
         self.times.keep(dir.as_fd(), above(first));
-        let fresh = self.copy(first, placed, dir.as_fd())?;
+        self.note_arrival(first, placed)?;
+        let step = |bytes| {
+            self.progress.copied(bytes);
+            Ok(())
+        };
+        let fresh = copy::copy(self.tiers, placed, dir.as_fd(), &step)?;
         let mut done = syncfs(&self.root);
         for path in others {
             done = done.and_then(|()| self.link_over(&dir, &fresh, path, placed));

@@ -5,8 +5,7 @@ use std::ffi::{CString, OsStr};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use forebay_model::After;
 use rustix::fs::syncfs;
@@ -16,6 +15,7 @@ use super::opened::open_way;
 use super::packed_dirs::Place;
 use super::packed_file::make_all;
 use super::packed_names::Files;
+use super::workers::{FAR, in_parallel};
 use super::{Left, Which, Work, verdict};
 use crate::pack::{DirKey, Found, Pack};
 
@@ -23,8 +23,6 @@ use crate::pack::{DirKey, Found, Pack};
 const BATCH: usize = 2048;
 /// Files that are made before the next ones are looked at.
 const WAVE: usize = 256;
-/// Files that are made at the same time: storage that is far away answers many as soon as one.
-const HANDS: usize = 16;
 
 /// A name of a packed file.
 pub(super) struct Name {
@@ -107,7 +105,7 @@ impl Work<'_> {
 
     /// Makes files under all their names, several at a time.
     fn make_wave(&mut self, pack: &Pack, wave: &mut Vec<Vec<Name>>, batch: &mut Vec<Vec<Landed>>) {
-        let made = by_many_hands(wave, |names| make_all(pack, names));
+        let made = in_parallel(FAR, wave, |names, _| make_all(pack, names), |_| ());
         for (names, made) in wave.drain(..).zip(made) {
             // Directories that are closed to writers are opened for one file after the other.
             let made = match made {
@@ -158,33 +156,4 @@ pub(super) fn leave_pack(pack: &Pack, names: &[Landed]) {
         pack.leave(name.dir, name.name.to_bytes());
         pack.forget(name.ino);
     }
-}
-
-/// Does something with each of them, several at a time; the answers are in their order.
-fn by_many_hands<T: Sync>(
-    all: &[T],
-    what: impl Fn(&T) -> Result<(), Errno> + Sync,
-) -> Vec<Result<(), Errno>> {
-    let next = AtomicUsize::new(0);
-    let answers: Vec<_> = all.iter().map(|_| OnceLock::new()).collect();
-    let work = || {
-        // Each is to have the mode that it is made with.
-        let masked = crate::creds::set_umask(0);
-        while let Some((one, answer)) = {
-            let at = next.fetch_add(1, Relaxed);
-            all.get(at).zip(answers.get(at))
-        } {
-            let _ = answer.set(masked.and_then(|()| what(one)));
-        }
-    };
-    std::thread::scope(|scope| {
-        // Not this thread, which keeps its mask; where no more threads can be had, those that there
-        // are do it.
-        let hand = |_: &usize| std::thread::Builder::new().spawn_scoped(scope, work).is_ok();
-        let hands = (0..HANDS.min(all.len())).filter(hand).count();
-        if hands == 0 && !all.is_empty() {
-            work();
-        }
-    });
-    answers.into_iter().map(|answer| answer.into_inner().unwrap_or(Err(Errno::IO))).collect()
 }

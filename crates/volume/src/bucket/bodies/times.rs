@@ -1,0 +1,61 @@
+//! A file's own time of modification, while bytes come and go that change it on this machine's disk.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::super::record::Time;
+use super::Bodies;
+use super::known::Known;
+use crate::native::Identity;
+
+/// So many files that came or went are known: whoever looked at one meanwhile has long had time to
+/// ask.
+const SETTLED: usize = 64;
+
+/// What is known of a time of modification that was read a moment ago.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Modified {
+    /// Bytes come or go: it is this.
+    At(Time),
+    /// They have just done so: it is what the file has now.
+    LookAgain,
+}
+
+impl Bodies {
+    /// The file's own time of modification, where bytes that come or go change it; `None`: it is the
+    /// one that was read.
+    pub(crate) fn modified(&self, identity: &Identity) -> Option<Modified> {
+        if self.count.load(Relaxed) == 0 {
+            return None;
+        }
+        let known = self.known.lock();
+        if let Some(body) = known.bodies.get(identity) {
+            return (!body.changed.load(Relaxed)).then_some(Modified::At(body.mtime));
+        }
+        let leaving = known.leaving.get(identity).map(|mtime| Modified::At(*mtime));
+        leaving.or_else(|| known.settled.contains(identity).then_some(Modified::LookAgain))
+    }
+
+    /// A file is a hole with its own time.
+    pub(crate) fn has_left(&self, identity: Identity) {
+        let mut known = self.known.lock();
+        if known.leaving.remove(&identity).is_some() {
+            self.count.fetch_sub(1, Relaxed);
+            self.has_settled(&mut known, identity);
+        }
+    }
+
+    pub(super) fn has_settled(&self, known: &mut Known, identity: Identity) {
+        if known.settled.contains(&identity) {
+            return;
+        }
+        known.settled.push_back(identity);
+        if known.settled.len() > SETTLED {
+            known.settled.pop_front();
+        } else {
+            self.count.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

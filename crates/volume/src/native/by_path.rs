@@ -1,0 +1,60 @@
+//! Files that the kernel alone opens: it is lent the way to a file (`O_PATH`), opens it for each who
+//! reads it, and passes reads on. An open of our own would be one request more to storage that may
+//! be far away. What seldom needs a descriptor that is open gets it then.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::Ordering::Relaxed;
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+
+use super::open::writes;
+use super::{Handle, Native, Node, Result, reopen};
+
+impl Handle {
+    /// The file itself, as far as it was ever opened.
+    pub(super) fn opened(&self) -> &OwnedFd {
+        self.opened.get().unwrap_or(&self.file)
+    }
+}
+
+impl Native {
+    /// Learns whether the kernel takes the way to a file (Linux 6.16): a file that it can't use has
+    /// another error.
+    pub(super) fn learn_to_lend_paths(&self) {
+        let Some(device) = self.device.get().filter(|_| self.passthrough.load(Relaxed)) else {
+            return;
+        };
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let Ok(any) = openat(CWD, "/proc/self/exe", flags, Mode::empty()) else { return };
+        let is_no_file = |error: std::io::Error| error.raw_os_error() == Some(libc::EBADF);
+        self.lends_paths.store(!device.lend(any.as_fd()).is_err_and(is_no_file), Relaxed);
+    }
+
+    /// Whether an open like this one needs the way to the file only. The kernel has seen that the
+    /// caller may read it. What looks at bytes, here or on their way, needs more.
+    pub(super) fn opens_by_path(&self, node: &Node, flags: u32) -> bool {
+        let has_own_bytes = self.mirror.is_some()
+            || self.prefix.is_some()
+            || self.follow.is_some()
+            || self.reads.is_some();
+        self.lends_paths.load(Relaxed)
+            && !writes(flags)
+            && !self.settings.every_read
+            && !has_own_bytes
+            && !node.foreign.load(Relaxed)
+            && !self.tiers().is_some_and(|tiers| tiers.has_cache())
+    }
+
+    /// The file of a handle, opened if it is not yet, whoever asks: somebody has it open.
+    ///
+    /// # Errors
+    /// The backing file system's.
+    pub(super) fn open_file<'h>(&self, handle: &'h Handle) -> Result<&'h OwnedFd> {
+        if !handle.by_path || handle.opened.get().is_some() {
+            return Ok(handle.opened());
+        }
+        let again = || reopen(handle.file.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK);
+        let file = self.wardrobe.undressed(|| self.with_room(again))?;
+        Ok(handle.opened.get_or_init(|| file))
+    }
+}

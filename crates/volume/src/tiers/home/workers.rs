@@ -1,0 +1,78 @@
+//! Doing the same with many files at a time: storage that is far away answers many requests as soon
+//! as one.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::{Sender, channel};
+
+use rustix::io::Errno;
+
+/// Files at a time where they go to storage that is far away.
+pub(super) const FAR: usize = 16;
+/// The same on this machine, whose processors are what bounds them.
+pub(super) const NEAR: usize = 4;
+
+/// Does `work` with each of all, several at a time; the results are in their order. What it reports
+/// meanwhile comes to `report` on this thread. Files have the mode that they are made with: umask(2) of
+/// the workers is 0.
+pub(super) fn in_parallel<T: Sync, R: Send + Sync>(
+    workers: usize,
+    all: &[T],
+    work: impl Fn(&T, &dyn Fn(u64)) -> Result<R, Errno> + Sync,
+    mut report: impl FnMut(u64),
+) -> Vec<Result<R, Errno>> {
+    let next = AtomicUsize::new(0);
+    let results: Vec<_> = all.iter().map(|_| OnceLock::new()).collect();
+    let take = || {
+        let at = next.fetch_add(1, Relaxed);
+        all.get(at).zip(results.get(at))
+    };
+    let serve = |reports: Sender<u64>| {
+        let unmasked = crate::creds::set_umask(0);
+        while let Some((one, result)) = take() {
+            let tell = |amount| {
+                // Who listens does so until all workers are done.
+                let _ = reports.send(amount);
+            };
+            let _ = result.set(unmasked.and_then(|()| work(one, &tell)));
+        }
+    };
+    std::thread::scope(|scope| {
+        let (reports, heard) = channel();
+        let serve = &serve;
+        let start = |_: &usize| {
+            let reports = reports.clone();
+            std::thread::Builder::new().spawn_scoped(scope, move || serve(reports)).is_ok()
+        };
+        // Where no more threads can be had, those that there are do it; without any, this one,
+        // which else keeps its mask.
+        let started = (0..workers.min(all.len())).filter(start).count();
+        if started == 0 && !all.is_empty() {
+            serve(reports.clone());
+        }
+        drop(reports);
+        heard.into_iter().for_each(&mut report);
+    });
+    results.into_iter().map(|result| result.into_inner().unwrap_or(Err(Errno::IO))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    //! If these fail, files come home in one another's place, or nobody sees how far they are.
+    use super::*;
+
+    #[test]
+    fn results_are_in_order_and_reports_are_heard() {
+        let all: Vec<u64> = (0..100).collect();
+        let mut heard = 0;
+        let work = |one: &u64, tell: &dyn Fn(u64)| {
+            tell(*one);
+            if *one == 7 { Err(Errno::NOSPC) } else { Ok(one * 2) }
+        };
+        let results = in_parallel(FAR, &all, work, |amount| heard += amount);
+        assert_eq!(heard, 4950);
+        assert_eq!(results[7], Err(Errno::NOSPC));
+        assert!(results.iter().zip(&all).all(|(result, one)| *one == 7 || *result == Ok(one * 2)));
+        assert!(in_parallel(FAR, &[], work, |_| ()).is_empty());
+    }
+}
