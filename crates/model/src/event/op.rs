@@ -178,6 +178,13 @@ impl Pattern {
         if near { Self::Sequential } else { Self::Random }
     }
 
+    /// What a write is of pages that were collected, where it looked like this: long ones are parts
+    /// of streams, many of which are on their way at a time.
+    #[must_use]
+    pub const fn of_collected(self, bytes: u64) -> Self {
+        if bytes >= 64 << 10 { Self::Sequential } else { self }
+    }
+
     /// Both patterns.
     pub const ALL: [Self; 2] = [Self::Sequential, Self::Random];
 

@@ -182,18 +182,28 @@ pub(crate) mod fattr {
     pub(crate) const MTIME_NOW: u32 = 1 << 8;
     pub(crate) const CTIME: u32 = 1 << 10;
 
-    /// The times of a file whose writes the kernel collects, as it tells of them by itself with
-    /// those writes (`fuse_flush_times`): no program asked for them.
-    pub(crate) const OF_COLLECTED: u32 = MTIME | CTIME | FH;
+    /// The times of a file whose writes the kernel collects, as it tells of them by itself, with
+    /// those writes or when it lets go of the file (`fuse_flush_times`).
+    pub(crate) const OF_COLLECTED: u32 = MTIME | CTIME;
 }
 
 /// Whether a request tells the times of a file whose writes the kernel collects: in the middle of a
 /// close(2) or execve(2) of somebody who holds its own locks, and without that anybody asked for it.
 pub(crate) fn is_of_collected(header: &InHeader, body: &[u8]) -> bool {
-    let tells = |ask: &SetattrIn| ask.valid == fattr::OF_COLLECTED;
+    let tells = |ask: &SetattrIn| ask.valid & !fattr::FH == fattr::OF_COLLECTED;
     header.opcode == op::SETATTR
         && SetattrIn::ref_from_prefix(body).is_ok_and(|(ask, _)| tells(ask))
 }
+
+/// Whether the kernel asks by itself what no client of a network file system asks its storage: for
+/// capabilities, before the first write to a file, and for what [`is_of_collected`] says.
+pub(crate) fn is_unasked(header: &InHeader, body: &[u8]) -> bool {
+    let names_capabilities = || body.get(size_of::<GetxattrIn>()..) == Some(CAPABILITIES);
+    header.opcode == op::GETXATTR && names_capabilities() || is_of_collected(header, body)
+}
+
+/// The name of the attribute with the capabilities of a program (capabilities(7)).
+const CAPABILITIES: &[u8] = b"security.capability\0";
 
 /// How the kernel is to treat an open file (`FOPEN_*`).
 pub(crate) mod fopen {

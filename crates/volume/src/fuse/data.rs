@@ -136,7 +136,10 @@ impl Session {
         if let Some(record) = handle.record.get() {
             record.wrote(count as u64);
         }
-        let pattern = pattern(&handle.write_end, ask.offset, count as u64);
+        let mut pattern = pattern(&handle.write_end, ask.offset, count as u64);
+        if ask.write_flags & abi::WRITE_CACHE != 0 {
+            pattern = pattern.of_collected(count as u64);
+        }
         request.reply(&[abi::WriteOut { size: count as u32, padding: 0 }.as_bytes()]);
         self.count_data(request, Op::Write, &handle, count as u64, pattern);
         Ok(())

@@ -19,6 +19,9 @@ impl Session {
         Some(match request.header.opcode {
             op::LOOKUP => self.lookup(request),
             op::GETATTR => self.getattr(request),
+            // A client has times of birth with all other attributes, or none; the kernel would ask
+            // for them apart.
+            op::STATX if self.tree.native.collects() => Err(Errno::NOSYS),
             op::STATX => self.statx(request),
             op::SETATTR => self.setattr(request),
             op::READLINK => self.readlink(request),
@@ -279,7 +282,9 @@ impl Session {
             }
         };
         let failed = answer.as_ref().is_err_and(|error| *error != Errno::NODATA);
-        self.count(request, Op::Xattr, self.class_of_id(id), failed);
+        if !abi::is_unasked(request.header, request.body) {
+            self.count(request, Op::Xattr, self.class_of_id(id), failed);
+        }
         match answer? {
             None => request.reply(&[]),
             Some((0, length)) => {

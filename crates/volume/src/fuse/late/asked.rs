@@ -20,6 +20,8 @@ pub(super) struct Asked {
     pub(super) offset: u64,
     /// Bytes that it brings; the length that it sets.
     pub(super) bytes: u64,
+    /// The kernel has collected them.
+    pub(super) collected: bool,
 }
 
 /// What a reply says.
@@ -35,7 +37,7 @@ pub(super) struct Answered {
 impl Asked {
     /// `None`: nobody waits for the reply, or no storage is asked.
     pub(super) fn of(header: &InHeader, body: &[u8], began: u64) -> Option<Asked> {
-        let kind = kind(header.opcode).filter(|_| !abi::is_of_collected(header, body))?;
+        let kind = kind(header.opcode).filter(|_| !abi::is_unasked(header, body))?;
         let mut asked = Asked {
             opcode: header.opcode,
             kind,
@@ -44,6 +46,7 @@ impl Asked {
             open: 0,
             offset: 0,
             bytes: 0,
+            collected: false,
         };
         match header.opcode {
             op::READ => {
@@ -53,6 +56,7 @@ impl Asked {
             op::WRITE => {
                 let (ask, _) = abi::WriteIn::ref_from_prefix(body).ok()?;
                 (asked.open, asked.offset, asked.bytes) = (ask.fh, ask.offset, ask.size.into());
+                asked.collected = ask.write_flags & abi::WRITE_CACHE != 0;
             }
             op::COPY_FILE_RANGE => {
                 let (ask, _) = abi::CopyFileRangeIn::ref_from_prefix(body).ok()?;

@@ -165,7 +165,11 @@ impl Shape {
             }
         }
         let stream = self.streams.entry((asked.open, writes)).or_default();
-        let pattern = stream.pattern(asked.offset, bytes);
+        let pattern = match asked.collected {
+            // Many are on their way at a time, and come in another order.
+            true => stream.pattern(asked.offset, bytes).of_collected(bytes),
+            false => stream.pattern(asked.offset, bytes),
+        };
         let (from, key) = (stream.busy, OpKey::data(asked.kind, bytes, pattern));
         let bytes = bytes as f64;
         let share = self.profile.share_of_one(key, bytes);

@@ -1,17 +1,38 @@
 //! What the memory of this node holds of what was written here.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use rustc_hash::FxHashMap;
 
 /// How far each file was written from its beginning, for as much as memory holds.
 #[derive(Debug)]
 pub(super) struct Written {
-    files: FxHashMap<u64, u64>,
+    files: FxHashMap<u64, Extent>,
     /// In the order of their first bytes.
     order: VecDeque<u64>,
     bytes: u64,
     most: u64,
+}
+
+/// The bytes of one file.
+#[derive(Debug, Default)]
+struct Extent {
+    end: u64,
+    /// Pieces behind a hole, by where they begin: writes on their way at a time come in any order.
+    behind: BTreeMap<u64, u64>,
+}
+
+impl Extent {
+    /// Adds a piece; tells how much more there is from the beginning.
+    fn add(&mut self, offset: u64, bytes: u64) -> u64 {
+        let before = self.end;
+        let end = self.behind.entry(offset).or_default();
+        *end = (*end).max(offset + bytes);
+        while let Some(first) = self.behind.first_entry().filter(|first| *first.key() <= self.end) {
+            self.end = self.end.max(first.remove());
+        }
+        self.end - before
+    }
 }
 
 /// Half of this machine's memory: programs need some, too.
@@ -27,33 +48,30 @@ impl Written {
 
     /// Bytes were written.
     pub(super) fn wrote(&mut self, node: u64, offset: u64, bytes: u64) {
-        let end = self.files.entry(node).or_insert_with(|| {
+        let extent = self.files.entry(node).or_insert_with(|| {
             self.order.push_back(node);
-            0
+            Extent::default()
         });
-        if offset > *end {
-            return;
-        }
-        let more = (offset + bytes).saturating_sub(*end);
-        *end += more;
+        let more = extent.add(offset, bytes);
         self.bytes += more;
         while self.bytes > self.most {
             let Some(oldest) = self.order.pop_front() else { break };
-            self.bytes -= self.files.remove(&oldest).unwrap_or(0);
+            self.bytes -= self.files.remove(&oldest).map_or(0, |extent| extent.end);
         }
     }
 
     /// The length was set.
     pub(super) fn cut(&mut self, node: u64, length: u64) {
-        if let Some(end) = self.files.get_mut(&node) {
-            self.bytes -= end.saturating_sub(length);
-            *end = length.min(*end);
+        if let Some(extent) = self.files.get_mut(&node) {
+            self.bytes -= extent.end.saturating_sub(length);
+            extent.end = length.min(extent.end);
+            extent.behind.clear();
         }
     }
 
     /// Memory has all of these bytes.
     pub(super) fn has(&self, node: u64, end: u64) -> bool {
-        self.files.get(&node).is_some_and(|known| end <= *known)
+        self.files.get(&node).is_some_and(|known| end <= known.end)
     }
 }
 
@@ -68,6 +86,8 @@ mod tests {
         assert!(written.has(1, 60) && !written.has(1, 61) && !written.has(2, 0));
         written.wrote(1, 80, 10);
         assert!(!written.has(1, 90), "not across a hole");
+        written.wrote(1, 60, 20);
+        assert!(written.has(1, 90), "until it is filled");
         written.cut(1, 50);
         assert!(!written.has(1, 60));
         written.wrote(2, 0, 60);

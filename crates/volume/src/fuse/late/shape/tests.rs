@@ -8,7 +8,8 @@ const MS: f64 = 1e6;
 
 fn ask(kind: Op, began: f64, offset: u64, bytes: u64) -> Asked {
     let opcode = if kind == Op::Lookup { op::LOOKUP } else { 0 };
-    Asked { opcode, kind, began: began as u64, node: 7, open: 1, offset, bytes }
+    let collected = false;
+    Asked { opcode, kind, began: began as u64, node: 7, open: 1, offset, bytes, collected }
 }
 
 fn found(bytes: u64) -> Answered {
