@@ -24,7 +24,7 @@ mod stray;
 pub(super) mod times;
 mod told;
 mod verdict;
-mod workers;
+pub(super) mod workers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;

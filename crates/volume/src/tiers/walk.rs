@@ -6,13 +6,14 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
+use rustix::fs::{Dir, FileType, Mode, OFlags, openat, readlinkat};
 use rustix::io::Errno;
 
 use super::OWN;
 use super::home::Left;
 use super::home::find::held;
 use super::home::opened::{OpenedUp, open_up};
+use super::home::workers::{FAR, in_parallel};
 use crate::native::{Identity, device_of, stat_of};
 
 /// How a directory is entered.
@@ -35,8 +36,15 @@ pub(super) enum Walking {
 /// its directory, the name, what it is, and its path; a directory's before those in it. Tells which
 /// directories could not be looked into.
 pub(super) fn walk(root: &OwnedFd, walking: Walking, meet: Meet<'_>) -> Vec<Left> {
+    let is_near = crate::cover::fs_kind(root).is_ok_and(|kind| kind.local);
+    walk_by(if is_near { 1 } else { FAR }, root, walking, meet)
+}
+
+/// The same, with so many directories listed at a time.
+fn walk_by(workers: usize, root: &OwnedFd, walking: Walking, meet: Meet<'_>) -> Vec<Left> {
     let device = stat_of(root.as_fd(), c"").map_or(0, |stat| device_of(&stat));
-    let mut walk = Walk { meet, device, walking, closed: Vec::new(), levels: Vec::new() };
+    let (closed, levels) = (Vec::new(), Vec::new());
+    let mut walk = Walk { meet, device, walking, workers, closed, levels };
     walk.all(root);
     walk.closed
 }
@@ -54,6 +62,9 @@ struct Walk<'a> {
     /// Other file systems are not entered.
     device: u64,
     walking: Walking,
+    /// Directories beside each other that are listed at a time, each a few requests to storage that
+    /// may be far away.
+    workers: usize,
     closed: Vec<Left>,
     /// From the top to where the walk is.
     levels: Vec<Level>,
@@ -65,16 +76,67 @@ struct Level {
     identity: Identity,
     /// Directories in it that are still to be looked into.
     left: Vec<CString>,
+    /// The same of those that were listed ahead, as far as they could be.
+    ahead: Vec<(CString, Option<Listed>)>,
     /// Closed again when the walk leaves.
     _opened: Option<OpenedUp>,
+}
+
+/// What was in a directory when it was listed ahead of the walk.
+struct Listed {
+    identity: Identity,
+    names: Vec<(CString, FileType)>,
+}
+
+/// Directories that hold more are listed when the walk comes to them, name by name.
+const AHEAD_MAX: usize = 10_000;
+
+/// Lists a directory ahead of the walk, and lets the kernel know where its links lead.
+///
+/// # Errors
+/// Those of the file system; E2BIG: it holds too much for that.
+fn list_ahead(above: &OwnedFd, name: &CStr, device: u64) -> Result<Listed, Errno> {
+    let held = openat(above, name, HOLD, Mode::empty())?;
+    let stat = stat_of(held.as_fd(), c"")?;
+    if device_of(&stat) != device {
+        return Err(Errno::XDEV);
+    }
+    let mut names = Vec::new();
+    for entry in Dir::read_from(openat(&held, c".", INTO, Mode::empty())?)? {
+        let entry = entry?;
+        let kind = entry.file_type();
+        if kind == FileType::Unknown || names.len() == AHEAD_MAX {
+            return Err(Errno::TOOBIG);
+        }
+        if kind == FileType::Symlink {
+            // The walk asks again; now the kernel knows.
+            let _ = readlinkat(&held, entry.file_name(), Vec::with_capacity(256));
+            let _ = stat_of(held.as_fd(), entry.file_name());
+        }
+        names.push((entry.file_name().to_owned(), kind));
+    }
+    Ok(Listed { identity: Identity::of(&stat), names })
+}
+
+impl Level {
+    /// The next directory to look into.
+    fn next(&mut self, workers: usize, device: u64) -> Option<(CString, Option<Listed>)> {
+        if let (true, Some(above)) = (self.ahead.is_empty() && workers > 1, &self.held) {
+            let names = self.left.split_off(self.left.len().saturating_sub(workers));
+            let list = |name: &CString, _: &dyn Fn(u64)| list_ahead(above, name, device);
+            let listed = in_parallel(workers, &names, list, |_| ());
+            self.ahead = names.into_iter().zip(listed.into_iter().map(Result::ok)).collect();
+        }
+        self.ahead.pop().or_else(|| self.left.pop().map(|name| (name, None)))
+    }
 }
 
 impl Walk<'_> {
     fn all(&mut self, root: &OwnedFd) {
         let mut path = PathBuf::new();
-        self.enter(root, c".", &path);
+        self.enter(root, c".", &path, None);
         while let Some(level) = self.levels.last_mut() {
-            let Some(name) = level.left.pop() else {
+            let Some((name, listed)) = level.next(self.workers, self.device) else {
                 let left = self.levels.pop();
                 path.pop();
                 // Before it is closed again: then its owner could not search it for `..`.
@@ -85,7 +147,7 @@ impl Walk<'_> {
             let Some(above) = level.held.take() else { continue };
             path.push(OsStr::from_bytes(name.to_bytes()));
             let depth = self.levels.len();
-            self.enter(&above, &name, &path);
+            self.enter(&above, &name, &path, listed);
             self.levels[depth - 1].held = Some(above);
             if self.levels.len() == depth {
                 path.pop();
@@ -110,13 +172,14 @@ impl Walk<'_> {
             // Somebody moved the one below meanwhile.
             Err(error) => {
                 level.left.clear();
+                level.ahead.clear();
                 self.closed.push(Left { path: path.to_owned(), why: error.to_string() });
             }
         }
     }
 
-    fn enter(&mut self, above: &OwnedFd, name: &CStr, path: &Path) {
-        match self.look_into(above, name, path) {
+    fn enter(&mut self, above: &OwnedFd, name: &CStr, path: &Path, listed: Option<Listed>) {
+        match self.look_into(above, name, path, listed) {
             Ok(level) => self.levels.extend(level),
             Err(error) => {
                 self.closed.push(Left { path: path.to_owned(), why: error.to_string() });
@@ -130,25 +193,29 @@ impl Walk<'_> {
         above: &OwnedFd,
         name: &CStr,
         path: &Path,
+        listed: Option<Listed>,
     ) -> Result<Option<Level>, Errno> {
         let held = openat(above, name, HOLD, Mode::empty())?;
         let stat = stat_of(held.as_fd(), c"")?;
         if device_of(&stat) != self.device {
             return Ok(None);
         }
+        let identity = Identity::of(&stat);
+        let mut left = Vec::new();
+        if let Some(listed) = listed.filter(|listed| listed.identity == identity) {
+            for (name, kind) in &listed.names {
+                self.meet_one(&held, name, *kind, path, &mut left);
+            }
+            let (held, ahead) = (Some(held), Vec::new());
+            return Ok(Some(Level { held, identity, left, ahead, _opened: None }));
+        }
         let lends = self.walking == Walking::OpenUp && !rustix::process::geteuid().is_root();
         let need = Mode::RUSR | Mode::XUSR;
         let opened = lends.then(|| open_up(held.as_fd(), &stat, need)).flatten();
         let dir = openat(&held, c".", INTO, Mode::empty())?;
-        let mut left = Vec::new();
         for entry in Dir::read_from(&dir)? {
             let entry = entry?;
             let name = entry.file_name();
-            if matches!(name.to_bytes(), b"." | b"..")
-                || path.as_os_str().is_empty() && name.to_bytes() == OWN.as_bytes()
-            {
-                continue;
-            }
             let kind = match entry.file_type() {
                 FileType::Unknown => {
                     let stat = stat_of(dir.as_fd(), name)?;
@@ -156,13 +223,29 @@ impl Walk<'_> {
                 }
                 kind => kind,
             };
-            if kind == FileType::Directory {
-                left.push(name.to_owned());
-            }
-            (self.meet)(&dir, name, kind, &path.join(OsStr::from_bytes(name.to_bytes())));
+            self.meet_one(&dir, name, kind, path, &mut left);
         }
-        let identity = Identity::of(&stat);
-        Ok(Some(Level { held: Some(held), identity, left, _opened: opened }))
+        let (held, ahead) = (Some(held), Vec::new());
+        Ok(Some(Level { held, identity, left, ahead, _opened: opened }))
+    }
+
+    /// Meets a name, and notes a directory to look into.
+    fn meet_one(
+        &mut self,
+        dir: &OwnedFd,
+        name: &CStr,
+        kind: FileType,
+        path: &Path,
+        left: &mut Vec<CString>,
+    ) {
+        let is_own = path.as_os_str().is_empty() && name.to_bytes() == OWN.as_bytes();
+        if is_own || matches!(name.to_bytes(), b"." | b"..") {
+            return;
+        }
+        if kind == FileType::Directory {
+            left.push(name.to_owned());
+        }
+        (self.meet)(dir, name, kind, &path.join(OsStr::from_bytes(name.to_bytes())));
     }
 }
 
@@ -186,17 +269,19 @@ mod tests {
         }
         create_dir_all(top.path().join(OWN).join("hidden")).expect("made");
         let root = openat(rustix::fs::CWD, top.path(), INTO, Mode::empty()).expect("open");
-        let (mut files, mut dirs) = (Vec::new(), 0);
-        let closed = walk(&root, Walking::Look, &mut |dir, name, kind, path| {
-            assert_eq!(stat_of(dir.as_fd(), name).is_ok(), path.file_name().is_some());
-            match kind {
-                FileType::RegularFile => files.push(path.components().count()),
-                FileType::Directory => dirs += 1,
-                other => panic!("{other:?}"),
-            }
-        });
-        files.sort_unstable();
-        assert_eq!(files, (2..depth + 2).collect::<Vec<_>>());
-        assert_eq!((dirs, closed.len()), (3 * depth, 0));
+        for workers in [1, FAR] {
+            let (mut files, mut dirs) = (Vec::new(), 0);
+            let closed = walk_by(workers, &root, Walking::Look, &mut |dir, name, kind, path| {
+                assert_eq!(stat_of(dir.as_fd(), name).is_ok(), path.file_name().is_some());
+                match kind {
+                    FileType::RegularFile => files.push(path.components().count()),
+                    FileType::Directory => dirs += 1,
+                    other => panic!("{other:?}"),
+                }
+            });
+            files.sort_unstable();
+            assert_eq!(files, (2..depth + 2).collect::<Vec<_>>());
+            assert_eq!((dirs, closed.len()), (3 * depth, 0));
+        }
     }
 }

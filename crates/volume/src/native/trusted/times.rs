@@ -22,7 +22,13 @@ impl Native {
                     self.note_touched(dir);
                 }
             }
-            _ => self.set_time(fd, None),
+            (_, pack) => {
+                // As fine-grained as file systems stamp by themselves it would be newer than what
+                // is packed a moment later; and it never goes back.
+                let there = stat_of(fd, c"").map(|stat| Time::of(&stat.stx_mtime));
+                let now = pack.map(|pack| pack.now());
+                self.set_time(fd, now.map(|now| there.map_or(now, |there| now.max(there))));
+            }
         }
     }
 

@@ -8,14 +8,14 @@ use std::sync::mpsc::{Sender, channel};
 use rustix::io::Errno;
 
 /// Files at a time where they go to storage that is far away.
-pub(super) const FAR: usize = 16;
+pub(in crate::tiers) const FAR: usize = 16;
 /// The same on this machine, whose processors are what bounds them.
-pub(super) const NEAR: usize = 4;
+pub(in crate::tiers) const NEAR: usize = 4;
 
 /// Does `work` with each of all, several at a time; the results are in their order. What it reports
 /// meanwhile comes to `report` on this thread. Files have the mode that they are made with: umask(2) of
 /// the workers is 0.
-pub(super) fn in_parallel<T: Sync, R: Send + Sync>(
+pub(in crate::tiers) fn in_parallel<T: Sync, R: Send + Sync>(
     workers: usize,
     all: &[T],
     work: impl Fn(&T, &dyn Fn(u64)) -> Result<R, Errno> + Sync,
