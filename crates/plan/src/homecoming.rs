@@ -8,8 +8,8 @@ use crate::Choice;
 use forebay_model::profile::Lane;
 use forebay_model::workload::Until;
 use forebay_model::{
-    After, ByteCount, Drain, Home, Op, OpKey, Placement, Rate, Reach, Seconds, Site, TierId,
-    Workload,
+    After, ByteCount, Drain, Home, Op, OpKey, Placement, Profile, Rate, Reach, Seconds, Site,
+    TierId, Workload,
 };
 
 /// What is there in the end of what tasks make, in one pipeline.
@@ -89,9 +89,8 @@ impl<'s> Homecoming<'s> {
         }
         let rate = each(read.read, from.reach).min(into);
         let byte = if rate.is_finite() { 1.0 / rate } else { 0.0 };
-        let create = write.price(OpKey::plain(Op::Create)).get();
-        let packed = placement.layout.is_packed();
-        Seconds(alone((bytes, comes.files), byte, create, packed) / nodes)
+        let way = Way::of(placement.layout.is_packed(), to.reach);
+        Seconds(way.alone((bytes, comes.files), byte, Some(write)) / nodes)
     }
 
     /// What comes home of all classes and pipelines.
@@ -106,14 +105,38 @@ impl<'s> Homecoming<'s> {
     }
 }
 
-/// So many packed files come home at a time, plain ones one after the other.
-const PACKED_HANDS: u64 = 16;
+/// How files come home: what each asks of the storage there, beside its bytes, and how many come at
+/// a time (`tiers::home` of the volume).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    asks: &'static [Op],
+    at_once: u64,
+}
 
-/// Seconds that so many bytes and files take with nobody else there, at so many for a byte and for
-/// a file.
-pub(crate) fn alone((bytes, files): (f64, u64), byte: f64, create: f64, packed: bool) -> f64 {
-    let hands = if packed { PACKED_HANDS.min(files.max(1)) } else { 1 };
-    (bytes * byte + files as f64 * create) / hands as f64
+/// A link is read, a copy is made beside it, gets its time, is closed, and takes the link's name.
+const PLAIN: &[Op] =
+    &[Op::Readlink, Op::Getattr, Op::Create, Op::Setattr, Op::Flush, Op::Close, Op::Rename];
+/// A file without a name is made, gets its time, is closed, and gets its name.
+const PACKED: &[Op] = &[Op::Create, Op::Setattr, Op::Flush, Op::Close, Op::Link];
+
+impl Way {
+    /// The way of plain or packed files to a storage with this reach.
+    pub(crate) fn of(packed: bool, to: Reach) -> Way {
+        let at_once = if !packed && to == Reach::Node { 4 } else { 16 };
+        Way { asks: if packed { PACKED } else { PLAIN }, at_once }
+    }
+
+    /// Operations on names for so many files.
+    pub(crate) fn operations(self, files: u64) -> f64 {
+        files as f64 * self.asks.len() as f64
+    }
+
+    /// Seconds that so many bytes and files take with nobody else there, at so many for a byte.
+    pub(crate) fn alone(self, (bytes, files): (f64, u64), byte: f64, to: Option<&Profile>) -> f64 {
+        let price = |op: &Op| to.map_or(0.0, |to| to.price(OpKey::plain(*op)).get());
+        let each: f64 = self.asks.iter().map(price).sum();
+        (bytes * byte + files as f64 * each) / self.at_once.min(files.max(1)) as f64
+    }
 }
 
 /// What one node gets, with one stream.

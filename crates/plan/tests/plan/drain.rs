@@ -66,6 +66,18 @@ fn a_run_ends_when_its_files_are_home() {
 }
 
 #[test]
+fn many_files_come_home_several_at_a_time_and_each_asks_for_what_it_needs() {
+    let latency = "{ create = \"1 s\", setattr = \"0.5 s\", rename = \"0.5 s\", link = \"1 s\" }";
+    let site = two_tiers("cores = 1", FAST, &SLOW.replace("{ create = \"1 s\" }", latency));
+    let mut work = writers(1, 5.0, 160);
+    work.files[0].count = 160;
+    for (layout, each) in [("plain", 2.0), ("packed", 2.5)] {
+        let (outcome, _) = run(&site, &work, &format!("{HOME}\nlayout = {layout:?}"));
+        near(outcome.expect("an outcome").homecoming, (1.6 + 160.0 * each) / 16.0);
+    }
+}
+
+#[test]
 fn two_nodes_carry_at_once_and_share_what_there_is() {
     let slow = SLOW.replace("total = \"200 MiB/s\"", "total = \"100 MiB/s\"");
     // Each asks for 80 MiB/s of its 5 s: together they take 1.6 times as long where there are 100.

@@ -1,12 +1,12 @@
 //! Files are taken up, carried and put down, or left where they are.
 
 use super::carriers::Load;
-use crate::homecoming::alone;
+use crate::homecoming::Way;
 use crate::scene::{LANES, NAMES, NotPossible, READ, WRITE};
 use crate::share::Flows;
 use crate::simulate::{Running, Seen, Sim, Watch};
 use forebay_model::workload::FileSetId;
-use forebay_model::{ByteCount, Op, OpKey, Seconds};
+use forebay_model::{ByteCount, Seconds};
 
 impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     /// Everybody with empty hands takes what is due.
@@ -34,14 +34,14 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             let target = self.scene.tiers[to].storage;
             self.filled(target);
             let (from, into) = (self.scene.tiers[home.row].storage * LANES, target * LANES);
-            let (bytes, names) = (has.home as f64, files.count as f64);
-            let profile = self.scene.storages[target].profile;
-            let create = profile.map_or(0.0, |p| p.price(OpKey::plain(Op::Create)).get());
+            let bytes = has.home as f64;
+            let storage = &self.scene.storages[target];
+            let way = Way::of(home.packed, storage.reach);
             let byte = self.lanes.copy(from, into);
-            self.cost.start(alone((bytes, files.count), byte, create, home.packed));
+            self.cost.start(way.alone((bytes, files.count), byte, storage.profile));
             self.cost.asks[from + READ] += bytes;
             self.cost.asks[into + WRITE] += bytes;
-            self.cost.asks[into + NAMES] += names;
+            self.cost.asks[into + NAMES] += way.operations(files.count);
             let shape = self.shapes.of(self.cost.alone, &self.cost.asks, &self.lanes.limited);
             let flow = self.flow(Running { node: has.node, ..Running::default() });
             self.drains.carriers.take(by, Load { held, flow, bytes: has.home });
@@ -76,7 +76,9 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         self.tiers[row].read_bytes += bytes;
         self.tiers[row].drained_bytes += bytes;
         self.tiers[to].written_bytes += bytes;
-        self.tiers[to].operations += files.count as f64;
+        let way =
+            Way::of(self.homes.of_class[files.class.index()].packed, self.scene.tiers[to].reach);
+        self.tiers[to].operations += way.operations(files.count);
         self.drains.last = self.now;
         let tier = &self.scene.tiers[row].id;
         let seen = Seen::Landed { pipeline, files: FileSetId(set as u32), tier, bytes };
