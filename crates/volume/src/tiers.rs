@@ -11,6 +11,7 @@ mod book;
 mod cache;
 mod deed;
 mod folder;
+mod holder;
 mod home;
 mod moving;
 mod opening;

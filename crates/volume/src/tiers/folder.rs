@@ -10,7 +10,11 @@ use std::time::Duration;
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat, removexattr};
 use rustix::io::Errno;
 
+use super::holder;
+
 const STEP: Duration = Duration::from_millis(20);
+/// How long one that was killed is waited for, beside that.
+const ENDING: Duration = Duration::from_secs(60);
 
 /// Forebay's own folder in a covered directory, which keeps itself out of version control.
 pub(crate) fn make_own(own: &Path) -> io::Result<()> {
@@ -46,6 +50,8 @@ pub(super) const LOCK: &str = "lock";
 
 /// Locks the volume that the folder belongs to.
 pub(super) fn lock(own: &Path, mut patience: Duration) -> io::Result<Locked> {
+    let mut ending = if patience.is_zero() { patience } else { ENDING };
+    let mut is_last_try = patience.is_zero();
     loop {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = match openat(CWD, own, flags, Mode::empty()) {
@@ -79,7 +85,13 @@ pub(super) fn lock(own: &Path, mut patience: Duration) -> io::Result<Locked> {
                 return Err(error.into());
             }
             if patience.is_zero() {
-                return Ok(Locked::Busy);
+                let is_ending = !ending.is_zero() && holder::is_ending(&file);
+                if !is_ending && is_last_try {
+                    return Ok(Locked::Busy);
+                }
+                // It may have gone while that was looked at.
+                is_last_try = !is_ending;
+                ending = ending.saturating_sub(STEP);
             }
             std::thread::sleep(STEP);
             patience = patience.saturating_sub(STEP);
