@@ -24,9 +24,12 @@ impl Native {
             }
             (_, pack) => {
                 // As fine-grained as file systems stamp by themselves it would be newer than what
-                // is packed a moment later; and it never goes back.
+                // is packed a moment later; it never goes back, nor do those that are packed then.
                 let there = stat_of(fd, c"").map(|stat| Time::of(&stat.stx_mtime));
-                let now = pack.map(|pack| pack.now());
+                let now = pack.map(|pack| {
+                    there.iter().for_each(|there| pack.seen(*there));
+                    pack.now()
+                });
                 self.set_time(fd, now.map(|now| there.map_or(now, |there| now.max(there))));
             }
         }
