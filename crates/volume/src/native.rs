@@ -264,7 +264,7 @@ impl Native {
         self.collects.store(true, Relaxed);
     }
 
-    pub(crate) fn collects(&self) -> bool {
+    pub(crate) fn collects_writes(&self) -> bool {
         self.collects.load(Relaxed)
     }
 

@@ -7,6 +7,7 @@
 //! execve(2) holds one while it closes files (FLUSH), a page fault another (READ).
 
 mod lineage;
+mod starting;
 mod task;
 
 use std::cell::RefCell;
@@ -54,7 +55,7 @@ struct Known {
     accounted: AtomicU64,
     /// A look is under way.
     checking: AtomicBool,
-    /// It is about to run its own program: see [`begins`].
+    /// It is about to run its own program: see [`starting::is_starting`].
     forked: AtomicBool,
     ended: AtomicBool,
     /// No part of the run started it.
@@ -103,12 +104,6 @@ enum Job {
     Check(Arc<Known>),
     /// See what it has used.
     Account(Arc<Known>),
-}
-
-/// A process that is seen with these words will soon have others: they are still its parent's, or
-/// none, as in the middle of execve(2), where it has a new name already.
-fn begins(argv: &[Vec<u8>], above: Option<&[Vec<u8>]>) -> bool {
-    argv.is_empty() || above == Some(argv)
 }
 
 /// It is this daemon, or the one that rescues its users: no part of the run.
@@ -325,7 +320,7 @@ impl Processes {
         }
         let parent = self.parent_at_hand(&stat);
         let above = parent.as_ref().map(|parent| parent.program.lock().argv.clone());
-        let forked = begins(&argv, above.as_deref());
+        let forked = starting::is_starting(&argv, above.as_deref());
         let parent = parent.map(|parent| parent.id);
         // Below the front there is nobody to look for.
         let is_known = parent.is_some() || self.is_front(stat.parent);
@@ -483,21 +478,5 @@ impl Processes {
     pub fn living(&self) -> Vec<(ProcessId, u32)> {
         let all = self.by_id.read();
         all.iter().filter(|k| !k.ended.load(Relaxed)).map(|k| (k.id, k.pid)).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    //! If this fails, a program that is met while it starts has no name for as long as it runs.
-    use super::begins;
-
-    #[test]
-    fn a_process_that_is_met_in_the_middle_of_execve_is_looked_at_again() {
-        let words = |text: &str| -> Vec<Vec<u8>> { text.split(' ').map(|w| w.into()).collect() };
-        assert!(begins(&[], Some(&words("sh -c x"))), "no words yet");
-        assert!(begins(&[], None));
-        assert!(begins(&words("sh -c x"), Some(&words("sh -c x"))), "forked");
-        assert!(!begins(&words("tail -f x"), Some(&words("sh -c x"))));
-        assert!(!begins(&words("sh -c x"), None), "the first of all");
     }
 }

@@ -11,13 +11,13 @@ use crate::daemon_log::{mount, unmount};
 use crate::place::{Place, done};
 
 /// The project, as a storage shows it whose operations cost nothing.
-fn free(place: &Place) -> PathBuf {
+fn mount_free_storage(place: &Place) -> PathBuf {
     let run = place.run.to_str().expect("UTF-8");
     mount(place, &["--emulate", "0ms", "-o", run], "point")
 }
 
 /// Bytes that the storage has of a file.
-fn below(place: &Place, name: &str) -> u64 {
+fn stored_bytes(place: &Place, name: &str) -> u64 {
     std::fs::metadata(place.project.join(name)).expect("there").len()
 }
 
@@ -31,12 +31,12 @@ fn small_writes(path: &Path, count: u64) {
 #[test]
 fn writes_come_collected_when_a_file_is_closed_or_synced() {
     let Some(place) = Place::with_fuse() else { return };
-    let point = free(&place);
+    let point = mount_free_storage(&place);
     small_writes(&point.join("many"), 20_000);
-    assert_eq!(below(&place, "many"), 20_000 * 512, "a close waits until all are there");
+    assert_eq!(stored_bytes(&place, "many"), 20_000 * 512, "a close waits until all are there");
     let mut synced = File::create(point.join("synced")).expect("made");
     synced.write_all(b"first").expect("written");
-    assert_eq!(below(&place, "synced"), 0, "nobody waits for a write");
+    assert_eq!(stored_bytes(&place, "synced"), 0, "nobody waits for a write");
     synced.sync_all().expect("synced");
     assert_eq!(place.read("synced"), "first");
     drop(synced);
@@ -61,7 +61,7 @@ fn collected_writes_are_where_programs_wrote_them() {
     }
     let sealed = place.project.join("sealed");
     std::fs::set_permissions(&sealed, PermissionsExt::from_mode(0o200)).expect("set");
-    let point = free(&place);
+    let point = mount_free_storage(&place);
     let only_writes = |name: &str| OpenOptions::new().write(true).open(point.join(name));
 
     let old = only_writes("old").expect("open");
@@ -145,7 +145,7 @@ fn a_run_asks_the_storage_for_each_file_as_often_as_its_programs() {
     let Some(place) = Place::with_fuse() else { return };
     let script = "for n in $(seq 40); do echo $n > old.$n; done";
     done(std::process::Command::new("sh").args(["-ec", script]).current_dir(&place.project));
-    let point = free(&place);
+    let point = mount_free_storage(&place);
     let inner = place.all.join("inner.run");
     let mut run = place.forebay(&["run", "-q", "-o"]);
     run.arg(&inner).args(["--", "sh", "-ec", "cat old.*; for n in $(seq 20); do cat old.$n; done"]);

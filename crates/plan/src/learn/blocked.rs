@@ -49,14 +49,14 @@ pub(super) fn blocked(rows: &Rows, line: &Timeline) -> Vec<Blocked> {
         // Without processes there is one sum for the whole task.
         let told = rows.tasks[ran.row].waited.map_or(0.0, |waited| waited.as_secs());
         let blocked = if seen > 0.0 { most_held_up(pieces(&lives)) } else { told };
-        Blocked { seconds: blocked.min(wall), part: part(counted) }
+        Blocked { seconds: blocked.min(wall), part: awaited_part(counted) }
     };
     line.ran.iter().enumerate().map(of).collect()
 }
 
 /// The part of all operations for which the most held-up process waits, moment by moment, if each
 /// took as long as any other.
-fn part(counted: &[(Life, f64)]) -> Option<f64> {
+fn awaited_part(counted: &[(Life, f64)]) -> Option<f64> {
     /// So short that a life has room for all of them.
     const EACH: f64 = 1e-12;
     let all: f64 = counted.iter().map(|(_, requests)| requests).sum();
@@ -168,7 +168,8 @@ mod tests {
     #[test]
     fn of_operations_beside_each_other_one_at_a_time_is_waited_for() {
         let alone = life(2, Some(1), 0.0, 5.0, 2.0);
-        let part = |counted: &[(Life, f64)]| part(counted).map(|part| (part * 1e6).round() / 1e6);
+        let part =
+            |counted: &[(Life, f64)]| awaited_part(counted).map(|part| (part * 1e6).round() / 1e6);
         assert_eq!(part(&[(alone, 1_000.0)]), Some(1.0), "however little it waited");
         let beside = life(3, Some(1), 0.0, 5.0, 0.0);
         assert_eq!(part(&[(alone, 300.0), (beside, 100.0)]), Some(0.75));

@@ -58,7 +58,7 @@ impl Emulated {
     /// Its client collects what programs write until they close the file, sync it, or have written
     /// much, as those of NFS and Lustre do. Where several mounts show one volume, each would go on
     /// believing the sizes that it knows.
-    fn collects(&self) -> bool {
+    fn collects_writes(&self) -> bool {
         self.board.is_none()
     }
 }
@@ -114,7 +114,7 @@ pub(super) struct Late {
     believes: Option<Duration>,
     /// Closing a file takes time.
     pub(super) closes: bool,
-    /// See [`Emulated::collects`].
+    /// See [`Emulated::collects_writes`].
     pub(super) collects: bool,
     queue: Arc<Queue>,
 }
@@ -124,7 +124,7 @@ impl Late {
     pub(super) fn start(emulated: &Emulated) -> std::io::Result<Arc<Late>> {
         // Mounts of one server must agree on what time it is.
         let mut late = Late::new(&emulated.profile, Arc::new(MachineClock), emulated.board.clone());
-        late.collects = emulated.collects();
+        late.collects = emulated.collects_writes();
         let (queue, clock) = (Arc::clone(&late.queue), Arc::clone(&late.clock));
         std::thread::Builder::new().name("forebay-late".into()).spawn(move || {
             // Timers of ordinary threads are 50 us late, which is a twentieth of a millisecond.

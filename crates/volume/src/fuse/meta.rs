@@ -21,7 +21,7 @@ impl Session {
             op::GETATTR => self.getattr(request),
             // A client has times of birth with all other attributes, or none; the kernel would ask
             // for them apart.
-            op::STATX if self.tree.native.collects() => Err(Errno::NOSYS),
+            op::STATX if self.tree.native.collects_writes() => Err(Errno::NOSYS),
             op::STATX => self.statx(request),
             op::SETATTR => self.setattr(request),
             op::READLINK => self.readlink(request),

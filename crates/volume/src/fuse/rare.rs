@@ -48,7 +48,7 @@ impl Session {
     }
 
     fn seek(&self, request: &Request<'_>) -> Result<()> {
-        if self.tree.native.collects() {
+        if self.tree.native.collects_writes() {
             // The kernel does not ask with what it has collected in mind: without an answer it
             // takes a file for one piece of data.
             return Err(Errno::NOSYS);

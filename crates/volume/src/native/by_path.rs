@@ -6,13 +6,14 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering::Relaxed;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::Errno;
 
-use super::open::writes;
+use super::open::{EXEC, writes};
 use super::{Handle, Native, Node, Result, reopen};
 
 impl Handle {
     /// The file itself, as far as it was ever opened.
-    pub(super) fn opened(&self) -> &OwnedFd {
+    pub(super) fn own_file(&self) -> &OwnedFd {
         self.opened.get().unwrap_or(&self.file)
     }
 }
@@ -42,7 +43,21 @@ impl Native {
             && !self.settings.every_read
             && !has_own_bytes
             && !node.foreign.load(Relaxed)
+            && !self.refused.lock().contains(&node.identity().device)
             && !self.tiers().is_some_and(|tiers| tiers.has_cache())
+    }
+
+    /// Opens a file by the way to it after all, as the caller.
+    ///
+    /// # Errors
+    /// The backing file system's.
+    pub(super) fn open_after_all(&self, path: &OwnedFd, flags: u32) -> Result<OwnedFd> {
+        let open = || self.with_room(|| reopen(path.as_fd(), self.backing_flags(flags)));
+        match open() {
+            // A program that the caller may execute and not read: the kernel has seen that.
+            Err(Errno::ACCESS) if flags & EXEC != 0 => self.wardrobe.undressed(open),
+            opened => opened,
+        }
     }
 
     /// The file of a handle, opened if it is not yet, whoever asks: somebody has it open.
@@ -51,7 +66,7 @@ impl Native {
     /// The backing file system's.
     pub(super) fn open_file<'h>(&self, handle: &'h Handle) -> Result<&'h OwnedFd> {
         if !handle.by_path || handle.opened.get().is_some() {
-            return Ok(handle.opened());
+            return Ok(handle.own_file());
         }
         let again = || reopen(handle.file.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK);
         let file = self.wardrobe.undressed(|| self.with_room(again))?;

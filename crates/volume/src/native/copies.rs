@@ -29,7 +29,7 @@ impl Handle {
     /// What its bytes are read from.
     pub(crate) fn bytes(&self) -> &OwnedFd {
         let copy = self.copy.as_ref().filter(|copy| !copy.is_recalled());
-        copy.map_or(self.opened(), |copy| &copy.file)
+        copy.map_or(self.own_file(), |copy| &copy.file)
     }
 }
 

@@ -257,7 +257,7 @@ impl Handle {
     /// open, and so may another request.
     pub(super) fn end_flock(&self) {
         if self.flocked.load(Relaxed)
-            && let Err(error) = set_flock(self.opened(), libc::F_UNLCK, true)
+            && let Err(error) = set_flock(self.own_file(), libc::F_UNLCK, true)
         {
             tracing::error!("a lock of a closed file could not be given up: {error}");
         }

@@ -93,7 +93,7 @@ impl Native {
         let file = match self.open_backing(&node, how) {
             Err(Errno::ACCESS) if flags & EXEC != 0 => self.open_program(&node)?,
             // Who may only write, or only append, does so without the kernel's help.
-            Err(Errno::ACCESS | Errno::PERM) if self.collects() && writes(flags) => {
+            Err(Errno::ACCESS | Errno::PERM) if self.collects_writes() && writes(flags) => {
                 self.open_backing(&node, backing_flags(flags))?
             }
             other => other?,
@@ -110,7 +110,7 @@ impl Native {
     /// The flags with which the file below is opened.
     pub(in crate::native) fn backing_flags(&self, flags: u32) -> OFlags {
         let asked = backing_flags(flags);
-        if self.collects() && writes(flags) { collected_flags(asked) } else { asked }
+        if self.collects_writes() && writes(flags) { collected_flags(asked) } else { asked }
     }
 
     /// Opens a program that the caller may execute and not read (mode 0711): its bytes go to the
@@ -178,7 +178,7 @@ impl Native {
         open.moving.take().iter().for_each(|ticket| ticket.end());
         let copy = self.source(node, &mut open, flags, &file, stat)?;
         let (bytes, from) = copy.as_ref().map_or((&file, stat), |copy| (&copy.file, &copy.stat));
-        let below = match self.collects() {
+        let below = match self.collects_writes() {
             true => rustix::fs::fcntl_getfl(&file)?,
             false => backing_flags(flags),
         };
@@ -190,7 +190,7 @@ impl Native {
                 && node.packed.get().is_none_or(|packed| packed.has_body()),
             every_read: self.settings.every_read,
             write: writes(flags),
-            collects: self.collects() && below & OFlags::ACCMODE == OFlags::RDWR,
+            collects: self.collects_writes() && below & OFlags::ACCMODE == OFlags::RDWR,
             foreign: node.foreign.load(Relaxed),
         };
         let mut state = open.shared.enter(wish.state());
@@ -209,7 +209,7 @@ impl Native {
         }
         // Others are let in by the storage below, which may know more than modes and lists.
         if by_path && (state != IoState::Passthrough || open.lent_for != Some(worn().0)) {
-            match reopen(file.as_fd(), self.backing_flags(flags)) {
+            match self.open_after_all(&file, flags) {
                 Ok(open) => (file, by_path) = (open, false),
                 Err(error) => {
                     open.shared.leave();
@@ -224,7 +224,7 @@ impl Native {
         if state == IoState::Cached {
             let fresh = Fresh::of(stat);
             // What the kernel has collected of an open file is newer than the file.
-            let collected = self.collects() && !open.handles.is_empty();
+            let collected = self.collects_writes() && !open.handles.is_empty();
             keep_cache = collected || fresh.is_some() && open.fresh == fresh;
             open.fresh = fresh;
         } else {

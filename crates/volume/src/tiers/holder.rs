@@ -13,7 +13,7 @@ pub(super) fn is_ending(file: impl AsFd) -> bool {
     let Ok(stat) = fstat(file) else { return false };
     let Ok(locks) = fs::read_to_string("/proc/locks") else { return false };
     let device = (major(stat.st_dev), minor(stat.st_dev));
-    match holder(&locks, device, stat.st_ino) {
+    match lock_holder(&locks, device, stat.st_ino) {
         Some(pid) if fs::metadata(format!("/proc/{pid}")).is_ok() => is_going(pid),
         // Who took it has left it to a child: whichever of this user's ends.
         Some(_) => of_this_user().any(is_going),
@@ -38,7 +38,7 @@ fn is_going(pid: u32) -> bool {
 }
 
 /// The process that holds a lock, of all that proc_locks(5) lists.
-fn holder(locks: &str, (major, minor): (u32, u32), inode: u64) -> Option<u32> {
+fn lock_holder(locks: &str, (major, minor): (u32, u32), inode: u64) -> Option<u32> {
     let file = format!("{major:02x}:{minor:02x}:{inode}");
     locks.lines().find_map(|line| {
         // Those who wait have an arrow before the kind.
@@ -88,9 +88,9 @@ mod tests {
                      2: FLOCK  ADVISORY  WRITE 4711 fd:00:131099 0 EOF\n\
                      2: -> FLOCK  ADVISORY  WRITE 9 fe:01:131099 0 EOF\n\
                      3: FLOCK  ADVISORY  WRITE 12 fe:01:131099 0 EOF\n";
-        assert_eq!(holder(locks, (0xfd, 0), 131_099), Some(4711));
-        assert_eq!(holder(locks, (0xfe, 1), 131_099), Some(12));
-        assert_eq!(holder(locks, (0x08, 2), 131_099), None, "another kind of lock");
+        assert_eq!(lock_holder(locks, (0xfd, 0), 131_099), Some(4711));
+        assert_eq!(lock_holder(locks, (0xfe, 1), 131_099), Some(12));
+        assert_eq!(lock_holder(locks, (0x08, 2), 131_099), None, "another kind of lock");
         assert!(has_ended("12 (forebay) S) Z 1 12 12"));
         assert!(has_ended("12 (forebay) R 1 12 12 0 -1 4194564 0"), "it ends");
         assert!(!has_ended("12 (forebay Z) S 1 12 12 0 -1 4194560 0") && !has_ended(""));

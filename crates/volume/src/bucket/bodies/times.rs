@@ -23,7 +23,7 @@ pub(crate) enum Modified {
 impl Bodies {
     /// The file's own time of modification, where bytes that come or go change it; `None`: it is the
     /// one that was read.
-    pub(crate) fn modified(&self, identity: &Identity) -> Option<Modified> {
+    pub(crate) fn own_modification_time(&self, identity: &Identity) -> Option<Modified> {
         if self.count.load(Relaxed) == 0 {
             return None;
         }
@@ -45,15 +45,13 @@ impl Bodies {
     }
 
     pub(super) fn has_settled(&self, known: &mut Known, identity: Identity) {
-        if known.settled.contains(&identity) {
-            return;
-        }
+        let before = known.settled.len();
+        known.settled.retain(|other| *other != identity);
         known.settled.push_back(identity);
         if known.settled.len() > SETTLED {
             known.settled.pop_front();
-        } else {
-            self.count.fetch_add(1, Relaxed);
         }
+        self.count.fetch_add(known.settled.len() - before, Relaxed);
     }
 }
 

@@ -120,7 +120,7 @@ impl Native {
     ) {
         self.as_long_as_shown(stat);
         let Some(bodies) = self.bodies() else { return };
-        match bodies.modified(&node.identity()) {
+        match bodies.own_modification_time(&node.identity()) {
             None => {}
             Some(Modified::At(mtime)) => {
                 (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec) = (mtime.sec, mtime.nsec);

@@ -20,7 +20,7 @@ use crate::native::stat_of;
 pub(super) fn first_mode(from: &OwnedFd, mode: u32) -> Result<Mode, Errno> {
     let is_mine = stat_of(from.as_fd(), c"")?.stx_uid == geteuid().as_raw();
     let favours_group = mode >> 3 & !mode & 0o7 != 0;
-    let is_open = is_mine && !favours_group && carried(from)?.is_empty();
+    let is_open = is_mine && !favours_group && carried_attributes(from)?.is_empty();
     Ok(Mode::from_raw_mode(if is_open { mode & 0o777 } else { 0o600 }))
 }
 
@@ -51,7 +51,7 @@ pub(in crate::tiers) fn attributes(from: &OwnedFd, to: &OwnedFd, mode: u32) -> R
 /// Extended attributes that programs set; whether there are any. A user's own that can't be carried
 /// is an error.
 pub(in crate::tiers) fn extended(from: &OwnedFd, to: &OwnedFd) -> Result<bool, Errno> {
-    let names = carried(from)?;
+    let names = carried_attributes(from)?;
     let mut value = vec![0u8; if names.is_empty() { 0 } else { 64 << 10 }];
     for name in &names {
         let done = fgetxattr(from, name, &mut value)
@@ -66,7 +66,7 @@ pub(in crate::tiers) fn extended(from: &OwnedFd, to: &OwnedFd) -> Result<bool, E
 
 /// Names of the attributes that a copy gets, too. Labels that file systems and security modules give
 /// by themselves (`system.nfs4_acl`, `security.ima`, `lustre.*`) are not among them.
-fn carried(from: &OwnedFd) -> Result<Vec<CString>, Errno> {
+fn carried_attributes(from: &OwnedFd) -> Result<Vec<CString>, Errno> {
     let mut names = vec![0u8; 64 << 10];
     let length = match flistxattr(from, &mut names) {
         Ok(length) => length,

@@ -13,8 +13,8 @@ pub(in crate::tiers) const FAR: usize = 16;
 pub(in crate::tiers) const NEAR: usize = 4;
 
 /// Does `work` with each of all, several at a time; the results are in their order. What it reports
-/// meanwhile comes to `report` on this thread. Files have the mode that they are made with: umask(2) of
-/// the workers is 0.
+/// meanwhile comes to `report` on this thread. umask(2) of the workers is 0, so that most files have the
+/// mode that they are made with.
 pub(in crate::tiers) fn in_parallel<T: Sync, R: Send + Sync>(
     workers: usize,
     all: &[T],
@@ -28,13 +28,14 @@ pub(in crate::tiers) fn in_parallel<T: Sync, R: Send + Sync>(
         all.get(at).zip(results.get(at))
     };
     let serve = |reports: Sender<u64>| {
-        let unmasked = crate::creds::set_umask(0);
+        // Where a thread can't have a mask of its own, modes are set afterwards.
+        let _ = crate::creds::set_umask(0);
         while let Some((one, result)) = take() {
             let tell = |amount| {
                 // Who listens does so until all workers are done.
                 let _ = reports.send(amount);
             };
-            let _ = result.set(unmasked.and_then(|()| work(one, &tell)));
+            let _ = result.set(work(one, &tell));
         }
     };
     std::thread::scope(|scope| {

@@ -30,20 +30,24 @@ fn a_file_has_its_own_time_while_bytes_come_and_go_and_is_looked_at_again_afterw
     };
     let (held, one) = file();
     rustix::fs::fsetxattr(&held, AWAY, b"", rustix::fs::XattrFlags::empty()).expect("a mark");
-    assert_eq!(bodies.modified(&one), None);
+    assert_eq!(bodies.own_modification_time(&one), None);
     bodies.leave(one, 7, away());
-    assert_eq!(bodies.modified(&one), Some(Modified::At(mtime)), "it is being made a hole");
+    assert_eq!(
+        bodies.own_modification_time(&one),
+        Some(Modified::At(mtime)),
+        "it is being made a hole"
+    );
     bodies.has_left(one);
-    assert_eq!(bodies.modified(&one), Some(Modified::LookAgain));
+    assert_eq!(bodies.own_modification_time(&one), Some(Modified::LookAgain));
 
     let body = bodies.open(&one, held.as_fd()).expect("opened").expect("it is away");
-    assert_eq!(bodies.modified(&one), Some(Modified::At(mtime)), "bytes come");
+    assert_eq!(bodies.own_modification_time(&one), Some(Modified::At(mtime)), "bytes come");
     let range = 0..body.size;
     assert!(matches!(body.claim(&range, u64::MAX), crate::bucket::body::Task::Bring(_)));
     body.settle(&range, true, || bodies.is_here(&body)).expect("all is here");
-    assert_eq!(bodies.modified(&one), Some(Modified::At(mtime)), "until it is closed");
+    assert_eq!(bodies.own_modification_time(&one), Some(Modified::At(mtime)), "until it is closed");
     bodies.close(&one, &body);
-    assert_eq!(bodies.modified(&one), Some(Modified::LookAgain));
+    assert_eq!(bodies.own_modification_time(&one), Some(Modified::LookAgain));
 
     // In the end it is a file like any other.
     let others: Vec<_> = (0..SETTLED).map(|_| file()).collect();
@@ -51,8 +55,8 @@ fn a_file_has_its_own_time_while_bytes_come_and_go_and_is_looked_at_again_afterw
         bodies.leave(*other, number, away());
         bodies.has_left(*other);
     }
-    assert_eq!(bodies.modified(&one), None);
+    assert_eq!(bodies.own_modification_time(&one), None);
     bodies.leave(one, 7, away());
     bodies.open(&one, held.as_fd()).expect("opened").expect("it is away").changes();
-    assert_eq!(bodies.modified(&one), None, "a program changes it");
+    assert_eq!(bodies.own_modification_time(&one), None, "a program changes it");
 }
