@@ -2,7 +2,8 @@
 # FOREBAY          the binary under test, built with the profile `landing`
 # landing          words for cargo: what is built once, for lint, tests and real programs alike
 # build_landing    builds it
-# run_steps WHAT COMMAND STEP...   runs functions, prints a table and a last line; 1 if one failed
+# run_steps WHAT COMMAND STEP...   runs functions, prints a table and a last line; 1 if one failed;
+#                  calls step_ended STEP LINE after each, where the script has such a function
 
 landing=(--profile landing --workspace --locked --lib --bins --tests)
 export FOREBAY=${CARGO_TARGET_DIR:-$PWD/target}/landing/forebay
@@ -20,6 +21,7 @@ run_steps() {
         began=$SECONDS
         if "$step"; then word=ok; else word=FAILED; failed+=("$step"); fi
         lines+=("$(printf '%-12s %-7s %5d s' "$step" "$word" $((SECONDS - began)))")
+        ! declare -F step_ended > /dev/null || step_ended "$step" "${lines[-1]}"
     done
     printf '\n'
     printf '%s\n' "${lines[@]}"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What takes hours: every variant of every case, all seeds, crashes by the thousand, bytes of nobody.
-# Prints a table, and keeps it with its date and commit in tests/long.last, which is committed.
+# Prints a table. The last result of each step is kept, with its date and commit, in tests/long.last,
+# which is committed: the whole takes hours, so its steps may run on different days.
 #
 #   scripts/test-long.sh             all steps
 #   scripts/test-long.sh STEP...     some: kills machines daemons power fuzz simgrid real xfstests
@@ -36,17 +37,23 @@ real() { tests/real/run --long; }
 xfstests() { scripts/xfstests.sh; }
 reports() { scripts/reports.sh "${CHECKS:?DIR with cases of public reports}"; }
 
-steps=(kills machines daemons power fuzz simgrid real xfstests)
-[ -z "${CHECKS:-}" ] || steps+=(reports)
+all=(kills machines daemons power fuzz simgrid real xfstests reports)
+# Before the step is over the next may take an hour: each is kept as it ends.
+step_ended() {  # STEP LINE
+    local last=tests/long.last step
+    touch "$last"
+    for step in "${all[@]}"; do
+        if [ "$step" = "$1" ]; then
+            printf '%s   %s, commit %s\n' "$2" "$(date -u +%F)" "$(git rev-parse --short HEAD)"
+        else
+            grep "^$step " "$last"
+        fi
+    done > "$last.new"
+    mv "$last.new" "$last"
+}
+
+steps=("${all[@]}")
+[ -n "${CHECKS:-}" ] || unset 'steps[-1]'
 [ $# -eq 0 ] || steps=("$@")
 build_landing || exit 1
-table=$(mktemp)
-trap 'rm -f "$table"' EXIT
-run_steps "make test-long" "scripts/test-long.sh" "${steps[@]}" | tee "$table"
-status=${PIPESTATUS[0]}
-# A part of it says nothing of the whole.
-[ $# -gt 0 ] || {
-    printf '%s, commit %s\n' "$(date -u +%F)" "$(git rev-parse --short HEAD)"
-    tail -n $((${#steps[@]} + 1)) "$table"
-} > tests/long.last
-exit "$status"
+run_steps "make test-long" "scripts/test-long.sh" "${steps[@]}"
