@@ -15,11 +15,35 @@ pub(in crate::tiers) const NEAR: usize = 4;
 /// Does `work` with each of all, several at a time; the results are in their order. What it reports
 /// meanwhile comes to `report` on this thread. umask(2) of the workers is 0, so that most files have the
 /// mode that they are made with.
+///
+/// A file that finds no room may be the victim of a larger one beside it, which has taken the rest and
+/// given it back since: each of them gets the room alone in the end.
 pub(in crate::tiers) fn in_parallel<T: Sync, R: Send + Sync>(
     workers: usize,
     all: &[T],
     work: impl Fn(&T, &dyn Fn(u64)) -> Result<R, Errno> + Sync,
     mut report: impl FnMut(u64),
+) -> Vec<Result<R, Errno>> {
+    let mut results = at_once(workers, all, &work, &mut report);
+    let crowded: Vec<usize> = (0..all.len())
+        .filter(|at| matches!(results[*at], Err(Errno::NOSPC | Errno::DQUOT)))
+        .collect();
+    if workers > 1 && !crowded.is_empty() {
+        let again: Vec<&T> = crowded.iter().map(|at| &all[*at]).collect();
+        let alone =
+            at_once(1, &again, &|one: &&T, tell: &dyn Fn(u64)| work(one, tell), &mut report);
+        for (at, result) in crowded.into_iter().zip(alone) {
+            results[at] = result;
+        }
+    }
+    results
+}
+
+fn at_once<T: Sync, R: Send + Sync>(
+    workers: usize,
+    all: &[T],
+    work: &(impl Fn(&T, &dyn Fn(u64)) -> Result<R, Errno> + Sync),
+    report: &mut impl FnMut(u64),
 ) -> Vec<Result<R, Errno>> {
     let next = AtomicUsize::new(0);
     let results: Vec<_> = all.iter().map(|_| OnceLock::new()).collect();
@@ -52,7 +76,7 @@ pub(in crate::tiers) fn in_parallel<T: Sync, R: Send + Sync>(
             serve(reports.clone());
         }
         drop(reports);
-        heard.into_iter().for_each(&mut report);
+        heard.into_iter().for_each(report);
     });
     results.into_iter().map(|result| result.into_inner().unwrap_or(Err(Errno::IO))).collect()
 }
@@ -68,12 +92,40 @@ mod tests {
         let mut heard = 0;
         let work = |one: &u64, tell: &dyn Fn(u64)| {
             tell(*one);
-            if *one == 7 { Err(Errno::NOSPC) } else { Ok(one * 2) }
+            if *one == 7 { Err(Errno::IO) } else { Ok(one * 2) }
         };
         let results = in_parallel(FAR, &all, work, |amount| heard += amount);
         assert_eq!(heard, 4950);
-        assert_eq!(results[7], Err(Errno::NOSPC));
+        assert_eq!(results[7], Err(Errno::IO));
         assert!(results.iter().zip(&all).all(|(result, one)| *one == 7 || *result == Ok(one * 2)));
         assert!(in_parallel(FAR, &[], work, |_| ()).is_empty());
+    }
+
+    #[test]
+    fn a_file_that_a_larger_one_crowded_out_gets_its_room() {
+        use std::sync::Barrier;
+        use std::sync::atomic::AtomicU64;
+        // Room for ten; the first takes all that is left, fails, and gives it back, while the second
+        // looks for its own.
+        let (room, taken) = (AtomicU64::new(10), Barrier::new(2));
+        let first_try = AtomicU64::new(2);
+        let work = |need: &u64, _: &dyn Fn(u64)| {
+            let together = first_try.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
+            let fits = |has: &u64| has >= need;
+            let got = if *need > 10 {
+                let all = room.swap(0, Relaxed);
+                let _ = together.map(|_| (taken.wait(), taken.wait()));
+                room.store(all, Relaxed);
+                None
+            } else {
+                let _ = together.map(|_| taken.wait());
+                let got = Some(room.load(Relaxed)).filter(fits);
+                let _ = together.map(|_| taken.wait());
+                got
+            };
+            got.map(|_| room.fetch_sub(*need, Relaxed)).ok_or(Errno::NOSPC)
+        };
+        let results = in_parallel(2, &[30, 4], work, |_| ());
+        assert_eq!(results, [Err(Errno::NOSPC), Ok(10)]);
     }
 }
