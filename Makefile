@@ -3,7 +3,7 @@ SHELL := /bin/bash
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export FOREBAY ?= $(abspath $(TARGET)/release/forebay)
 
-.PHONY: help build demo studies studies-live test test-long timing bench lint lint-licences fmt setup clean
+.PHONY: help build demo studies studies-live test test-long timing bench dist book lint lint-licences fmt setup clean
 .DEFAULT_GOAL := help
 
 help:           ## list these targets
@@ -32,6 +32,12 @@ bench: build    ## what forebay costs, against the bare file system, and reads b
 
 studies-live: build  ## workflows elsewhere and published comparisons in small, predicted, then measured: 1 hour
 	scripts/studies-live.sh
+
+dist:           ## what is released: static binaries, .deb, wheels and checksums, in target/dist
+	scripts/dist.sh
+
+book:           ## the documents as a book at http://localhost:8000, until Ctrl-C
+	scripts/docs.sh serve
 
 lint:           ## formatting and clippy, warnings are errors
 	cargo fmt --all --check

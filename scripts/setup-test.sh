@@ -31,6 +31,8 @@ scripts/setup-s3.sh
 scripts/setup-browser.sh
 scripts/setup-multiqc.sh
 
+scripts/setup-docs.sh
+
 if [ ! -x target/tools/bin/cargo-deny ]; then
     echo "setup-test: cargo install cargo-deny 0.20.2 (some minutes on two cores, once)"
     CARGO_TARGET_DIR=$PWD/target/tools/build nice cargo install --quiet --locked --debug \

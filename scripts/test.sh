@@ -4,13 +4,14 @@
 # times, `make test-long` tries every variant and seed.
 #
 #   scripts/test.sh             all steps
-#   scripts/test.sh STEP...     some: format page licences build lint rust workflow simgrid browser real
+#   scripts/test.sh STEP...     some: format page docs licences build lint rust workflow simgrid browser real
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/landing.sh
 
 format() { cargo fmt --all --check; }
 page() { web/check; }
+docs() { scripts/docs.sh; }
 licences() { target/tools/bin/cargo-deny --log-level error check licenses bans sources; }
 build() { build_landing; }
 lint() { cargo clippy --quiet "${landing[@]}" -- -D warnings; }
@@ -21,7 +22,7 @@ simgrid() { /usr/bin/python3 tests/simgrid/compare.py "$FOREBAY" 8; }
 browser() { tests/browser/run; }
 real() { tests/real/run; }
 
-steps=(format page licences build lint rust workflow simgrid browser real)
+steps=(format page docs licences build lint rust workflow simgrid browser real)
 for step in "$@"; do
     [[ " ${steps[*]} " = *" $step "* ]] || {
         echo "test: no step $step; there are ${steps[*]}" >&2

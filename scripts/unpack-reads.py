@@ -5,7 +5,7 @@
     unpack-reads.py ARCHIVE -o DIR
 
 It writes the files that the archive shows, compares SHA-256 of each with that of what was packed,
-and ends with 1 if anything is not as it was. It is written after FORMATS.md ("Read archive"), not
+and ends with 1 if anything is not as it was. It is written after docs/formats/archive.md ("Read archive"), not
 after the Rust sources, and the tests of Forebay compare the two. It is slow (some MB of text a
 second). If the module xxhash is there, checksums of chunks are compared as well.
 """

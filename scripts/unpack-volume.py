@@ -5,7 +5,7 @@
     unpack-volume.py downloaded restored
 
 What is missing or damaged is told, and left out; all else is unpacked. Exit status 1 then.
-FORMATS.md ("Volumes in a bucket") draws what is read here. Needs Python 3.9 and nothing else.
+docs/formats/bucket.md ("Volumes in a bucket") draws what is read here. Needs Python 3.9 and nothing else.
 """
 
 import os

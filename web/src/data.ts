@@ -1,5 +1,5 @@
 // The data of each panel. Columns of a table lie side by side; `null` is "not seen". What their
-// columns mean is in FORMATS.md, "Report".
+// columns mean is in docs/formats/report.md, "Report".
 
 export type Column = (number | null)[];
 export type Numbers = number[];

@@ -1,4 +1,4 @@
-// The data of a page, as `forebay report --json` prints it (FORMATS.md, "Report"). Columns of a table
+// The data of a page, as `forebay report --json` prints it (docs/formats/report.md, "Report"). Columns of a table
 // lie side by side; `null` is "not seen". Texts are ready to be shown as they are.
 
 import type { Column, Missing, Noted, Numbers, Panels } from "./data";

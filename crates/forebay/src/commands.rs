@@ -4,6 +4,7 @@ mod attach;
 mod bench;
 mod check;
 mod clean;
+mod completions;
 mod detach;
 mod doctor;
 mod explain;
@@ -87,6 +88,8 @@ pub(crate) enum Command {
     Doctor(doctor::Args),
     /// Print a page of the manual: formats, semantics, security
     Manual(manual::Args),
+    /// Print what completes commands and options in your shell
+    Completions(completions::Args),
 }
 
 impl Command {
@@ -120,6 +123,7 @@ impl Command {
             Command::Detach(args) => detach::run(&args),
             Command::Doctor(args) => doctor::run(&args),
             Command::Manual(args) => manual::run(&args),
+            Command::Completions(args) => completions::run(&args),
         }
     }
 }

@@ -5,7 +5,7 @@ use clap::CommandFactory;
 /// Titles, and the commands below them.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Run and see", &["run", "summary", "report", "explain", "list", "clean"]),
-    ("Watch", &["top", "status", "logs", "sample", "doctor", "manual"]),
+    ("Watch", &["top", "status", "logs", "sample", "doctor", "manual", "completions"]),
     ("Decide", &["plan", "simulate", "bench", "probe", "replay", "study", "import", "export"]),
     ("Volumes and data", &["mount", "unmount", "attach", "detach", "check", "restore"]),
     ("Reads in less space", &["reads"]),
@@ -36,7 +36,7 @@ fn page(command: &clap::Command) -> String {
     for (title, names) in GROUPS {
         page.push_str(&format!("\n{title}:\n"));
         for command in names.iter().filter_map(|name| command.find_subcommand(name)) {
-            page.push_str(&format!("  {:<9} {}\n", command.get_name(), about(command)));
+            page.push_str(&format!("  {:<11} {}\n", command.get_name(), about(command)));
         }
     }
     page.push_str("\n  -h, --help     this page\n  -V, --version  the version\n\n");

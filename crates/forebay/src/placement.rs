@@ -2,6 +2,7 @@
 
 mod cache;
 mod elsewhere;
+pub(crate) mod places;
 mod told;
 
 pub(crate) use cache::warmed;
@@ -16,7 +17,7 @@ use forebay_volume::store::{ProfileFile, Settings};
 use forebay_volume::tiers::{Trouble, Wanted};
 
 use crate::exit::{NOTHING_RUN, Stop};
-use crate::state;
+use crate::{say, state};
 
 /// Reads site and rules; `None` when no rules are given.
 pub(crate) fn load(site: Option<&Path>, rules: Option<&Path>) -> Result<Option<Wanted>, Stop> {
@@ -35,6 +36,7 @@ pub(crate) fn load(site: Option<&Path>, rules: Option<&Path>) -> Result<Option<W
         None => usual_site()?,
     };
     let (site, rules) = parsed(&site, rules, &read(rules)?)?;
+    note_old_names(rules.old_names());
     Ok(Some(Wanted { site, rules, settings: settings(), spares: spares() }))
 }
 
@@ -51,6 +53,16 @@ fn parsed(site: &Path, rules: &Path, text: &str) -> Result<(Site, Rules), Stop> 
     let source = rules.display().to_string();
     let rules = Rules::parse(text, &source, &site).map_err(wrong)?;
     Ok((site, rules))
+}
+
+/// Says which names in a rules file are old: they are read as the new ones, until they are not.
+pub(crate) fn note_old_names(notes: &[forebay_model::Flaw]) {
+    let Some(first) = notes.first() else { return };
+    let more = match notes.len() - 1 {
+        0 => String::new(),
+        more => format!(", and {more} more of its names are old"),
+    };
+    say::note(&format!("{first}{more}; the next minor version refuses them"));
 }
 
 /// What a run would refuse of rules that are not written yet, whatever machine it is on; and tiers
@@ -109,14 +121,10 @@ pub(crate) fn read(path: &Path) -> Result<String, Stop> {
     })
 }
 
-/// The site of the project, or of the user.
+/// The site of the project, of the user or of the machine.
 fn usual_site() -> Result<PathBuf, Stop> {
-    let user = std::env::var_os("XDG_CONFIG_HOME")
-        .map(PathBuf::from)
-        .or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".config")))
-        .map(|config| config.join("forebay/site.toml"));
-    let places = [Some(PathBuf::from(".forebay/site.toml")), user];
-    let found = places.iter().flatten().find(|path| path.is_file());
+    let places = places::usual_sites();
+    let found = places.iter().find(|path| path.is_file());
     if let Some(path) = found
         && rustix::process::geteuid().is_root()
         && std::fs::symlink_metadata(path).is_ok_and(|meta| meta.uid() != 0)
@@ -132,8 +140,8 @@ fn usual_site() -> Result<PathBuf, Stop> {
         Stop::new(
             NOTHING_RUN,
             "the rules name tiers, and no site says where they are",
-            "give --site FILE (sites/ has examples), or put one at .forebay/site.toml or \
-             ~/.config/forebay/site.toml; nothing was run",
+            "give --site FILE (sites/ has examples), or put one at .forebay/site.toml, \
+             ~/.config/forebay/site.toml or /etc/forebay/site.toml; nothing was run",
         )
     })
 }
@@ -145,7 +153,7 @@ pub(crate) fn trouble(trouble: &Trouble) -> Stop {
     let next = if why.starts_with("another run") {
         "wait until it has ended, or run without --rules; nothing was run"
     } else if why.starts_with("it is a bucket") {
-        "take `home = \"here\"` with `publish`: files are copied there when the run has succeeded; \
+        "take `home = \"in-place\"` with `publish`: files are copied there when the run has succeeded; \
          or `forebay mount s3://BUCKET/PREFIX DIR`, and run in DIR: all that is in place there \
          goes to the bucket; nothing was run"
     } else if missing {

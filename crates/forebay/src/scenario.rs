@@ -30,10 +30,10 @@ pub(crate) struct Scenario {
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Changes {
     /// The site: tiers with their profiles, and nodes
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = placement::places::site())]
     pub(crate) site: Option<PathBuf>,
     /// Where files live
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = placement::places::rules())]
     pub(crate) rules: Option<PathBuf>,
     /// What there is to do, other than the study's own workload
     #[arg(long, value_name = "FILE")]
@@ -76,7 +76,9 @@ fn site(path: &Path) -> Result<Site, Stop> {
 }
 
 fn rules(path: &Path, site: &Site) -> Result<Rules, Stop> {
-    Rules::parse(&text(path)?, &path.display().to_string(), site).map_err(flaw)
+    let rules = Rules::parse(&text(path)?, &path.display().to_string(), site).map_err(flaw)?;
+    placement::note_old_names(rules.old_names());
+    Ok(rules)
 }
 
 fn prices(path: &Path) -> Result<Prices, Stop> {

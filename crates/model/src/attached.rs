@@ -1,6 +1,6 @@
 //! What is attached to a volume: directories that are shown in it as if they lay there.
 //!
-//! The list is one small TOML file in the volume (FORMATS.md). What it is not: it looks at no
+//! The list is one small TOML file in the volume (docs/formats/tiers.md). What it is not: it looks at no
 //! directory; whether a source is there is for those to find out who show it.
 
 mod shows;

@@ -1,6 +1,6 @@
 //! A price sheet: what machines and storage cost, each price with its source and how sure it is.
 //!
-//! Sheets are data that people write (FORMATS.md); the project's own are in `prices/`. What it is
+//! Sheets are data that people write (docs/reference/prices.md); the project's own are in `prices/`. What it is
 //! not: it adds nothing up, and knows no provider.
 
 mod read;

@@ -1,7 +1,7 @@
 //! The rules: which file lives where, decided by its path, and by the name of the task that makes
 //! it where a rule says so.
 //!
-//! They are read from a TOML file that people write (FORMATS.md). What it is not: it moves nothing
+//! They are read from a TOML file that people write (docs/reference/rules.md). What it is not: it moves nothing
 //! and knows no file; whoever places files asks [`Rules::place`].
 
 mod cache;
@@ -9,6 +9,7 @@ mod drain;
 mod glob;
 mod home;
 mod kept;
+mod old_names;
 mod pack;
 mod publish;
 mod task;
@@ -26,7 +27,16 @@ use words::{AFTERS, FSYNCS, FULLS, LAYOUTS};
 pub use words::{After, Fsync, Full, Layout};
 
 const KEYS: [&str; 11] = [
-    "match", "task", "home", "layout", "full", "fsync", "after", "drain", "publish", "cache",
+    "match",
+    "task",
+    "home",
+    "layout",
+    "full",
+    "fsync",
+    "after",
+    "write_back",
+    "publish",
+    "cache",
     "ahead",
 ];
 
@@ -88,6 +98,7 @@ pub struct Rules {
     /// Some rule is for some tasks only.
     by_task: bool,
     trust: trust::Trust,
+    old_names: Vec<Flaw>,
 }
 
 impl Rules {
@@ -100,6 +111,7 @@ impl Rules {
             tasks: Vec::new(),
             by_task: false,
             trust: trust::Trust::default(),
+            old_names: Vec::new(),
         }
     }
 
@@ -107,12 +119,15 @@ impl Rules {
     /// `site`.
     pub fn parse(text: &str, source: &str, site: &Site) -> Result<Self, Flaw> {
         let document = Document { source, text };
-        let entries = document.parse()?;
+        let mut entries = document.parse()?;
+        let old_names = old_names::renew(&mut entries, document)?;
         let root = document.root(&entries);
         root.is_none_of("tier", "site file: --site takes it, --rules a file of rules")?;
-        root.only(&["rule", "trust"])?;
+        root.only(&["rule", "metadata_cache"])?;
         let trust = trust::Trust::read(root)?;
-        let Some(rules) = root.get("rule") else { return Ok(Self { trust, ..Self::none() }) };
+        let Some(rules) = root.get("rule") else {
+            return Ok(Self { trust, old_names, ..Self::none() });
+        };
         let items = rules.items().ok_or_else(|| rules.not("a list of tables, [[rule]]"))?;
         let (mut globs, mut rule_of, mut placements) = (Vec::new(), Vec::new(), Vec::new());
         let mut tasks = Vec::new();
@@ -129,7 +144,12 @@ impl Rules {
         // Each is right by itself; together they may still be too large for one automaton.
         let globs = GlobSet::new(globs).map_err(|error| root.flaw(error.to_string()))?;
         let by_task = tasks.iter().any(Option::is_some);
-        Ok(Self { globs, rule_of, placements, tasks, by_task, trust })
+        Ok(Self { globs, rule_of, placements, tasks, by_task, trust, old_names })
+    }
+
+    /// Keys and words of the file that have another name now, with their places.
+    pub fn old_names(&self) -> &[Flaw] {
+        &self.old_names
     }
 
     /// Whether some rule has this to say of fsync.
@@ -153,10 +173,10 @@ fn placement(table: Table<'_>, number: usize, site: &Site) -> Result<Placement, 
     kept::is_for_directories(table)?;
     let home = home::home(table.need("home")?, site)?;
     if home == Home::Here {
-        let keys = ["layout", "full", "fsync", "after", "drain"];
+        let keys = ["layout", "full", "fsync", "after", "write_back"];
         let unused = keys.into_iter().find_map(|key| table.get(key));
         if let Some(entry) = unused {
-            let message = format!("{} is for files on a tier, but home is \"here\"", entry.key);
+            let message = format!("{} is for files on a tier, but home is \"in-place\"", entry.key);
             return Err(entry.key_flaw(message));
         }
     }

@@ -1,7 +1,7 @@
 //! The run file: one SQLite file that tells one run, measured or simulated.
 //!
 //! [`RunWriter`] writes it crash-safe while the run lasts and copies it out; [`Run`] reads it. The
-//! schema is `run/schema.sql`, described in FORMATS.md. What it is not: it decides nothing about
+//! schema is `run/schema.sql`, described in docs/formats/run.md. What it is not: it decides nothing about
 //! tasks and adds nothing up for people.
 
 mod check;

@@ -1,6 +1,6 @@
 //! The site: which tiers a machine or a cluster has, where they are, and how much they take.
 //!
-//! It is read from a TOML file that people write (FORMATS.md). What it is not: it looks at no
+//! It is read from a TOML file that people write (docs/reference/site.md). What it is not: it looks at no
 //! directory and at no environment; whether a path exists is for those to find out who use it.
 
 mod nodes;
@@ -18,7 +18,9 @@ use std::path::PathBuf;
 pub use nodes::Nodes;
 
 /// What a rule says for "in place": no tier may be called so.
-pub(crate) const HERE: &str = "here";
+pub(crate) const IN_PLACE: &str = "in-place";
+/// The same in rules of before 0.1.
+const HERE: &str = "here";
 
 pub(crate) const REACHES: [(&str, Reach); 3] =
     [("node", Reach::Node), ("shared", Reach::Shared), ("world", Reach::World)];
@@ -197,8 +199,9 @@ impl Site {
 fn name(entry: Entry<'_>) -> Result<&str, Flaw> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-');
     let name = entry.key;
-    if name == HERE {
-        return Err(entry.key_flaw("\"here\" means in place: a tier needs another name"));
+    if name == IN_PLACE || name == HERE {
+        let message = format!("{name:?} means the directory itself: a tier needs another name");
+        return Err(entry.key_flaw(message));
     }
     if name.is_empty() || !name.chars().all(fits) {
         let message = format!("a tier can't be called {name:?}: names are of a-z, 0-9, _ and -");

@@ -1,5 +1,5 @@
 //! A study: a published experiment as a folder of facts, with what was published beside what the
-//! simulation should reproduce (FORMATS.md).
+//! simulation should reproduce (docs/formats/study.md).
 //!
 //! What it is not: it opens no file and simulates nothing; site, rules and workload are files of
 //! their own.

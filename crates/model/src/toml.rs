@@ -36,7 +36,7 @@ impl<'d> Document<'d> {
         Table { document: self, entries, at: 0 }
     }
 
-    fn flaw(self, at: usize, message: impl Into<String>) -> Flaw {
+    pub(crate) fn flaw(self, at: usize, message: impl Into<String>) -> Flaw {
         Flaw::new(self.source, self.text, at, message)
     }
 

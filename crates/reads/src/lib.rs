@@ -6,7 +6,7 @@
 //! read    objects -> manifest -> index -> archive -> view (packed: BAM, BGZF) | verify | shown
 //! ```
 //!
-//! FORMATS.md draws the bytes. This crate knows nothing of the rest of Forebay: no volume, no
+//! docs/formats/archive.md draws the bytes. This crate knows nothing of the rest of Forebay: no volume, no
 //! command line, no clock. It prints nothing.
 
 mod archive;

@@ -1,5 +1,5 @@
 //! A volume in a bucket: its tree as a log of segments beside its plain objects, so that another
-//! machine sees all that was made durable there. FORMATS.md draws each byte.
+//! machine sees all that was made durable there. docs/formats/bucket.md draws each byte.
 
 mod adopt;
 mod bodies;

@@ -3,7 +3,7 @@
 //!
 //! Our own transport, not a crate: what is promised of locks (flock apart from fcntl, waits that
 //! a signal ends), of files without a name and of birth times can't be said through fuser 0.18,
-//! which drops the lock flags, refuses INTERRUPT and has no TMPFILE or STATX. See ARCHITECTURE.md.
+//! which drops the lock flags, refuses INTERRUPT and has no TMPFILE or STATX. See docs/adr.
 
 mod abi;
 mod cost;

@@ -87,7 +87,7 @@ use table::Table;
 pub type Result<T> = std::result::Result<T, Errno>;
 
 /// How long the kernel may trust what it was told without asking again, where nothing watches:
-/// below one second, the promise in SEMANTICS.md.
+/// below one second, the promise in docs/semantics.
 pub(crate) const TRUST: Duration = Duration::from_millis(900);
 /// The same for names in a directory whose changes are watched.
 pub(crate) const TRUST_WATCHED: Duration = Duration::from_secs(3600);

@@ -46,7 +46,7 @@ reach = "world"
 TOML
 # The demo's rules, for what dies young; before them, the one for what stays.
 rules() {
-    printf '[[rule]]\nmatch = "results/**"\nhome = "here"\n%s\n' "$1"
+    printf '[[rule]]\nmatch = "results/**"\nhome = "in-place"\n%s\n' "$1"
     cat "$wgs/tiers.toml"
 }
 rules 'publish = "lab"' > publish.toml
@@ -65,7 +65,7 @@ diff -r bare/results fetched/results || fail "other bytes in the bucket"
 diff -r bare/results project/results || fail "other bytes in place"
 
 say "a project that is itself in the bucket, each result as an object of its own"
-printf '[[rule]]\nmatch = "results/**"\nhome = "here"\nlayout = "plain"\n' > plain.toml
+printf '[[rule]]\nmatch = "results/**"\nhome = "in-place"\nlayout = "plain"\n' > plain.toml
 mkdir at elsewhere
 "$FOREBAY" mount --rules plain.toml "s3://$bucket/project" at
 (cd at && ruled here.toml)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The same loss as coherence.sh, with the second that SEMANTICS.md promises: it needs a machine that
+# The same loss as coherence.sh, with the second that docs/semantics promises: it needs a machine that
 # has nothing else to do.
 # ring: timing
 # as: root,traced,user,cached,cached-user

@@ -22,7 +22,7 @@ cat > "$WORK/rules.toml" <<'TOML'
 [[rule]]
 match = ["*.bam", "bulk/**"]
 home = "far"
-drain = "closed"
+write_back = "on-close"
 [[rule]]
 match = "*.sam"
 home = "far"

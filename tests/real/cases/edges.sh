@@ -1,5 +1,5 @@
 #!/bin/bash
-# If this failed, an exception would not be the one that SEMANTICS.md tells people: each is shown
+# If this failed, an exception would not be the one that docs/semantics tells people: each is shown
 # here as it is, so that a kernel or a change that mends (or worsens) it is noticed.
 # ring: short
 # as: root,user,packed
@@ -19,7 +19,7 @@ def refused(wanted, call, *a):
     except OSError as e:
         assert e.errno in wanted, (call, a, e)
     else:
-        sys.exit(f"allowed now, SEMANTICS.md says no: {call} {a}")
+        sys.exit(f"allowed now, docs/semantics says no: {call} {a}")
 
 open("f", "w").write("x")
 # Links and renames across the edge, both ways; a move by copying works.

@@ -41,7 +41,7 @@ def make(top):
     os.chmod("sticky", 0o3777)
     os.setxattr("d0/s0/f0", "user.origin", b"lane 3")
     os.setxattr("d2", "user.dir", bytes(range(256)))
-    if os.environ.get("VARIANT") != "user":  # no ACL can be read in a user namespace: SEMANTICS.md
+    if os.environ.get("VARIANT") != "user":  # no ACL can be read in a user namespace: docs/semantics
         subprocess.check_call(["setfacl", "-m", "u:nobody:rw,g:forebay-lab:r", "d0/s0/f21"])
         subprocess.check_call(["setfacl", "-d", "-m", "u:nobody:rwx", "d3"])
     if os.geteuid() == 0:

@@ -1,4 +1,7 @@
-//! `forebay manual`: the pages that messages name, for who has the program alone.
+//! `forebay manual`: the pages that messages name, for people who have the program alone; and pages
+//! of all commands, from the definitions that are parsed.
+
+use std::path::{Path, PathBuf};
 
 use crate::exit::Stop;
 use crate::say;
@@ -6,43 +9,99 @@ use crate::say;
 /// Options of `forebay manual`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  forebay manual                      what pages there are\n  \
-    forebay manual formats | less\n  forebay manual formats site file    one section of it")]
+    forebay manual formats | less\n  forebay manual formats site file    one section of it\n  \
+    forebay manual --man /usr/local/share/man/man1")]
 pub(crate) struct Args {
     /// A page; without one, their names
     page: Option<String>,
     /// Words of the title of a section; without them, the whole page
     section: Vec<String>,
+    /// Write a man page for each command into this directory
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["page", "commands"])]
+    man: Option<PathBuf>,
+    /// Print the options of all commands as Markdown
+    #[arg(long, conflicts_with = "page")]
+    commands: bool,
 }
 
+/// A page: the chapters of the book that it consists of.
 struct Page {
     name: &'static str,
     about: &'static str,
-    text: &'static str,
+    chapters: &'static [&'static str],
 }
 
-const PAGES: [Page; 4] = [
+/// The chapters of the book below one of its folders.
+macro_rules! chapters {
+    ($($path:literal),+ $(,)?) => {
+        &[$(include_str!(concat!("../../../../docs/", $path))),+]
+    };
+}
+
+const PAGES: [Page; 5] = [
     Page {
         name: "formats",
         about: "site files, rules, price sheets, run files, and all else that is read or written",
-        text: include_str!("../../../../FORMATS.md"),
+        chapters: chapters![
+            "reference/site.md",
+            "reference/rules.md",
+            "reference/prices.md",
+            "formats/run.md",
+            "formats/summary.md",
+            "formats/report.md",
+            "formats/logs.md",
+            "formats/imports.md",
+            "formats/tiers.md",
+            "formats/bucket.md",
+            "formats/archive.md",
+            "formats/tier-file.md",
+            "formats/plan.md",
+            "formats/comparison.md",
+            "formats/workload.md",
+            "formats/study.md",
+        ],
     },
     Page {
         name: "semantics",
-        about: "what programs may count on in covered directories and mounts, and what not",
-        text: include_str!("../../../../SEMANTICS.md"),
+        about: "what programs may count on in managed directories and mounts, and what not",
+        chapters: chapters![
+            "semantics/files.md",
+            "semantics/tiers.md",
+            "semantics/buckets.md",
+            "semantics/reads.md",
+            "semantics/runs.md",
+            "semantics/plans.md",
+            "semantics/exceptions.md",
+        ],
+    },
+    Page {
+        name: "troubleshooting",
+        about: "what may go wrong, why, and what to do; exit codes",
+        chapters: chapters!["administration/troubleshooting.md", "reference/exit-status.md"],
     },
     Page {
         name: "security",
         about: "what is promised to whom, and how to report a flaw",
-        text: include_str!("../../../../SECURITY.md"),
+        chapters: chapters!["administration/security.md"],
     },
-    Page { name: "changes", about: "what is new", text: include_str!("../../../../CHANGELOG.md") },
+    Page {
+        name: "changes",
+        about: "what is new",
+        chapters: &[include_str!("../../../../CHANGELOG.md")],
+    },
 ];
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+    if let Some(folder) = &args.man {
+        return man_pages(folder);
+    }
+    if args.commands {
+        say::print(&commands());
+        return Ok(0);
+    }
     let Some(name) = &args.page else {
         for page in &PAGES {
-            say::print(&format!("{:<10} {}\n", page.name, page.about));
+            say::print(&format!("{:<16} {}\n", page.name, page.about));
         }
         return Ok(0);
     };
@@ -51,18 +110,53 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         Stop::new(2, format!("there is no page {name:?}"), format!("pages: {}", names.join(", ")))
     })?;
     if args.section.is_empty() {
-        say::print(page.text);
+        say::print(&page.chapters.join("\n"));
         return Ok(0);
     }
     let words = args.section.join(" ");
-    let found = section(page.text, &words).ok_or_else(|| {
-        let titles = headings(page.text).filter(|(level, _)| *level == 2);
-        let titles: Vec<&str> = titles.map(|(_, title)| title).collect();
-        let next = format!("sections: {}", titles.join(", "));
+    let found = page.chapters.iter().find_map(|text| section(text, &words)).ok_or_else(|| {
+        let titles = page.chapters.iter().flat_map(|text| headings(text));
+        let titles = titles.filter(|(level, _)| *level < 3).map(|(_, title)| title);
+        let next = format!("sections: {}", titles.collect::<Vec<_>>().join(", "));
         Stop::new(1, format!("{} has no section {words:?}", page.name), next)
     })?;
     say::print(found);
     Ok(0)
+}
+
+fn man_pages(folder: &Path) -> Result<i32, Stop> {
+    let pages = crate::definition().disable_help_subcommand(true);
+    clap_mangen::generate_to(pages, folder).map_err(|error| {
+        let message = format!("man pages can't be written to {}: {error}", folder.display());
+        Stop::new(1, message, "make the directory, or choose another")
+    })?;
+    Ok(0)
+}
+
+/// The help of every command, in the order of the first page of help.
+fn commands() -> String {
+    let mut page = String::from(
+        "# Commands\n\n`forebay COMMAND --help` prints the same. A test compares this page with the \
+         program; `forebay manual --commands` writes it.\n",
+    );
+    let mut all = crate::definition().term_width(100).disable_help_subcommand(true);
+    all.build();
+    page.push_str(&format!("\n```text\n{}\n```\n", all.render_help().to_string().trim_end()));
+    for command in all.get_subcommands() {
+        of_command(command, "forebay", &mut page);
+    }
+    page
+}
+
+fn of_command(command: &clap::Command, above: &str, page: &mut String) {
+    let name = format!("{above} {}", command.get_name());
+    let help = command.clone().render_long_help().to_string();
+    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    let level = if above == "forebay" { "##" } else { "###" };
+    page.push_str(&format!("\n{level} {name}\n\n```text\n{}\n```\n", lines.join("\n").trim()));
+    for inner in command.get_subcommands() {
+        of_command(inner, &name, page);
+    }
 }
 
 /// Level and title of each heading; a `#` within a block of code is none.
@@ -123,10 +217,21 @@ mod tests {
             ("formats", "price sheet"),
             ("formats", "run file"),
             ("formats", "study"),
-            ("semantics", "promises"),
+            ("semantics", "files"),
+            ("troubleshooting", "exit status"),
         ] {
             let page = PAGES.iter().find(|it| it.name == page).expect(page);
-            assert!(section(page.text, words).is_some(), "{words}");
+            let found = page.chapters.iter().find_map(|text| section(text, words));
+            assert!(found.is_some(), "{words}");
         }
+    }
+
+    #[test]
+    fn the_page_of_commands_is_of_this_program() {
+        let kept = include_str!("../../../../docs/reference/commands.md");
+        assert!(
+            kept == commands(),
+            "run `forebay manual --commands > docs/reference/commands.md`, and read what changed"
+        );
     }
 }

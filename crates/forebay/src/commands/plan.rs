@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[arg(required = true)]
     runs: Vec<PathBuf>,
     /// The tiers and machines to plan for (`forebay manual formats site`)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = crate::placement::places::site())]
     site: PathBuf,
     /// What matters most: fastest, cheapest, or throughput
     #[arg(long, value_name = "GOAL", default_value = "fastest", value_parser = goal)]
@@ -62,7 +62,7 @@ pub(crate) struct Args {
     /// The tier where the project's directory is; without it, the storage of the run as measured
     #[arg(long, value_name = "TIER")]
     project: Option<String>,
-    /// A price sheet instead of Forebay's own (FORMATS.md)
+    /// A price sheet instead of Forebay's own (`forebay manual formats price`)
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
     /// Only machines that are cheaper and may be taken away; else both kinds are tried, if the price

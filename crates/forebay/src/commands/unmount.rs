@@ -8,7 +8,7 @@ use super::mount::{bucket, finish};
 use crate::exit::{FILES_AWAY, Stop};
 use crate::{daemon_logs, say, underway};
 
-/// What says that files of a volume are on tiers (FORMATS.md).
+/// What says that files of a volume are on tiers (docs/formats/tiers.md).
 const BOOK: &str = ".forebay/volume.json";
 
 /// Options of `forebay unmount`.

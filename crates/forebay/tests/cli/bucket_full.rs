@@ -135,7 +135,7 @@ fn who_writes_or_reads_more_than_the_space_waits_for_room() {
     more_than_fits("--space 24MiB", 20, 6_000_000);
 }
 
-/// The last frame of a journal (FORMATS.md), and whether anything follows.
+/// The last frame of a journal (docs/formats/bucket.md), and whether anything follows.
 const LAST: &str = "import sys, zlib
 rest, clean = open(sys.argv[1], 'rb').read(), None
 while rest:

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::bucket::Volume;
 use crate::place::done;
 
-const RULES: &str = "[[rule]]\nmatch = 'results/**'\nhome = 'here'\nlayout = 'plain'\n\
+const RULES: &str = "[[rule]]\nmatch = 'results/**'\nhome = 'in-place'\nlayout = 'plain'\n\
     fsync = 'bucket'\n";
 
 impl Volume {
@@ -105,14 +105,17 @@ fn rules_that_a_bucket_can_not_keep_are_refused_where_they_are() {
         end.code(125).says(what).says("nothing was mounted");
     };
     refused("[[rule]]\nmatch = 'a'\nhome = 'nvme'\n", "rules.toml:3:8: files of a volume that");
-    refused("[[rule]]\nmatch = 'a'\nhome = 'here'\npublish = 'x'\n", "rules.toml:4:1: publish is");
+    refused(
+        "[[rule]]\nmatch = 'a'\nhome = 'in-place'\npublish = 'x'\n",
+        "rules.toml:4:1: publish is",
+    );
     let rules = volume.rules(RULES);
     let site = ["--site", rules.as_str(), "--rules", rules.as_str()];
     volume.try_mount("one", &site, &volume.at()).code(125).says("takes no site");
     // And of a directory what a bucket alone can keep.
     let site = volume.place.all.join("site.toml");
     std::fs::write(&site, "[tier.t]\npath = \"/tmp\"\nreach = \"node\"\n").expect("written");
-    let rules = volume.rules("[[rule]]\nmatch = 'a'\nhome = 'here'\nfsync = 'bucket'\n");
+    let rules = volume.rules("[[rule]]\nmatch = 'a'\nhome = 'in-place'\nfsync = 'bucket'\n");
     let mut mount = volume.forebay(&["mount", "--rules", &rules, "--site"]);
     let end = done(mount.arg(&site).arg(&volume.place.project).arg(volume.at()));
     end.code(125).says("rules.toml:4:9: fsync = \"bucket\" is for a volume that a bucket keeps");

@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::place::{Done, PATIENCE, USER, done, finish, wait_until};
 use crate::tiers::Tiered;
 
-const FASTA: &str = "[[rule]]\nmatch = \"*.fa\"\nhome = \"here\"\ncache = \"far\"\n";
+const FASTA: &str = "[[rule]]\nmatch = \"*.fa\"\nhome = \"in-place\"\ncache = \"far\"\n";
 
 /// A place with a cache, files to be read, and words for scripts.
 struct Cached {
@@ -280,7 +280,7 @@ fn at_the_start_all_is_copied_before_the_command() {
         .expect("linked");
     std::os::unix::fs::symlink("../b.txt", place.project.join("models/link")).expect("linked");
     cached.file("models/z-large", 900_000);
-    let rules = "[[rule]]\nmatch = [\"*.fa\", \"models/**\"]\nhome = \"here\"\ncache = \"far\"\n\
+    let rules = "[[rule]]\nmatch = [\"*.fa\", \"models/**\"]\nhome = \"in-place\"\ncache = \"far\"\n\
         ahead = \"at-start\"\n";
     // Of a file's two names, the copy has that of the thread that came first.
     let script = "copies | sed 's/^x$/again/' | sort | tr '\\n' ' '; cat a.fa b.txt models/deep/y models/again | wc -c
@@ -306,7 +306,7 @@ fn a_rule_without_a_cache_is_the_way_past_it() {
         cached.file(name, 1000);
     }
     std::fs::write(cached.tiered.place.project.join("empty.fa"), "").expect("written");
-    let rules = format!("[[rule]]\nmatch = \"new.*\"\nhome = \"here\"\n{FASTA}");
+    let rules = format!("[[rule]]\nmatch = \"new.*\"\nhome = \"in-place\"\n{FASTA}");
     let script = "for i in 1 2 3; do cat new.fa b.txt empty.fa > /dev/null; sleep 0.1; done
         cat a.fa > /dev/null; copied 1; copies";
     let end = done(&mut cached.script(&rules, script));

@@ -9,7 +9,7 @@ use crate::place::{Place, done, wait_until};
 use crate::processes;
 
 const RULES: &str = "[[rule]]\nmatch = \"small/**\"\nhome = \"far\"\nlayout = \"packed\"\n\
-                     drain = \"closed\"\n[[trust]]\nmatch = \"**\"\nfor = \"1 min\"\n";
+                     write_back = \"on-close\"\n[[metadata_cache]]\nmatch = \"**\"\ntimeout = \"1 min\"\n";
 
 struct Early {
     place: Place,

@@ -162,7 +162,7 @@ fn help_knows_what_was_meant_and_has_the_manual() {
     forebay(&["help", "nosuch"]).code(2).says("unrecognized subcommand 'nosuch'");
     assert!(forebay(&["manual"]).code(0).text().contains("formats "));
     let site = forebay(&["manual", "formats", "site", "file"]).code(0).text();
-    assert!(site.starts_with("## Site file\n") && !site.contains("\n## "), "{site}");
+    assert!(site.starts_with("# Site file\n") && !site.contains("\n# Rules file"), "{site}");
     forebay(&["manual", "format"]).code(2).says("pages: formats, semantics");
     forebay(&["manual", "formats", "nosuch"]).code(1).says("sections: ").says("Rules file");
 }

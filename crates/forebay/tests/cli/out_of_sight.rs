@@ -11,7 +11,7 @@ use crate::tiers::Tiered;
 
 const SAM: &str = "[[rule]]\nmatch = \"*.sam\"\nhome = \"far\"\n";
 const PACKED: &str = "[[rule]]\nmatch = \"*.sam\"\nhome = \"far\"\nlayout = \"packed\"\n";
-const CLOSED: &str = "[[rule]]\nmatch = \"*.sam\"\nhome = \"far\"\ndrain = \"closed\"\n";
+const CLOSED: &str = "[[rule]]\nmatch = \"*.sam\"\nhome = \"far\"\nwrite_back = \"on-close\"\n";
 
 impl Tiered {
     fn kill(&self, mut run: Child) {

@@ -55,7 +55,8 @@ fn stamp(path: &Path) -> (i64, i64, u64, u32) {
     (meta.mtime(), meta.mtime_nsec(), meta.ino(), meta.permissions().mode() & 0o7777)
 }
 
-const RESULTS: &str = "[[rule]]\nmatch = \"results/**\"\nhome = \"here\"\npublish = \"shelf\"\n";
+const RESULTS: &str =
+    "[[rule]]\nmatch = \"results/**\"\nhome = \"in-place\"\npublish = \"shelf\"\n";
 
 #[test]
 fn files_in_place_are_published_and_only_what_changed_again() {
@@ -266,7 +267,7 @@ fn nothing_is_published_through_a_link_or_among_bodies() {
     std::fs::rename(here.path("results"), here.path("moved")).expect("renamed");
     std::os::unix::fs::symlink("moved", here.path("results")).expect("linked");
     here.run(RESULTS, "true").code(121).says("1 file could not be published (first: results/x");
-    let all = "[[rule]]\nmatch = \"forebay-*/**\"\nhome = \"here\"\npublish = \"shelf\"\n";
+    let all = "[[rule]]\nmatch = \"forebay-*/**\"\nhome = \"in-place\"\npublish = \"shelf\"\n";
     let end = here.run(all, "mkdir forebay-7 forebay-x; echo > forebay-7/x; echo > forebay-x/x");
     end.code(121).says("1 file could not be published (first: forebay-7/x: to tier shelf: on a");
     assert_eq!(here.names(), ["forebay-x/x", "moved/x", "results"]);
@@ -284,7 +285,7 @@ fn root_publishes_over_nothing_that_is_another_users() {
         std::fs::create_dir(here.path(name)).expect("made");
         std::fs::write(here.path(name).join("tool"), "good").expect("written");
     }
-    let rules = "[[rule]]\nmatch = \"**\"\nhome = \"here\"\npublish = \"shelf\"\n";
+    let rules = "[[rule]]\nmatch = \"**\"\nhome = \"in-place\"\npublish = \"shelf\"\n";
     let script = format!(
         "mkdir bin own theirs; for f in bin/tool bin/new own/tool theirs/x; do echo bad > $f; done
          ln -s x theirs/link; ln -s y own/link; chown -hR {USER} bin theirs own/tool own/link"

@@ -10,7 +10,7 @@ use crate::s3::Server;
 use crate::s3::faults::Fault;
 use crate::tiers::Tiered;
 
-const RULES: &str = "[[rule]]\nmatch = \"results/**\"\nhome = \"here\"\npublish = \"shelf\"\n";
+const RULES: &str = "[[rule]]\nmatch = \"results/**\"\nhome = \"in-place\"\npublish = \"shelf\"\n";
 
 /// A place with a bucket that rules publish to.
 struct Shelf {
@@ -60,7 +60,7 @@ fn results_are_plain_objects_and_only_what_changed_again() {
     end.code(0).says("forebay: 7 files (19.1 MiB) published\n");
     assert_eq!(shelf.read("results/a/x.vcf"), "vcf\n");
     assert_eq!(shelf.read("results/a [1] ~%4"), "odd one\n", "under its own name");
-    assert_eq!(shelf.read("results/%2541"), "spelt\n", "FORMATS.md says how");
+    assert_eq!(shelf.read("results/%2541"), "spelt\n", "docs/reference/rules.md says how");
     assert_eq!(shelf.read("results/empty"), "");
     assert_eq!(shelf.read("results/y.bam"), "behind\n", "what the link leads to");
     assert_eq!(shelf.read("results/z.bam"), "behind\n");
@@ -120,7 +120,7 @@ fn a_bucket_that_is_not_to_be_had_is_told_before_the_command_starts() {
     end.code(125).says("NoSuchBucket");
     assert!(!started(&end));
     // Files can't live there, nor copies of them: the two ways that there are, are told.
-    for rule in ["home = \"shelf\"", "home = \"here\"\ncache = \"shelf\""] {
+    for rule in ["home = \"shelf\"", "home = \"in-place\"\ncache = \"shelf\""] {
         let end = shelf.run(&format!("[[rule]]\nmatch = \"*\"\n{rule}\n"), "echo started");
         end.code(125).says("it is a bucket").says("`publish`").says("forebay mount s3://");
         assert!(!started(&end));

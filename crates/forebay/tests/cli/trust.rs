@@ -4,7 +4,7 @@
 use crate::place::{Place, done};
 
 const RULES: &str = "[[rule]]\nmatch = \"small/**\"\nhome = \"far\"\nlayout = \"packed\"\n\
-                     [[trust]]\nmatch = \"**\"\nfor = \"1 min\"\n";
+                     [[metadata_cache]]\nmatch = \"**\"\ntimeout = \"1 min\"\n";
 
 fn place() -> Option<Place> {
     let place = Place::with_fuse()?;

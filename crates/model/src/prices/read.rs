@@ -1,4 +1,4 @@
-//! A price sheet as people write it (FORMATS.md).
+//! A price sheet as people write it (docs/reference/prices.md).
 
 use super::{Per, Price, Prices, Spot, Status};
 use crate::toml::{Document, Flaw, Table};

@@ -18,7 +18,7 @@ pub struct Described {
 }
 
 impl Described {
-    /// Reads such a file (FORMATS.md); `source` is its name in flaws.
+    /// Reads such a file (docs/formats/tier-file.md); `source` is its name in flaws.
     ///
     /// # Errors
     /// What is wrong, with line and column.

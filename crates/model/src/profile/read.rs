@@ -1,4 +1,4 @@
-//! A profile as people write it in a site file (FORMATS.md).
+//! A profile as people write it in a site file (docs/reference/site.md).
 
 mod limits;
 

@@ -2,7 +2,7 @@
 //! lie, and when they are made. A rule that says nothing of it is the way past the cache.
 
 use super::{Home, Rules, choice};
-use crate::site::{HERE, Site, TierId};
+use crate::site::{IN_PLACE, Site, TierId};
 use crate::toml::{Flaw, Table};
 use std::collections::BTreeSet;
 
@@ -55,7 +55,7 @@ pub(super) fn cache(table: Table<'_>, home: &Home, site: &Site) -> Result<Option
         };
     };
     let name = entry.text()?;
-    if name == HERE {
+    if name == IN_PLACE {
         return Err(entry.flaw("a cache is on a tier; without one, files are read in place"));
     }
     let tier = TierId(name.to_owned());

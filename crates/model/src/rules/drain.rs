@@ -4,7 +4,7 @@
 use super::{After, Placement, Rules, choice};
 use crate::toml::{Flaw, Table};
 
-const DRAINS: [(&str, Drain); 2] = [("end", Drain::End), ("closed", Drain::Closed)];
+const DRAINS: [(&str, Drain); 2] = [("at-end", Drain::End), ("on-close", Drain::Closed)];
 
 /// When a file on a tier comes home.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,12 +33,12 @@ impl Rules {
 }
 
 pub(super) fn drain(table: Table<'_>, after: After) -> Result<Drain, Flaw> {
-    let drain = choice(table, "drain", &DRAINS)?;
-    match table.get("drain").filter(|_| drain == Drain::Closed && after != After::Restore) {
+    let drain = choice(table, "write_back", &DRAINS)?;
+    match table.get("write_back").filter(|_| drain == Drain::Closed && after != After::Restore) {
         None => Ok(drain),
         Some(entry) => {
-            let message =
-                "drain = \"closed\" brings files home, and after says that they don't come";
+            let message = "write_back = \"on-close\" makes plain files in place, and after says \
+                           that there are to be none";
             Err(entry.key_flaw(message))
         }
     }

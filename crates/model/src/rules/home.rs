@@ -1,19 +1,20 @@
 //! Where files of a rule live.
 
 use super::Home;
-use crate::site::{HERE, Site, TierId};
+use crate::site::{IN_PLACE, Site, TierId};
 use crate::toml::{Entry, Flaw};
 
 /// A tier or pool of the site, or in place.
 pub(super) fn home(entry: Entry<'_>, site: &Site) -> Result<Home, Flaw> {
     let name = entry.text()?;
     let id = TierId(name.to_owned());
-    if name == HERE {
+    if name == IN_PLACE {
         Ok(Home::Here)
     } else if site.tier(&id).is_some() {
         Ok(Home::Tier(id))
     } else {
-        let known: Vec<&str> = site.tiers().map(|tier| tier.id.as_str()).chain([HERE]).collect();
+        let known: Vec<&str> =
+            site.tiers().map(|tier| tier.id.as_str()).chain([IN_PLACE]).collect();
         Err(entry.unknown("tier", name, &known))
     }
 }

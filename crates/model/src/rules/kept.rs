@@ -1,8 +1,8 @@
 //! What rules say of the files of a volume that a bucket keeps: how their bytes lie there, and what
 //! their fsync waits for. All of them live in the volume itself.
 
-use super::{KEYS, choice, glob};
-use crate::site::HERE;
+use super::{KEYS, choice, glob, old_names};
+use crate::site::IN_PLACE;
 use crate::toml::{Document, Entry, Flaw, Table};
 use globset::{Candidate, GlobSet};
 
@@ -26,6 +26,7 @@ pub struct Kept {
     globs: GlobSet,
     /// For each glob what its rule says.
     says: Vec<Said>,
+    old_names: Vec<Flaw>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -37,23 +38,26 @@ struct Said {
 impl Kept {
     /// No rules.
     pub fn none() -> Self {
-        Self { globs: GlobSet::empty(), says: Vec::new() }
+        Self { globs: GlobSet::empty(), says: Vec::new(), old_names: Vec::new() }
     }
 
     /// Reads the text of a rules file; `source` is its name in flaws.
     pub fn parse(text: &str, source: &str) -> Result<Self, Flaw> {
         let document = Document { source, text };
-        let entries = document.parse()?;
+        let mut entries = document.parse()?;
+        let old_names = old_names::renew(&mut entries, document)?;
         let root = document.root(&entries);
         root.is_none_of("tier", "site file: --site takes it, --rules a file of rules")?;
-        root.only(&["rule", "trust"])?;
-        if let Some(trust) = root.get("trust") {
+        root.only(&["rule", "metadata_cache"])?;
+        if let Some(trust) = root.get("metadata_cache") {
             return Err(trust.key_flaw(
-                "trust is for directories on network storage: names of a volume that a bucket \
-                 keeps are asked of the local disk",
+                "metadata_cache is for directories on network storage: names of a volume that a \
+                 bucket keeps are asked of the local disk",
             ));
         }
-        let Some(rules) = root.get("rule") else { return Ok(Self::none()) };
+        let Some(rules) = root.get("rule") else {
+            return Ok(Self { old_names, ..Self::none() });
+        };
         let items = rules.items().ok_or_else(|| rules.not("a list of tables, [[rule]]"))?;
         let (mut globs, mut says) = (Vec::new(), Vec::new());
         for item in items {
@@ -63,7 +67,12 @@ impl Kept {
             says.resize(globs.len(), said(table)?);
         }
         let globs = GlobSet::new(globs).map_err(|error| root.flaw(error.to_string()))?;
-        Ok(Self { globs, says })
+        Ok(Self { globs, says, old_names })
+    }
+
+    /// Keys and words of the file that have another name now, with their places.
+    pub fn old_names(&self) -> &[Flaw] {
+        &self.old_names
     }
 
     /// Whether there are none.
@@ -102,9 +111,9 @@ fn said(table: Table<'_>) -> Result<Said, Flaw> {
         return Err(entry.key_flaw(message));
     }
     let home = table.need("home")?;
-    if home.text()? != HERE {
-        let message = "files of a volume that a bucket keeps live in it: write home = \"here\", or \
-                       send them elsewhere by rules of a `forebay run` in it";
+    if home.text()? != IN_PLACE {
+        let message = "files of a volume that a bucket keeps live in it: write home = \"in-place\", \
+                       or send them elsewhere by rules of a `forebay run` in it";
         return Err(home.flaw(message));
     }
     let is_plain = choice(table, "layout", &LAYOUTS)?;
@@ -152,16 +161,20 @@ mod tests {
         for (text, expected) in [
             ("home = 'nvme'\n", "3:8: files of a volume that a bucket keeps live in it"),
             ("", "1:1: the key \"home\" is missing here"),
-            ("home = 'here'\ndrain = 'closed'\n", "4:1: drain is for a volume that is a directory"),
-            ("home = 'here'\nfsync = 'scratch'\n", "4:9: "),
-            ("home = 'here'\nlayout = 'apart'\n", "4:10: "),
-            ("home = 'here'\nlayuot = 'plain'\n", "4:1: there is no key \"layuot\""),
+            (
+                "home = 'in-place'\nwrite_back = 'on-close'\n",
+                "4:1: write_back is for a volume that is a directory",
+            ),
+            ("home = 'in-place'\nfsync = 'scratch'\n", "4:9: "),
+            ("home = 'in-place'\nlayout = 'apart'\n", "4:10: "),
+            ("home = 'in-place'\nlayuot = 'plain'\n", "4:1: there is no key \"layuot\""),
         ] {
             let text = format!("[[rule]]\nmatch = 'a'\n{text}");
             let flaw = Kept::parse(&text, "r").expect_err("a misfit").to_string();
             assert!(flaw.starts_with(&format!("r:{expected}")), "{flaw}");
         }
-        let flaw = Kept::parse("[[trust]]\nmatch = '**'\nfor = '1 min'\n", "r").expect_err("trust");
-        assert!(flaw.to_string().contains("trust is for directories"), "{flaw}");
+        let flaw = Kept::parse("[[metadata_cache]]\nmatch = '**'\ntimeout = '1 min'\n", "r")
+            .expect_err("no such");
+        assert!(flaw.to_string().contains("metadata_cache is for directories"), "{flaw}");
     }
 }

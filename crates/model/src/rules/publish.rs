@@ -2,7 +2,7 @@
 //! own directory, under the paths that they have in the covered one.
 
 use super::{Home, Rules};
-use crate::site::{HERE, Site, Tier, TierId};
+use crate::site::{IN_PLACE, Site, Tier, TierId};
 use crate::toml::{Flaw, Table};
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ impl Rules {
 pub(super) fn publish(table: Table<'_>, home: &Home, site: &Site) -> Result<Option<TierId>, Flaw> {
     let Some(entry) = table.get("publish") else { return Ok(None) };
     let name = entry.text()?;
-    if name == HERE {
+    if name == IN_PLACE {
         return Err(entry.flaw("files are published to a tier; without the key, to none"));
     }
     let whole = |tier: &&Tier| tier.pool_of.is_none();

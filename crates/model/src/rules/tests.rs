@@ -122,7 +122,8 @@ fn the_example_for_small_files_packs_them() {
 fn files_that_come_home_may_do_so_when_they_are_closed() {
     let rule = |more: &str| parse(&format!("[[rule]]\nmatch = 'a'\nhome = 'scratch'\n{more}"));
     for (layout, packed) in [("plain", false), ("packed", true), ("apart", true)] {
-        let rules = rule(&format!("layout = '{layout}'\ndrain = 'closed'\n")).expect("right");
+        let rules =
+            rule(&format!("layout = '{layout}'\nwrite_back = 'on-close'\n")).expect("right");
         assert_eq!(rules.place(b"a", None).drain, Drain::Closed);
         assert_eq!(rules.place(b"b", None).drain, Drain::End);
         assert_eq!((rules.drains(), rules.drains_packed()), (!packed, packed), "{layout}");
@@ -172,7 +173,7 @@ fn the_examples_of_caches_say_what_their_comments_say() {
 
 #[test]
 fn results_are_published_to_the_tier_that_their_rule_names() {
-    let rules = parse("[[rule]]\nmatch = 'results/**'\nhome = 'here'\npublish = 'scratch'\n");
+    let rules = parse("[[rule]]\nmatch = 'results/**'\nhome = 'in-place'\npublish = 'scratch'\n");
     let rules = rules.expect("right");
     let published = TierId("scratch".to_owned());
     assert_eq!(rules.place(b"results/a.vcf", None).publish.as_ref(), Some(&published));
@@ -186,7 +187,7 @@ fn results_are_published_to_the_tier_that_their_rule_names() {
 fn a_rule_with_a_task_is_for_files_of_that_task() {
     let rules = parse(
         "[[rule]]\nmatch = '*.bam'\ntask = ['*:SORT', 'samtools s*']\nhome = 'scratch.temp'\n\
-         [[rule]]\nmatch = '*.log'\ntask = 'x'\nhome = 'here'\n\
+         [[rule]]\nmatch = '*.log'\ntask = 'x'\nhome = 'in-place'\n\
          [[rule]]\nmatch = ['*.bam', '*.log']\nhome = 'scratch'\n",
     )
     .expect("right");
@@ -221,20 +222,22 @@ fn the_example_of_a_write_back_says_what_its_comments_say() {
 
 #[test]
 fn files_come_home_when_their_rule_says() {
-    let text = "[[rule]]\nmatch = '*.bam'\nhome = 'scratch'\ndrain = 'closed'\n\
+    let text = "[[rule]]\nmatch = '*.bam'\nhome = 'scratch'\nwrite_back = 'on-close'\n\
                 [[rule]]\nmatch = '*.sam'\nhome = 'scratch'\n";
     let rules = parse(text).expect("right");
     assert_eq!(rules.place(b"a.bam", None).drain, Drain::Closed);
     assert_eq!(rules.place(b"a.sam", None).drain, Drain::End);
     assert!(rules.drains() && !Rules::none().drains());
     for rest in ["after = 'keep'", "after = 'discard'"] {
-        let text = format!("[[rule]]\nmatch = 'a'\nhome = 'scratch'\ndrain = 'closed'\n{rest}\n");
+        let text =
+            format!("[[rule]]\nmatch = 'a'\nhome = 'scratch'\nwrite_back = 'on-close'\n{rest}\n");
         let flaw = parse(&text).expect_err("they contradict each other").to_string();
         assert!(flaw.starts_with("rules.toml:4:1: "), "{flaw}");
-        parse(&text.replace("closed", "end")).expect("the end is the end");
+        parse(&text.replace("on-close", "at-end")).expect("the end is the end");
     }
-    let flaw = parse("[[rule]]\nmatch = 'a'\nhome = 'here'\ndrain = 'closed'\n").expect_err("none");
-    assert!(flaw.to_string().contains("drain is for files on a tier"), "{flaw}");
+    let flaw = parse("[[rule]]\nmatch = 'a'\nhome = 'in-place'\nwrite_back = 'on-close'\n")
+        .expect_err("none");
+    assert!(flaw.to_string().contains("write_back is for files on a tier"), "{flaw}");
 }
 
 #[test]
@@ -318,7 +321,7 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
     const RULE: &str = "# x\n[[rule]]\nmatch = '*.sam'\n";
     for (rest, flaw) in [
         (
-            "home = 'here'\nfsync = 'bucket'\n",
+            "home = 'in-place'\nfsync = 'bucket'\n",
             r#"5:9: fsync = "bucket" is for a volume that a bucket keeps (forebay mount s3://...)"#,
         ),
         (
@@ -330,22 +333,22 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
             "home = 'scratch.tmp'",
             r#"4:8: there is no tier "scratch.tmp"; did you mean "scratch.temp"?"#,
         ),
-        ("home = 'hre'\n", r#"4:8: there is no tier "hre"; did you mean "here"?"#),
+        ("home = 'inplace'\n", r#"4:8: there is no tier "inplace"; did you mean "in-place"?"#),
         (
             "home = 'tape'\n",
             concat!(
                 r#"4:8: there is no tier "tape"; it can be "#,
-                r#""scratch", "scratch.cache", "scratch.temp" or "here""#
+                r#""scratch", "scratch.cache", "scratch.temp" or "in-place""#
             ),
         ),
         ("home = 1\n", "4:8: home must be a text in quotes, but is a number"),
         ("", r#"2:1: the key "home" is missing here"#),
-        ("hoem = 'here'\n", r#"4:1: there is no key "hoem"; did you mean "home"?"#),
+        ("hoem = 'in-place'\n", r#"4:1: there is no key "hoem"; did you mean "home"?"#),
         (
             "size = '1'\n",
             concat!(
                 r#"4:1: there is no key "size"; it can be "#,
-                r#""match", "task", "home", "layout", "full", "fsync", "after", "drain", "#,
+                r#""match", "task", "home", "layout", "full", "fsync", "after", "write_back", "#,
                 r#""publish", "cache" or "ahead""#
             ),
         ),
@@ -369,8 +372,8 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
             r#"5:10: layout must be "plain", "packed" or "apart", not "paked"; did you mean "packed"?"#,
         ),
         (
-            "home = 'here'\nlayout = 'packed'\n",
-            r#"5:1: layout is for files on a tier, but home is "here""#,
+            "home = 'in-place'\nlayout = 'packed'\n",
+            r#"5:1: layout is for files on a tier, but home is "in-place""#,
         ),
         (
             concat!(
@@ -388,15 +391,15 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
             "5:9: after must be a text in quotes, but is true or false",
         ),
         (
-            "home = 'here'\nafter = 'discard'\n",
-            r#"5:1: after is for files on a tier, but home is "here""#,
+            "home = 'in-place'\nafter = 'discard'\n",
+            r#"5:1: after is for files on a tier, but home is "in-place""#,
         ),
         (
-            "home = 'here'\ncache = 'scratch.cash'\n",
+            "home = 'in-place'\ncache = 'scratch.cash'\n",
             r#"5:9: there is no tier "scratch.cash"; did you mean "scratch.cache"?"#,
         ),
         (
-            "home = 'here'\ncache = 'here'\n",
+            "home = 'in-place'\ncache = 'in-place'\n",
             "5:9: a cache is on a tier; without one, files are read in place",
         ),
         (
@@ -404,26 +407,26 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
             r#"5:1: cache is for files in place, but home is "scratch.temp""#,
         ),
         (
-            "home = 'here'\ncache = 'scratch'\nahead = 'at-stort'\n",
+            "home = 'in-place'\ncache = 'scratch'\nahead = 'at-stort'\n",
             concat!(
                 r#"6:9: ahead must be "never", "on-open" or "at-start", not "at-stort"; "#,
                 r#"did you mean "at-start"?"#
             ),
         ),
         (
-            "home = 'here'\nahead = 'never'\n",
+            "home = 'in-place'\nahead = 'never'\n",
             "5:1: ahead says when files are copied: it needs a cache",
         ),
         (
-            "home = 'here'\npublish = 'scrach'\n",
+            "home = 'in-place'\npublish = 'scrach'\n",
             r#"5:11: there is no tier "scrach"; did you mean "scratch"?"#,
         ),
         (
-            "home = 'here'\npublish = 'here'\n",
+            "home = 'in-place'\npublish = 'in-place'\n",
             "5:11: files are published to a tier; without the key, to none",
         ),
         (
-            "home = 'here'\npublish = 'scratch.temp'\n",
+            "home = 'in-place'\npublish = 'scratch.temp'\n",
             r#"5:11: scratch.temp is a pool, and published files count in none: write "scratch""#,
         ),
         (
@@ -431,15 +434,15 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
             "5:11: publish is for another tier: the files live on scratch already",
         ),
         (
-            "home = 'here'\npublish = true\n",
+            "home = 'in-place'\npublish = true\n",
             "5:11: publish must be a text in quotes, but is true or false",
         ),
         (
-            "home = 'here'\ntask = 'x'\npublish = 'scratch'\n",
+            "home = 'in-place'\ntask = 'x'\npublish = 'scratch'\n",
             "6:1: publish goes by path alone: it needs a rule without task",
         ),
         (
-            "home = 'here'\ncache = 'scratch'\ntask = 'x'\n",
+            "home = 'in-place'\ncache = 'scratch'\ntask = 'x'\n",
             "5:1: cache goes by path alone: it needs a rule without task",
         ),
         (
@@ -467,7 +470,7 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
     for (text, flaw) in [
         ("[rule]\nmatch = 'a'\n", "1:1: rule must be a list of tables, [[rule]], but is a table"),
         ("rule = ['a']\n", "1:9: rule must be a table, but is a text"),
-        ("[[rule]]\nhome = 'here'\n", r#"1:1: the key "match" is missing here"#),
+        ("[[rule]]\nhome = 'in-place'\n", r#"1:1: the key "match" is missing here"#),
     ] {
         assert_eq!(parse(text).expect_err(text).to_string(), format!("rules.toml:{flaw}"));
     }
@@ -491,7 +494,7 @@ fn globs_that_match_nothing_are_refused_at_their_place() {
         ("'a[b'", r#"2:9: "a[b" is no glob: unclosed character class; missing ']'"#),
         ("'[z-a]'", r#"2:9: "[z-a]" is no glob: invalid range; 'z' > 'a'"#),
     ] {
-        let text = format!("[[rule]]\nmatch = {globs}\nhome = 'here'\n");
+        let text = format!("[[rule]]\nmatch = {globs}\nhome = 'in-place'\n");
         assert_eq!(parse(&text).expect_err(globs).to_string(), format!("rules.toml:{flaw}"));
     }
 }

@@ -1,5 +1,5 @@
 //! How long names and attributes in place may be believed without asking the storage again:
-//! [[trust]] tables, the first that matches wins. They are for storage where each question is
+//! [[metadata_cache]] tables, the first that matches wins. They are for storage where each question is
 //! slow, and for directories that nobody else changes meanwhile.
 
 use super::{Rules, glob};
@@ -12,7 +12,7 @@ const LEAST: Micros = Micros::from_secs(1);
 /// Longer than any run; the kernel counts in seconds and must not overflow.
 const MOST: Micros = Micros::from_secs(366 * 24 * 3600);
 
-/// The [[trust]] tables, in their order.
+/// The [[metadata_cache]] tables, in their order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trust {
     globs: GlobSet,
@@ -22,18 +22,19 @@ pub(super) struct Trust {
 
 impl Trust {
     pub(super) fn read(root: Table<'_>) -> Result<Trust, Flaw> {
-        let Some(entry) = root.get("trust") else { return Ok(Trust::default()) };
-        let items = entry.items().ok_or_else(|| entry.not("a list of tables, [[trust]]"))?;
+        let Some(entry) = root.get("metadata_cache") else { return Ok(Trust::default()) };
+        let items =
+            entry.items().ok_or_else(|| entry.not("a list of tables, [[metadata_cache]]"))?;
         let (mut globs, mut times) = (Vec::new(), Vec::new());
         for item in items {
             let table = item.table()?;
-            table.only(&["match", "for"])?;
+            table.only(&["match", "timeout"])?;
             globs.extend(glob::all(table.need("match")?)?);
-            let value = table.need("for")?;
+            let value = table.need("timeout")?;
             let time: Micros =
                 value.text()?.parse().map_err(|error| value.flaw(format!("{error}")))?;
             if !(LEAST..=MOST).contains(&time) {
-                return Err(value.flaw("trust is for 1 s at least, and 366 days at most"));
+                return Err(value.flaw("a timeout is 1 s at least, and 366 days at most"));
             }
             times.resize(globs.len(), time);
         }
@@ -71,8 +72,8 @@ mod tests {
 
     #[test]
     fn the_first_trust_that_matches_counts() {
-        let text = "[[trust]]\nmatch = \"inbox/**\"\nfor = \"2 s\"\n\
-                    [[trust]]\nmatch = [\"*.sam\", \"**\"]\nfor = \"1.5 min\"\n";
+        let text = "[[metadata_cache]]\nmatch = \"inbox/**\"\ntimeout = \"2 s\"\n\
+                    [[metadata_cache]]\nmatch = [\"*.sam\", \"**\"]\ntimeout = \"1.5 min\"\n";
         let rules = parse(text).expect("right");
         let (short, long) = (Some(Micros::from_secs(2)), Some(Micros::from_secs(90)));
         for (path, time) in
@@ -87,14 +88,20 @@ mod tests {
     #[test]
     fn what_is_no_trust_is_refused_at_its_place() {
         for (text, flaw) in [
-            ("[[trust]]\nmatch = \"a\"\n", "the key \"for\" is missing"),
-            ("[[trust]]\nfor = \"2 s\"\n", "the key \"match\" is missing"),
-            ("[[trust]]\nmatch = \"a\"\nfor = 2\n", "for must be a text in quotes"),
-            ("[[trust]]\nmatch = \"a\"\nfor = \"2\"\n", "is no time; write it like"),
-            ("[[trust]]\nmatch = \"a\"\nfor = \"900 ms\"\n", "1 s at least"),
-            ("[[trust]]\nmatch = \"a\"\nfor = \"9000 h\"\n", "366 days at most"),
-            ("[[trust]]\nmatch = \"a\"\nfor = \"2 s\"\nhome = \"here\"\n", "no key \"home\""),
-            ("trust = \"2 s\"\n", "a list of tables"),
+            ("[[metadata_cache]]\nmatch = \"a\"\n", "the key \"timeout\" is missing"),
+            ("[[metadata_cache]]\ntimeout = \"2 s\"\n", "the key \"match\" is missing"),
+            (
+                "[[metadata_cache]]\nmatch = \"a\"\ntimeout = 2\n",
+                "timeout must be a text in quotes",
+            ),
+            ("[[metadata_cache]]\nmatch = \"a\"\ntimeout = \"2\"\n", "is no time; write it like"),
+            ("[[metadata_cache]]\nmatch = \"a\"\ntimeout = \"900 ms\"\n", "1 s at least"),
+            ("[[metadata_cache]]\nmatch = \"a\"\ntimeout = \"9000 h\"\n", "366 days at most"),
+            (
+                "[[metadata_cache]]\nmatch = \"a\"\ntimeout = \"2 s\"\nhome = \"in-place\"\n",
+                "no key \"home\"",
+            ),
+            ("metadata_cache = \"2 s\"\n", "a list of tables"),
         ] {
             let told = parse(text).expect_err(text).to_string();
             assert!(told.contains(flaw), "{flaw:?} is not in {told:?}");

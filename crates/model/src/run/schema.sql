@@ -5,9 +5,9 @@
 -- Conventions: NULL means "not seen" or "not known", never 0. Names end in their unit: _us are
 -- microseconds, _bytes are bytes. Times are counted from the start of the run (header.started_unix_us).
 -- Paths in `files` are relative to their tree. Text that is not valid UTF-8 is stored as a BLOB.
--- Booleans are 0 or 1. Tables are only ever extended within a version; see FORMATS.md.
+-- Booleans are 0 or 1. Tables are only ever extended within a version; see docs/formats/run.md.
 
--- Facts about the run as a whole. Keys are listed in FORMATS.md.
+-- Facts about the run as a whole. Keys are listed in docs/formats/run.md.
 CREATE TABLE header (
   key   TEXT PRIMARY KEY,
   value                            -- INTEGER, TEXT, or BLOB

@@ -450,7 +450,7 @@ fn an_existing_file_is_not_overwritten_by_a_new_run() {
 
 #[test]
 fn every_column_of_the_schema_is_explained_in_the_manual() {
-    let manual = include_str!("../../../../FORMATS.md");
+    let manual = include_str!("../../../../docs/formats/run.md");
     let conn = rusqlite::Connection::open_in_memory().expect("memory");
     conn.execute_batch(SCHEMA).expect("the schema");
     let mut select = conn

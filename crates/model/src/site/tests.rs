@@ -161,7 +161,11 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
                 r#"write it like "200 GiB", "1.5 TB" or "4096""#
             ),
         ),
-        ("[tier.here]\n", r#"1:7: "here" means in place: a tier needs another name"#),
+        (
+            "[tier.in-place]\n",
+            r#"1:7: "in-place" means the directory itself: a tier needs another name"#,
+        ),
+        ("[tier.here]\n", r#"1:7: "here" means the directory itself: a tier needs another name"#),
         ("[tier.Fast]\n", r#"1:7: a tier can't be called "Fast": names are of a-z, 0-9, _ and -"#),
         ("[tier.'a.b']\n", r#"1:7: a tier can't be called "a.b": names are of a-z, 0-9, _ and -"#),
         ("[tier.'']\n", r#"1:7: a tier can't be called "": names are of a-z, 0-9, _ and -"#),
@@ -194,7 +198,7 @@ fn pools_share_what_there_is() {
         ),
         (
             "capacity = '3'\n[tier.a.pools]\nhere = '2'\n",
-            r#"6:1: "here" means in place: a tier needs another name"#,
+            r#"6:1: "here" means the directory itself: a tier needs another name"#,
         ),
         (
             "capacity = '3'\n[tier.a.pools]\n'X Y' = '2'\n",

@@ -1,4 +1,4 @@
-//! A workload as people write it from what a paper states (FORMATS.md): stages of jobs with
+//! A workload as people write it from what a paper states (docs/formats/workload.md): stages of jobs with
 //! barriers between them, files that stages share, and steps with times and volumes.
 //!
 //! What it is not: a learnt workload. That comes from a run, and is not written by hand.

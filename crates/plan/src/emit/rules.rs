@@ -19,6 +19,13 @@ impl fmt::Display for NotEmitted {
 
 impl std::error::Error for NotEmitted {}
 
+/// A run that packs files asks the storage in place three things for each: whether the name is free,
+/// whether its directory hands down a list of rights, and to set the directory's time. Where answers
+/// count for a second, it asks once a second for each directory; no change from outside is promised
+/// to be seen sooner without.
+const ASK_ONCE: &str = "\n# Names and attributes are asked for once a second, not for each file.\n\
+    [[metadata_cache]]\nmatch = \"**\"\ntimeout = \"1 s\"\n";
+
 /// One glob and what it says.
 struct Line<'e> {
     glob: String,
@@ -126,6 +133,9 @@ fn text(emission: &Emission<'_>, first: &[Line<'_>], then: &[Line<'_>]) -> Strin
             }
         }
         text.push_str(&keys(line.placement));
+    }
+    if first.iter().chain(then).any(|line| line.placement.layout.is_packed()) {
+        text.push_str(ASK_ONCE);
     }
     text
 }

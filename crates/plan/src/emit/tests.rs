@@ -196,9 +196,24 @@ fn a_rule_says_that_files_go_home_when_they_are_closed() {
     let mut point = space.as_it_is();
     point.picks[1] = space.options[1].iter().position(closed).expect("it is offered") as u8;
     let text = ruled(&site, &workload, &space.choice(&point));
-    assert!(text.contains("drain = \"closed\"\n"), "{text}");
+    assert!(text.contains("write_back = \"on-close\"\n"), "{text}");
     let read = Rules::parse(&text, "rules.toml", &site).expect("rules");
     assert!(closed(read.place(b"out/7.bam", None)) && !closed(read.place(b"all.bam", None)));
+}
+
+#[test]
+fn rules_that_pack_ask_for_names_once_a_second() {
+    let site = site();
+    let workload = workload(&["in/ref.fa", "x/1.sam"].map(|path| path.as_bytes().to_vec()));
+    let space = space(&site, &workload);
+    let packed = |p: &forebay_model::Placement| p.layout.is_packed();
+    let mut point = space.as_it_is();
+    let text = ruled(&site, &workload, &space.choice(&point));
+    assert!(!text.contains("[[metadata_cache]]"), "{text}");
+    point.picks[1] = space.options[1].iter().position(packed).expect("it is offered") as u8;
+    let text = ruled(&site, &workload, &space.choice(&point));
+    let read = Rules::parse(&text, "rules.toml", &site).expect("rules");
+    assert_eq!(read.trust(b"x/2.sam"), Some(forebay_model::Micros::from_secs(1)), "{text}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ pub(super) fn keys(placement: &Placement) -> String {
     let mut keys = String::new();
     let mut key = |name: &str, word: &str| keys.push_str(&format!("{name} = {}\n", quoted(word)));
     match &placement.home {
-        Home::Here => key("home", "here"),
+        Home::Here => key("home", "in-place"),
         Home::Tier(tier) => key("home", tier.as_str()),
     }
     match placement.layout {
@@ -29,7 +29,7 @@ pub(super) fn keys(placement: &Placement) -> String {
         After::Discard => key("after", "discard"),
     }
     if placement.drain == Drain::Closed {
-        key("drain", "closed");
+        key("write_back", "on-close");
     }
     if let Some(tier) = &placement.publish {
         key("publish", tier.as_str());

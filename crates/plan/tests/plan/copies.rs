@@ -8,7 +8,7 @@ use forebay_plan::{Outcome, Policy, Scene, simulate, simulate_watched};
 
 const SLOW: &str = "[tier.slow.profile]\nsource = \"us\"\nread = { stream = \"100 MiB/s\" }";
 const FAST: &str = "capacity = \"1 GiB\"\n[tier.fast.profile]\nsource = \"us\"";
-const CACHED: &str = "home = \"here\"\ncache = \"fast\"";
+const CACHED: &str = "home = \"in-place\"\ncache = \"fast\"";
 
 /// Tasks one after the other, each of which reads one set; sets have these sizes in MiB.
 fn readers(sizes: &[u64], order: &[u32]) -> Workload {
@@ -57,7 +57,7 @@ fn what_is_read_once_displaces_what_others_come_back_for_unless_it_goes_past_the
     let (waited, seen) = waits(&site, &work, &[CACHED]);
     assert_eq!(waited, [5.0, 8.0, 5.0, 0.0]);
     assert_eq!(seen, ["+0", "-0", "+1", "-1", "+0"]);
-    let (waited, seen) = waits(&site, &work, &[CACHED, "home = \"here\""]);
+    let (waited, seen) = waits(&site, &work, &[CACHED, "home = \"in-place\""]);
     assert_eq!(waited, [5.0, 8.0, 0.0, 0.0]);
     assert_eq!(seen, ["+0"]);
 }
@@ -101,8 +101,9 @@ fn files_that_live_on_a_tier_come_before_copies() {
 #[test]
 fn memory_keeps_what_was_used_again_and_loses_what_passed_by() {
     let site = two_tiers("cores = 1\nmemory = \"1 GiB\"", FAST, SLOW);
-    let waited =
-        |sizes: &[u64], order: &[u32]| waits(&site, &readers(sizes, order), &["home = \"here\""]).0;
+    let waited = |sizes: &[u64], order: &[u32]| {
+        waits(&site, &readers(sizes, order), &["home = \"in-place\""]).0
+    };
     assert_eq!(waited(&[500, 800], &[0, 1, 0]), [5.0, 8.0, 5.0]);
     assert_eq!(waited(&[500, 800], &[0, 0, 1, 0]), [5.0, 0.0, 8.0, 0.0]);
     // What comes back has its turn, too.
@@ -121,13 +122,14 @@ fn a_task_finds_in_memory_what_it_read_or_wrote_itself() {
         let access = &mut work.tasks[task].steps[0].accesses[0];
         (access.read, access.written) = (mib(read), mib(written));
     }
-    let waited = |nodes: &str| waits(&two_tiers(nodes, FAST, SLOW), &work, &["home = \"here\""]).0;
+    let waited =
+        |nodes: &str| waits(&two_tiers(nodes, FAST, SLOW), &work, &["home = \"in-place\""]).0;
     assert_eq!(waited("cores = 1"), [15.0, 8.0, 4.0]);
     assert_eq!(waited("cores = 1\nmemory = \"8 GiB\""), [5.0, 0.0, 3.0]);
     // A client that lets go of what it wrote reads it once.
     let forgets = SLOW.replace("source", "keeps_written = false\nsource");
     let forgotten = two_tiers("cores = 1\nmemory = \"8 GiB\"", FAST, &forgets);
-    assert_eq!(waits(&forgotten, &work, &["home = \"here\""]).0, [5.0, 4.0, 4.0]);
+    assert_eq!(waits(&forgotten, &work, &["home = \"in-place\""]).0, [5.0, 4.0, 4.0]);
     // The beginning of what is larger than memory is gone when it is read again.
     assert_eq!(waited("cores = 1\nmemory = \"100 MiB\""), [15.0, 8.0, 4.0]);
 }
@@ -141,7 +143,7 @@ fn tasks_take_memory_from_copies() {
         ..kind("large", 1)
     });
     work.tasks[2].kind = forebay_model::workload::TaskKindId(1);
-    let (waited, _) = waits(&site, &work, &["home = \"here\""]);
+    let (waited, _) = waits(&site, &work, &["home = \"in-place\""]);
     assert_eq!(waited, [5.0, 0.0, 5.0]);
 }
 

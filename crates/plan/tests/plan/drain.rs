@@ -97,7 +97,7 @@ fn what_is_closed_makes_room_while_the_run_goes_on() {
     }
     let (outcome, _) = run(&site, &work, HOME);
     assert!(outcome.expect_err("2.4 GiB in one").to_string().contains("no room"));
-    let (outcome, seen) = run(&site, &work, &format!("{HOME}\ndrain = \"closed\""));
+    let (outcome, seen) = run(&site, &work, &format!("{HOME}\nwrite_back = \"on-close\""));
     let outcome = outcome.expect("an outcome");
     // Writes are free there; the last leaves at once when the run is done, those before 2 s later.
     near(outcome.makespan, 65.0);
@@ -114,7 +114,7 @@ fn who_comes_too_late_reads_in_place_and_who_comes_early_keeps_it_there() {
     work.tasks[2].after = vec![TaskId(1)];
     work.tasks[1].steps[0].accesses = vec![reads(0, 400)];
     work.tasks[2].steps[0].accesses = vec![reads(0, 400)];
-    let closed = format!("{HOME}\ndrain = \"closed\"");
+    let closed = format!("{HOME}\nwrite_back = \"on-close\"");
     let (outcome, seen) = run(&site, &work, &closed);
     // The second opens it as the first closes it, and so does the third.
     near(outcome.expect("an outcome").makespan, 17.0);
@@ -156,7 +156,11 @@ fn what_is_written_on_a_tier_comes_home_once() {
     let slow = "[tier.slow.profile]\nsource = \"us\"\nlatency = \"9 ms\"\n\
         write = { stream = \"90 MiB/s\", total = \"200 MiB/s\" }";
     let site = two_tiers(nodes, fast, slow);
-    let rules = [HOME, "home = \"fast\"\nfull = \"fail\"\ndrain = \"closed\"", "home = \"here\""];
+    let rules = [
+        HOME,
+        "home = \"fast\"\nfull = \"fail\"\nwrite_back = \"on-close\"",
+        "home = \"in-place\"",
+    ];
     let mut some = 0;
     for seed in 0..200 {
         let work = layered(seed);

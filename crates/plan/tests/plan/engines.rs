@@ -60,10 +60,10 @@ fn the_judge_sees_one_link_that_is_full() {
 /// seed.
 fn odd(site: &Site, work: &Workload, seed: u64) -> Choice {
     let rules = [
-        "home = \"here\"",
+        "home = \"in-place\"",
         "home = \"fast\"",
-        "home = \"fast\"\ndrain = \"closed\"",
-        "home = \"here\"\ncache = \"fast\"",
+        "home = \"fast\"\nwrite_back = \"on-close\"",
+        "home = \"in-place\"\ncache = \"fast\"",
     ];
     let mut dice = Dice(seed);
     let mut choice = strewn(site, work, &mut dice, &rules);

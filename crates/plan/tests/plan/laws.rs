@@ -18,12 +18,12 @@ const SLOW: &str = "[tier.slow.profile]\nsource = \"us\"\nlatency = \"9 ms\"\nna
 fn all(each: impl Fn(&Site, &Workload, &Choice, Result<Outcome, NotPossible>)) {
     let site = two_tiers(NODES, FAST, SLOW);
     let homes = [
-        "home = \"here\"",
+        "home = \"in-place\"",
         "home = \"fast\"",
         "home = \"fast\"\nfull = \"fail\"",
-        "home = \"fast\"\ndrain = \"closed\"",
+        "home = \"fast\"\nwrite_back = \"on-close\"",
         "home = \"fast\"\nafter = \"discard\"",
-        "home = \"here\"\ncache = \"fast\"",
+        "home = \"in-place\"\ncache = \"fast\"",
     ];
     for seed in 0..200 {
         let work = layered(seed);

@@ -70,7 +70,7 @@ fn a_plain_file_that_lives_elsewhere_has_its_name_in_place() {
         let choice = Choice { placements, ..choice(&site, &work, "slow") };
         simulate(&scene, &choice, 0).expect("an outcome").makespan
     };
-    near(takes("home = \"here\""), 5.01);
+    near(takes("home = \"in-place\""), 5.01);
     // Four in place, and there: the body is made, asked for and removed.
     near(takes("home = \"fast\"\nafter = \"keep\""), 4.3);
     // Only whether there is such a name is asked in place.

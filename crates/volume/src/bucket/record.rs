@@ -1,5 +1,5 @@
 //! What a volume's log in the bucket is made of: records of what its tree is like, not of what was
-//! done to it. FORMATS.md draws them; the order of the variants is durable.
+//! done to it. docs/formats/bucket.md draws them; the order of the variants is durable.
 
 use forebay_model::is_file_name;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
 //! What a machine keeps of a volume in a bucket, in a directory of its own: the local tree, which of
-//! its files is which in the bucket, and who we are. FORMATS.md draws it.
+//! its files is which in the bucket, and who we are. docs/formats/bucket.md draws it.
 
 mod journal;
 mod session;

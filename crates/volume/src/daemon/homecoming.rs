@@ -1,5 +1,5 @@
 //! What the record says of files on tiers: how many came home, and how long that took after the last
-//! task. Keys are those of FORMATS.md.
+//! task. Keys are those of docs/formats/run.md.
 
 use forebay_model::Micros;
 use forebay_model::named::named;

@@ -22,9 +22,19 @@ use crate::native::{Lock, LockWait, LockWaiting, Result};
 /// The signal that ends a lock wait in one of our threads; it is never sent to a program.
 const WAKE: i32 = libc::SIGUSR2;
 
+/// A thread, as pthread_kill(3) takes it: a number in one C library, in another a pointer, which is
+/// nobody's to look behind.
+#[derive(Clone, Copy, Debug)]
+struct Thread(libc::pthread_t);
+
+// SAFETY: it is handed to pthread_kill(3), which takes it from any thread.
+unsafe impl Send for Thread {}
+// SAFETY: as above.
+unsafe impl Sync for Thread {}
+
 #[derive(Debug)]
 struct Waiter {
-    thread: libc::pthread_t,
+    thread: Thread,
     done: AtomicBool,
 }
 
@@ -59,7 +69,7 @@ impl Waiters {
             while !waiter.done.load(Relaxed) {
                 // SAFETY: `done` is set before the thread ends, and read just above; the thread
                 // outlives this by the grace that it gives after setting `done`.
-                unsafe { libc::pthread_kill(waiter.thread, WAKE) };
+                unsafe { libc::pthread_kill(waiter.thread.0, WAKE) };
                 std::thread::sleep(Duration::from_millis(5));
             }
         });
@@ -99,7 +109,7 @@ impl Waiters {
                     libc::pthread_sigmask(libc::SIG_UNBLOCK, &only, std::ptr::null_mut());
                 }
                 // SAFETY: asks for this thread's own handle.
-                let thread = unsafe { libc::pthread_self() };
+                let thread = Thread(unsafe { libc::pthread_self() });
                 let waiter = Arc::new(Waiter { thread, done: AtomicBool::new(false) });
                 let interrupted = {
                     let mut all = all.lock();

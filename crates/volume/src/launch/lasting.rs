@@ -86,7 +86,7 @@ pub struct Unmounting {
 /// When it can't be shown; nothing is left behind then.
 pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
     // SAFETY: nothing here owns one of these yet.
-    unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
+    unsafe { crate::descriptors::close_all(3, libc::c_uint::MAX) };
     daemon_log::hold(&wanted.log.levels);
     crate::creds::check_rights().map_err(system("acting as other users"))?;
     let (rescue, _) = Rescue::start()?;

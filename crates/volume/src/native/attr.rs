@@ -166,7 +166,7 @@ impl Native {
 
     /// The owner and group to show. A daemon without privilege lives in a name space that knows
     /// one user and one group; the kernel refuses to write where it can't name either, so what
-    /// this user may write is shown as theirs, and the rest as nobody's (see SEMANTICS.md).
+    /// this user may write is shown as theirs, and the rest as nobody's (see docs/semantics).
     pub(crate) fn shown_owner(&self, node: Option<&Arc<Node>>, stat: &Statx) -> (u32, u32) {
         let (uid, gid) = (stat.stx_uid, stat.stx_gid);
         if self.knows_all_users() || (uid == self.me.0 && gid == self.me.1) {

@@ -1,4 +1,4 @@
-//! What a pack's log is made of: records, and the frames around them. FORMATS.md draws both; the
+//! What a pack's log is made of: records, and the frames around them. docs/formats/tiers.md draws both; the
 //! order of the variants is durable.
 
 use forebay_model::is_file_name;

@@ -13,7 +13,7 @@ const FORMAT: u32 = 1;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Pages {
-    /// See FORMATS.md.
+    /// See docs/formats/tiers.md.
     format: u32,
     rooms: Vec<Line>,
     /// Of a spare: the book itself, as text.

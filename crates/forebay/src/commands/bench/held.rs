@@ -47,7 +47,7 @@ impl Held {
     /// Waits for a signal, at most for so long.
     pub(in crate::commands) fn next(&self, most: Duration) -> Option<i32> {
         let time = libc::timespec {
-            tv_sec: most.as_secs().min(1 << 30) as libc::time_t,
+            tv_sec: most.as_secs().min(1 << 30) as _,
             tv_nsec: most.subsec_nanos().into(),
         };
         // SAFETY: a filled set and a time; no details are asked for.

@@ -74,8 +74,8 @@ impl Belongs {
         match self {
             Self::Scratch => "home = a tier of the node, after = \"discard\"",
             Self::Near => "home = a fast tier, and home when the run ends",
-            Self::Copied => "home = \"here\", cache = a tier of the node",
-            Self::Place => "home = \"here\"",
+            Self::Copied => "home = \"in-place\", cache = a tier of the node",
+            Self::Place => "home = \"in-place\"",
         }
     }
 }

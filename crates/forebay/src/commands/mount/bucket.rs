@@ -134,10 +134,12 @@ fn rules(site: Option<&Path>, rules: Option<&Path>) -> Result<Arc<Kept>, Stop> {
     }
     let Some(file) = rules else { return Ok(Arc::new(Kept::none())) };
     let kept = Kept::parse(&placement::read(file)?, &file.display().to_string());
-    kept.map(Arc::new).map_err(|flaw| Stop::new(NOTHING_RUN, flaw.to_string(), next))
+    let kept = kept.map_err(|flaw| Stop::new(NOTHING_RUN, flaw.to_string(), next))?;
+    placement::note_old_names(kept.old_names());
+    Ok(Arc::new(kept))
 }
 
-/// What lies beside the local tree of a volume in a bucket (FORMATS.md).
+/// What lies beside the local tree of a volume in a bucket (docs/formats/bucket.md).
 const BESIDE: &str = "known";
 
 /// Whether the directory that is mounted stands for a volume in a bucket that this machine writes.

@@ -1,4 +1,4 @@
-//! The data of a page: what all panels of all runs say. FORMATS.md describes it.
+//! The data of a page: what all panels of all runs say. docs/formats/report.md describes it.
 
 use forebay_model::run::REQUEST_NS;
 use serde_json::{Map, Value, json};

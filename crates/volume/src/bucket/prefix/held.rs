@@ -1,5 +1,5 @@
 //! Where this machine keeps what it has read of an attached prefix: a directory that one run or
-//! mount uses at a time. Who comes while it is in use gets another. FORMATS.md draws it.
+//! mount uses at a time. Who comes while it is in use gets another. docs/formats/tiers.md draws it.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io;

@@ -192,7 +192,7 @@ pub(in crate::bucket) fn open_in(root: &Path) -> impl Fn(&[u8]) -> Result<OwnedF
 
 /// Some files are objects however small they are.
 fn rules() -> Arc<Kept> {
-    let text = "[[rule]]\nmatch = ['c/**', 'z', '*.txt']\nhome = 'here'\nlayout = 'plain'\n";
+    let text = "[[rule]]\nmatch = ['c/**', 'z', '*.txt']\nhome = 'in-place'\nlayout = 'plain'\n";
     Arc::new(Kept::parse(text, "rules").expect("rules"))
 }
 

@@ -16,7 +16,7 @@ use super::*;
 use crate::tiers::{Purpose, Tiers, Wanted};
 
 const RULES: &str = "[[rule]]\nmatch = 'small/**'\nhome = 'far'\nlayout = 'packed'\n\
-                     drain = 'closed'\n[[trust]]\nmatch = '**'\nfor = '1 min'\n";
+                     write_back = 'on-close'\n[[metadata_cache]]\nmatch = '**'\ntimeout = '1 min'\n";
 const PLAIN: Permissions = Permissions { mode: 0o755, umask: 0o022 };
 const WRITE: u32 = (libc::O_RDWR | libc::O_CREAT) as u32;
 

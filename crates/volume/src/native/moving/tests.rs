@@ -23,7 +23,7 @@ use crate::creds::Wardrobe;
 use crate::tiers::{Homecoming, Progress, Purpose, Wanted, Which, bring_home};
 
 const RULES: &str = "
-    [[rule]]\nmatch = '*.bam'\nhome = 'far'\ndrain = 'closed'
+    [[rule]]\nmatch = '*.bam'\nhome = 'far'\nwrite_back = 'on-close'
     [[rule]]\nmatch = '*.sam'\nhome = 'far'
     [[rule]]\nmatch = '*.near'\nhome = 'near'
     [[rule]]\nmatch = '*.tmp'\nhome = 'far'\nafter = 'discard'\nfsync = 'scratch'\n";

@@ -22,7 +22,7 @@ fn cover(dir: &Path, tier: &Path) -> Native {
     let site = format!("[tier.far]\npath = \"{}\"\nreach = \"node\"\n", tier.display());
     let site = Site::parse(&site, "site.toml", &|_| None).expect("a site");
     let text = "[[rule]]\nmatch = \"packed/**\"\nhome = \"far\"\nlayout = \"packed\"\n\
-                [[trust]]\nmatch = \"trusted/**\"\nfor = \"1 s\"\n";
+                [[metadata_cache]]\nmatch = \"trusted/**\"\ntimeout = \"1 s\"\n";
     let rules = Rules::parse(text, "rules.toml", &site).expect("rules");
     let tiers = Tiers::open(
         dir,

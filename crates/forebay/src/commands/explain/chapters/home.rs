@@ -9,7 +9,7 @@ use crate::commands::explain::story::{Story, count};
 pub(super) const CHAPTER: Chapter =
     Chapter { name: "home", title: "What came home after the last task", tell };
 
-/// What became of files, as the header counts it (FORMATS.md), and in words.
+/// What became of files, as the header counts it (docs/formats/run.md), and in words.
 const BECAME: [(&str, &str); 4] = [
     ("drained", "came home while the run went on"),
     ("discarded", "went, as their rule says"),

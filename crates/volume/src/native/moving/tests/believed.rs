@@ -9,7 +9,7 @@ use super::*;
 use crate::fuse::Device;
 use crate::native::TRUST;
 
-const TRUSTED: &str = "[[trust]]\nmatch = '**'\nfor = '1 min'\n";
+const TRUSTED: &str = "[[metadata_cache]]\nmatch = '**'\ntimeout = '1 min'\n";
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// What a kernel would hear of nodes and names.

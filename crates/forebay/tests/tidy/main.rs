@@ -3,6 +3,8 @@
 //!
 //! Each rule is a function from text to complaints; [`every_rule_can_fail`] feeds each a breach.
 
+mod documents;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -83,21 +85,8 @@ const DROPPED: &[(&str, &str)] = &[
     ("libc::pthread_mutexattr_", "fails for what is no attribute"),
     ("libc::pthread_mutex_unlock(", "who unlocks holds it"),
     ("libc::setrlimit(libc::RLIMIT_CORE", "without, a process that dies leaves one core file more"),
-    ("libc::close_range(", "nothing else is open, then, on a kernel that has it not"),
+    ("libc::SYS_close_range, first", "nothing else is open, then, on a kernel that has it not"),
     ("IOC_BACKING_CLOSE", "the connection is gone with all that it was lent"),
-];
-const TARGETS: &[&str] = &[
-    "help",
-    "build",
-    "demo",
-    "studies",
-    "test",
-    "test-long",
-    "timing",
-    "bench",
-    "lint",
-    "setup",
-    "clean",
 ];
 const SKIPPED: &[&str] =
     &["target", ".git", ".venv", ".forebay", ".snakemake", "__pycache__", "node_modules"];
@@ -236,53 +225,6 @@ fn unlisted(list: &str, files: &[(String, String)], defines: &str, named: &str) 
     found
 }
 
-/// `const NAME: i32 = N;`
-fn codes(exit_rs: &str) -> Vec<(String, String)> {
-    let lines = exit_rs.lines().filter_map(|line| line.trim().split_once(": i32 = "));
-    lines
-        .filter_map(|(name, value)| {
-            let name = name.rsplit(' ').next()?;
-            Some((name.to_owned(), value.trim_end_matches(';').to_owned()))
-        })
-        .collect()
-}
-
-fn undocumented(exit_rs: &str, readme: &str, help: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for (name, value) in codes(exit_rs) {
-        if !readme.contains(&format!("\n| {value} |")) {
-            found.push(format!("{name} ({value}) is not in README's table of exit codes"));
-        }
-        if !help.contains(&format!(" {value} ")) {
-            found.push(format!("{name} ({value}) is not in --help"));
-        }
-    }
-    found
-}
-
-/// What stands between backquotes in a line.
-fn quoted(line: &str) -> impl Iterator<Item = &str> {
-    line.split('`').skip(1).step_by(2)
-}
-
-/// Promises and exceptions (`### `) without a line `Proof: ...`, and proofs that are not there.
-fn unproved(semantics: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
-    let mut found = Vec::new();
-    for promise in semantics.split("\n### ").skip(1) {
-        let promise = promise.split("\n## ").next().unwrap_or_default();
-        let title = promise.lines().next().unwrap_or_default();
-        let proofs: Vec<&str> =
-            promise.lines().filter_map(|line| line.strip_prefix("Proof: ")).collect();
-        if proofs.iter().flat_map(|line| quoted(line)).next().is_none() {
-            found.push(format!("`{title}`: no test is named"));
-        }
-        for proof in proofs.iter().flat_map(|line| quoted(line)).filter(|proof| !exists(proof)) {
-            found.push(format!("`{title}`: there is no test {proof}"));
-        }
-    }
-    found
-}
-
 /// Absolute paths of the machine that somebody wrote this on.
 fn machine_paths(path: &str, text: &str) -> Vec<String> {
     let places = [concat!("/", "work/"), concat!("/", "root/")];
@@ -299,28 +241,6 @@ fn machine_paths(path: &str, text: &str) -> Vec<String> {
         }
     }
     found
-}
-
-fn targets(makefile: &str) -> BTreeSet<&str> {
-    let names = makefile.lines().filter(|line| line.contains("##") && !line.starts_with('\t'));
-    names.filter_map(|line| line.split_once(':').map(|(name, _)| name)).collect()
-}
-
-/// `make NAME` in a document, where the Makefile has no NAME.
-fn unmade(path: &str, text: &str, makefile: &str) -> Vec<String> {
-    let made = targets(makefile);
-    let words = text.split('`').skip(1).step_by(2).filter_map(|word| word.strip_prefix("make "));
-    let names = words.filter_map(|rest| rest.split_whitespace().next());
-    let strange = names.filter(|name| !made.contains(name) && !name.starts_with('-'));
-    strange.map(|name| format!("{path}: there is no `make {name}`")).collect()
-}
-
-/// Links of a document to files that are not there.
-fn dead_links(path: &str, text: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
-    let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
-    let links = links.map(|link| link.split('#').next().unwrap_or_default());
-    let own = links.filter(|link| !link.is_empty() && !link.contains("://"));
-    own.filter(|link| !exists(link)).map(|link| format!("{path}: no {link}")).collect()
 }
 
 /// Lines of the roof that write past `say`, where nothing makes names harmless; bytes of files are
@@ -401,57 +321,11 @@ fn tables_name_their_entries() {
         assert!(entries > 1, "{folder}: no entry has `{defines}`");
         none(list, unlisted(&read(list), &files, defines, named));
     }
-    let readme = read("README.md");
-    let commands = read("crates/forebay/src/commands.rs");
-    let commands = commands.lines().filter_map(|l| l.strip_prefix("mod ")?.strip_suffix(';'));
-    let unnamed = commands.filter(|command| !readme.contains(&format!("`forebay {command}")));
-    none("README does not show", unnamed.map(str::to_owned).collect());
-}
-
-#[test]
-fn exit_codes_are_documented() {
-    let (exit, main) = (read("crates/forebay/src/exit.rs"), read("crates/forebay/src/main.rs"));
-    assert!(codes(&exit).len() > 3, "the codes of exit.rs are found");
-    none("exit codes", undocumented(&exit, &read("README.md"), &main));
-}
-
-#[test]
-fn promises_have_tests() {
-    let all = rust();
-    let exists = |proof: &str| {
-        if proof.contains('/') {
-            return root().join(proof).is_file();
-        }
-        all.iter().any(|(_, text)| {
-            text.split("#[test]").skip(1).any(|rest| {
-                let name = rest.split_once("fn ").map(|(_, rest)| rest).unwrap_or_default();
-                name.split('(').next() == Some(proof)
-            })
-        })
-    };
-    let semantics = read("SEMANTICS.md");
-    assert!(semantics.matches("\n### ").count() > 15, "the promises are found");
-    none("SEMANTICS.md", unproved(&semantics, exists));
 }
 
 #[test]
 fn no_paths_of_one_machine() {
     none("paths", sources().iter().flat_map(|(path, text)| machine_paths(path, text)).collect());
-}
-
-#[test]
-fn doors_are_where_documents_say() {
-    let makefile = read("Makefile");
-    let missing = TARGETS.iter().filter(|target| !targets(&makefile).contains(**target));
-    none("Makefile has no", missing.map(|target| (*target).to_owned()).collect());
-    assert!(read(".ci/run").contains("make test"), ".ci/run runs what developers run");
-    let mut complaints = Vec::new();
-    for (path, text) in sources().iter().filter(|(path, _)| path.ends_with(".md")) {
-        let folder = root().join(path).parent().expect("a folder").to_owned();
-        complaints.extend(unmade(path, text, &makefile));
-        complaints.extend(dead_links(path, text, |link| folder.join(link).exists()));
-    }
-    none("documents", complaints);
 }
 
 #[test]
@@ -472,14 +346,8 @@ fn every_rule_can_fail() {
     none("dropped", dropped("a.rs", "let _ = fs::remove_file(x);\nlet a = write(x).ok();\n"));
     let entry = [("ls".to_owned(), "struct Args".to_owned())];
     fails("tables", unlisted("mod run;", &entry, "struct Args", "Args"));
-    fails("exit codes", undocumented("const LOST: i32 = 120;", "| 12 |", " 120 "));
-    fails("exit codes", undocumented("const LOST: i32 = 120;", "\n| 120 |", ""));
-    fails("proofs", unproved("\n### It works\nReally.\n", |_| true));
-    fails("proofs", unproved("\n### It works\nReally.\nProof: `no.sh`\n", |_| false));
     fails("paths", machine_paths("a.md", concat!("see `/", "work/main`")));
     none("paths", machine_paths("a.md", concat!("see `$PWD/", "work/ab` and ~/", "work/ab")));
-    fails("make", unmade("a.md", "run `make nothing`", "test: a ## all\n"));
     let past = concat!("eprint", "ln!(\"{name}\");\n");
     fails("doors of words", past_the_door("crates/forebay/src/a.rs", past));
-    fails("links", dead_links("a.md", "[a](b.md)", |_| false));
 }

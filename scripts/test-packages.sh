@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Installs what scripts/dist.sh made, as users would, in places that are thrown away, and runs the
+# main commands through each: a venv (pip), a system whose changes go nowhere (dpkg, as root), and a
+# root directory with nothing in it but the program.
+#
+#   scripts/test-packages.sh      after scripts/dist.sh
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+dist=$PWD/target/dist arch=$(uname -m)
+trace=$PWD/tests/packages/trace.txt
+work=$(mktemp -d /var/tmp/forebay-packages.XXXXXX)
+trap 'umount -R "$work/root" 2> /dev/null || true; rm -rf "$work"' EXIT
+say() { printf '== %s\n' "$*"; }
+fail() { printf 'packages: %s\n' "$*" >&2; exit 1; }
+
+# What a person does first: look, import, report; and run, where the kernel lets this user.
+try() {  # COMMAND...: how `forebay` is called; its sites lie beside it
+    local folder=$work/try site=aws
+    rm -rf "$folder" && mkdir "$folder" && cp "$trace" "$folder"
+    (
+        cd "$folder"
+        "$@" --version
+        "$@" import nextflow trace.txt -o old.run
+        "$@" report old.run -o old.html && [ -s old.html ]
+        "$@" simulate old.run --site "$site" --project efs
+        if [ -e /dev/fuse ]; then
+            "$@" run -q -o a.run -- sh -c 'echo hi > a'
+            [ "$(cat a)" = hi ] && "$@" report a.run -o a.html
+        fi
+    ) || fail "$* does not work"
+}
+
+size=$(stat -c %s "$dist/bin/forebay-$arch")
+say "the static binary: $((size / 1000000)) MB"
+[ "$size" -le 25000000 ] || fail "larger than 25 MB"
+! ldd "$dist/bin/forebay-$arch" 2> /dev/null || fail "it needs libraries"
+(cd "$dist" && sha256sum --quiet -c SHA256SUMS)
+
+say "pip, into a venv"
+python3 -m venv "$work/venv"
+"$work/venv/bin/pip" install -q --disable-pip-version-check --no-index "$dist"/forebay-*"$arch"*.whl
+try "$work/venv/bin/forebay"
+"$work/venv/bin/pip" install -q --disable-pip-version-check --no-index --force-reinstall "$dist"/forebay-*"$arch"*.whl
+"$work/venv/bin/pip" uninstall -q -y forebay
+[ ! -e "$work/venv/bin/forebay" ] || fail "pip left it behind"
+
+say "tar file"
+mkdir "$work/tar" && tar -C "$work/tar" --strip-components=1 -xf "$dist"/forebay-*-linux-"$arch".tar.gz
+try "$work/tar/bin/forebay"
+man -l "$work/tar/share/man/man1/forebay-run.1.gz" > "$work/man.txt" 2> /dev/null \
+    || gzip -dc "$work/tar/share/man/man1/forebay-run.1.gz" > "$work/man.txt"
+grep -q 'forebay' "$work/man.txt" || fail "an empty man page"
+bash -c ". '$work/tar/share/bash-completion/completions/forebay' && complete -p forebay" > /dev/null
+
+if [ "$(id -u)" != 0 ] || ! command -v dpkg > /dev/null; then
+    say "SKIPPED: dpkg and the empty root need root, and Debian or its like"
+    exit 0
+fi
+
+say "dpkg, on a copy of this system that nobody keeps"
+deb=$(ls "$dist"/forebay_*_"$(dpkg --print-architecture)".deb)
+mkdir "$work/over" "$work/root"
+mount -t tmpfs tmpfs "$work/over"
+mkdir "$work/over/upper" "$work/over/work"
+mount -t overlay overlay -o "lowerdir=/,upperdir=$work/over/upper,workdir=$work/over/work" "$work/root"
+cp "$deb" "$trace" "$work/root/tmp/"
+mount --rbind /dev "$work/root/dev" && mount --make-rslave "$work/root/dev"
+mount -t proc proc "$work/root/proc"
+chroot "$work/root" sh -ec '
+    dpkg -i /tmp/forebay_*.deb && dpkg -i /tmp/forebay_*.deb > /dev/null
+    cd "$(mktemp -d)" && mkdir -p volume shown
+    forebay --version && forebay import nextflow /tmp/trace.txt -o old.run && forebay report old.run
+    forebay run -q -- sh -c "echo hi > a" && [ "$(cat a)" = hi ]
+    forebay mount volume shown && echo more > shown/b
+    dpkg -r forebay 2> said.txt; grep "volumes are mounted" said.txt
+    [ ! -e /usr/bin/forebay ] && [ "$(cat shown/b)" = more ]
+    dpkg -i /tmp/forebay_*.deb > /dev/null && forebay unmount shown && [ "$(cat volume/b)" = more ]
+    dpkg -P forebay > /dev/null'
+umount -R "$work/root"
+umount "$work/over"
+
+say "a root directory with nothing but the program"
+mkdir -p "$work/empty/tmp"
+cp "$dist/bin/forebay-$arch" "$work/empty/forebay"
+cp "$trace" "$work/empty/tmp"
+for words in "--version" "import nextflow /tmp/trace.txt -o /tmp/old.run" "report /tmp/old.run -o /tmp/old.html"; do
+    # shellcheck disable=SC2086
+    chroot "$work/empty" /forebay $words
+done
+echo "packages: all installed, used and removed"
