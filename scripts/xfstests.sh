@@ -44,7 +44,7 @@ fi
 work=$(mktemp -d /var/tmp/forebay-xfstests.XXXXXX)
 chmod 755 "$work"
 mkdir "$work"/{test,scratch,at.test,at.scratch,sbin,state}
-trap 'umount "$work"/at.* 2> /dev/null; rm -rf "$work"' EXIT
+trap 'umount "$work"/at.* 2> /dev/null || true; rm -rf "$work"' EXIT
 cat > "$work/sbin/mount.fuse.forebay" <<HELPER
 #!/bin/bash
 # mount -t fuse.forebay DIRECTORY POINT -o OPTIONS
