@@ -38,12 +38,12 @@ struct Cli {
 }
 
 /// All commands with their options, as help, completions and pages of the manual have them.
-fn definition() -> clap::Command {
+fn command_line_definition() -> clap::Command {
     groups::command::<Cli>()
 }
 
 fn main() {
-    let parsed = definition().try_get_matches_from(command_line());
+    let parsed = command_line_definition().try_get_matches_from(command_line());
     let command = match parsed.and_then(|words| Cli::from_arg_matches(&words)) {
         Ok(cli) => cli.command,
         // Of wrong usage it says what it was given.

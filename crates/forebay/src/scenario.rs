@@ -30,10 +30,10 @@ pub(crate) struct Scenario {
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Changes {
     /// The site: tiers with their profiles, and nodes
-    #[arg(long, value_name = "FILE", value_parser = placement::places::site())]
+    #[arg(long, value_name = "FILE", value_parser = placement::places::site_file())]
     pub(crate) site: Option<PathBuf>,
     /// Where files live
-    #[arg(long, value_name = "FILE", value_parser = placement::places::rules())]
+    #[arg(long, value_name = "FILE", value_parser = placement::places::rules_file())]
     pub(crate) rules: Option<PathBuf>,
     /// What there is to do, other than the study's own workload
     #[arg(long, value_name = "FILE")]

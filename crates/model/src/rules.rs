@@ -120,7 +120,7 @@ impl Rules {
     pub fn parse(text: &str, source: &str, site: &Site) -> Result<Self, Flaw> {
         let document = Document { source, text };
         let mut entries = document.parse()?;
-        let old_names = old_names::renew(&mut entries, document)?;
+        let old_names = old_names::rename_old(&mut entries, document)?;
         let root = document.root(&entries);
         root.is_none_of("tier", "site file: --site takes it, --rules a file of rules")?;
         root.only(&["rule", "metadata_cache"])?;

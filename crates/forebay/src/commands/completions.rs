@@ -19,7 +19,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut crate::definition(), "forebay", &mut script);
+    clap_complete::generate(
+        args.shell,
+        &mut crate::command_line_definition(),
+        "forebay",
+        &mut script,
+    );
     say::print(&String::from_utf8_lossy(&script));
     Ok(0)
 }

@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         return man_pages(folder);
     }
     if args.commands {
-        say::print(&commands());
+        say::print(&commands_page());
         return Ok(0);
     }
     let Some(name) = &args.page else {
@@ -125,7 +125,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
 }
 
 fn man_pages(folder: &Path) -> Result<i32, Stop> {
-    let pages = crate::definition().disable_help_subcommand(true);
+    let pages = crate::command_line_definition().disable_help_subcommand(true);
     clap_mangen::generate_to(pages, folder).map_err(|error| {
         let message = format!("man pages can't be written to {}: {error}", folder.display());
         Stop::new(1, message, "make the directory, or choose another")
@@ -134,12 +134,12 @@ fn man_pages(folder: &Path) -> Result<i32, Stop> {
 }
 
 /// The help of every command, in the order of the first page of help.
-fn commands() -> String {
+fn commands_page() -> String {
     let mut page = String::from(
         "# Commands\n\n`forebay COMMAND --help` prints the same. A test compares this page with the \
          program; `forebay manual --commands` writes it.\n",
     );
-    let mut all = crate::definition().term_width(100).disable_help_subcommand(true);
+    let mut all = crate::command_line_definition().term_width(100).disable_help_subcommand(true);
     all.build();
     page.push_str(&format!("\n```text\n{}\n```\n", all.render_help().to_string().trim_end()));
     for command in all.get_subcommands() {
@@ -230,7 +230,7 @@ mod tests {
     fn the_page_of_commands_is_of_this_program() {
         let kept = include_str!("../../../../docs/reference/commands.md");
         assert!(
-            kept == commands(),
+            kept == commands_page(),
             "run `forebay manual --commands > docs/reference/commands.md`, and read what changed"
         );
     }

@@ -37,14 +37,13 @@ use refused::{explain_mount, hidden, refuse_taken};
     and --allow-other nobody but you can look into DIR, not even root. An ordinary user needs \
     fusermount3 (package fuse3), and `user_allow_other` in /etc/fuse.conf for the two.")]
 pub(crate) struct Args {
-    /// Where the tiers are; a file, or a name in
-    /// ~/.config/forebay/sites or /etc/forebay/sites; default: .forebay/site.toml,
-    /// ~/.config/forebay/site.toml, /etc/forebay/site.toml
-    #[arg(long, value_name = "FILE", value_parser = placement::places::site())]
+    /// Where the tiers are: a file, or a name in ~/.config/forebay/sites or /etc/forebay/sites;
+    /// default: .forebay/site.toml, ~/.config/forebay/site.toml, /etc/forebay/site.toml
+    #[arg(long, value_name = "FILE", value_parser = placement::places::site_file())]
     site: Option<PathBuf>,
     /// Which files go to which tier, or how files of a volume in a bucket lie there and what their
     /// fsync waits for; without rules all stay in place
-    #[arg(long, value_name = "FILE", value_parser = placement::places::rules())]
+    #[arg(long, value_name = "FILE", value_parser = placement::places::rules_file())]
     rules: Option<PathBuf>,
     /// Root may use it too: for services such as dockerd that act for you
     #[arg(long, conflicts_with = "allow_other")]

@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[arg(required = true)]
     runs: Vec<PathBuf>,
     /// The tiers and machines to plan for (`forebay manual formats site`)
-    #[arg(long, value_name = "FILE", value_parser = crate::placement::places::site())]
+    #[arg(long, value_name = "FILE", value_parser = crate::placement::places::site_file())]
     site: PathBuf,
     /// What matters most: fastest, cheapest, or throughput
     #[arg(long, value_name = "GOAL", default_value = "fastest", value_parser = goal)]

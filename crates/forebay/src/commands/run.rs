@@ -38,13 +38,12 @@ pub(crate) struct Args {
     /// Cover this directory too (repeatable); default: the current directory alone
     #[arg(long, value_name = "DIR")]
     at: Vec<PathBuf>,
-    /// Where the tiers are; a file, or a name in
-    /// ~/.config/forebay/sites or /etc/forebay/sites; default: .forebay/site.toml,
-    /// ~/.config/forebay/site.toml, /etc/forebay/site.toml
-    #[arg(long, value_name = "FILE", value_parser = placement::places::site())]
+    /// Where the tiers are: a file, or a name in ~/.config/forebay/sites or /etc/forebay/sites;
+    /// default: .forebay/site.toml, ~/.config/forebay/site.toml, /etc/forebay/site.toml
+    #[arg(long, value_name = "FILE", value_parser = placement::places::site_file())]
     site: Option<PathBuf>,
     /// Which files go to which tier; without rules all stay in place
-    #[arg(long, value_name = "FILE", value_parser = placement::places::rules())]
+    #[arg(long, value_name = "FILE", value_parser = placement::places::rules_file())]
     rules: Option<PathBuf>,
     /// How much to trace
     #[arg(long, value_enum, default_value = "files")]

@@ -2,6 +2,7 @@
 //! user's own, the machine's, or those that came with the program.
 
 use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -10,41 +11,49 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 const MACHINE: &str = "/etc/forebay";
 
 /// Reads the value of `--site`.
-pub(crate) fn site() -> impl TypedValueParser<Value = PathBuf> {
-    OsStringValueParser::new().map(|word| found(word, "sites", &folders()))
+pub(crate) fn site_file() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(|word| named_file(word, "sites", &search_folders()))
 }
 
 /// Reads the value of `--rules`.
-pub(crate) fn rules() -> impl TypedValueParser<Value = PathBuf> {
-    OsStringValueParser::new().map(|word| found(word, "rules", &folders()))
+pub(crate) fn rules_file() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(|word| named_file(word, "rules", &search_folders()))
 }
 
 /// The site of the project, of the user or of the machine, where none is given.
 pub(super) fn usual_sites() -> Vec<PathBuf> {
     let machine = PathBuf::from(MACHINE);
-    let folders = user().into_iter().chain([machine]).map(|folder| folder.join("site.toml"));
+    let folders = user_folder().into_iter().chain([machine]).map(|folder| folder.join("site.toml"));
     [PathBuf::from(".forebay/site.toml")].into_iter().chain(folders).collect()
 }
 
 /// Where files with names are, the user's own first.
-fn folders() -> Vec<PathBuf> {
+fn search_folders() -> Vec<PathBuf> {
     // Of `bin/forebay` that a package put there, whatever its prefix.
     let program = std::env::current_exe().ok();
     let shipped = program.as_deref().and_then(Path::parent).and_then(Path::parent);
     let shipped = shipped.map(|prefix| prefix.join("share/forebay"));
-    user().into_iter().chain([PathBuf::from(MACHINE)]).chain(shipped).collect()
+    let user = user_folder().filter(|folder| is_of_this_user(folder));
+    user.into_iter().chain([PathBuf::from(MACHINE)]).chain(shipped).collect()
 }
 
-fn user() -> Option<PathBuf> {
+fn user_folder() -> Option<PathBuf> {
     std::env::var_os("XDG_CONFIG_HOME")
         .map(PathBuf::from)
         .or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".config")))
         .map(|config| config.join("forebay"))
 }
 
+/// Whether root may take a name from there: a site says where root writes, and whoever owns HOME
+/// (sudo may keep it) can write it.
+fn is_of_this_user(folder: &Path) -> bool {
+    !rustix::process::geteuid().is_root()
+        || std::fs::metadata(folder).is_ok_and(|meta| meta.uid() == 0)
+}
+
 /// The file that is meant by a word. A path means itself, and so does what is found nowhere, which
 /// whoever opens it says.
-fn found(word: OsString, kind: &str, folders: &[PathBuf]) -> PathBuf {
+fn named_file(word: OsString, kind: &str, folders: &[PathBuf]) -> PathBuf {
     let path = PathBuf::from(word);
     let is_name = path.components().count() == 1 && path.extension().is_none();
     if !is_name || path.exists() {
@@ -79,13 +88,13 @@ mod tests {
         };
         let (theirs, shared) = (file(0, "lab.toml"), file(1, "aws.toml"));
         file(1, "lab.toml");
-        let found = |word: &str, kind: &str| super::found(word.into(), kind, &folders);
-        assert_eq!(found("lab", "sites"), theirs, "the first folder wins");
-        assert_eq!(found("aws", "sites"), shared);
+        let file_of = |word: &str, kind: &str| super::named_file(word.into(), kind, &folders);
+        assert_eq!(file_of("lab", "sites"), theirs, "the first folder wins");
+        assert_eq!(file_of("aws", "sites"), shared);
         for (word, kind) in
             [("aws", "rules"), ("./aws", "sites"), ("aws.toml", "sites"), ("x", "sites")]
         {
-            assert_eq!(found(word, kind), Path::new(word), "{kind}");
+            assert_eq!(file_of(word, kind), Path::new(word), "{kind}");
         }
     }
 }

@@ -21,7 +21,7 @@ const TARGETS: &[&str] = &[
 ];
 
 /// `const NAME: i32 = N;`
-fn codes(exit_rs: &str) -> Vec<(String, String)> {
+fn exit_codes(exit_rs: &str) -> Vec<(String, String)> {
     let lines = exit_rs.lines().filter_map(|line| line.trim().split_once(": i32 = "));
     lines
         .filter_map(|(name, value)| {
@@ -31,9 +31,9 @@ fn codes(exit_rs: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-fn undocumented(exit_rs: &str, page: &str, help: &str) -> Vec<String> {
+fn undocumented_codes(exit_rs: &str, page: &str, help: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for (name, value) in codes(exit_rs) {
+    for (name, value) in exit_codes(exit_rs) {
         if !page.contains(&format!("\n| {value} |")) {
             found.push(format!("{name} ({value}) is not in the table of exit codes"));
         }
@@ -45,36 +45,37 @@ fn undocumented(exit_rs: &str, page: &str, help: &str) -> Vec<String> {
 }
 
 /// What stands between backquotes in a line.
-fn quoted(line: &str) -> impl Iterator<Item = &str> {
+fn backquoted(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }
 
 /// Promises and exceptions (`### `) without a line `Proof: ...`, and proofs that are not there.
-fn unproved(semantics: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
+fn unproved_promises(semantics: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
     let mut found = Vec::new();
     for promise in semantics.split("\n### ").skip(1) {
         let promise = promise.split("\n## ").next().unwrap_or_default();
         let title = promise.lines().next().unwrap_or_default();
         let proofs: Vec<&str> =
             promise.lines().filter_map(|line| line.strip_prefix("Proof: ")).collect();
-        if proofs.iter().flat_map(|line| quoted(line)).next().is_none() {
+        if proofs.iter().flat_map(|line| backquoted(line)).next().is_none() {
             found.push(format!("`{title}`: no test is named"));
         }
-        for proof in proofs.iter().flat_map(|line| quoted(line)).filter(|proof| !exists(proof)) {
+        for proof in proofs.iter().flat_map(|line| backquoted(line)).filter(|proof| !exists(proof))
+        {
             found.push(format!("`{title}`: there is no test {proof}"));
         }
     }
     found
 }
 
-fn targets(makefile: &str) -> BTreeSet<&str> {
+fn make_targets(makefile: &str) -> BTreeSet<&str> {
     let names = makefile.lines().filter(|line| line.contains("##") && !line.starts_with('\t'));
     names.filter_map(|line| line.split_once(':').map(|(name, _)| name)).collect()
 }
 
 /// `make NAME` in a document, where the Makefile has no NAME.
-fn unmade(path: &str, text: &str, makefile: &str) -> Vec<String> {
-    let made = targets(makefile);
+fn missing_targets(path: &str, text: &str, makefile: &str) -> Vec<String> {
+    let made = make_targets(makefile);
     let words = text.split('`').skip(1).step_by(2).filter_map(|word| word.strip_prefix("make "));
     let names = words.filter_map(|rest| rest.split_whitespace().next());
     let strange = names.filter(|name| !made.contains(name) && !name.starts_with('-'));
@@ -82,7 +83,7 @@ fn unmade(path: &str, text: &str, makefile: &str) -> Vec<String> {
 }
 
 /// The text of each heading; a `#` within a block of code is none.
-fn headings(text: &str) -> impl Iterator<Item = &str> {
+fn heading_texts(text: &str) -> impl Iterator<Item = &str> {
     let mut in_code = false;
     text.lines().filter_map(move |line| {
         in_code ^= line.trim_start().starts_with("```");
@@ -92,7 +93,7 @@ fn headings(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// How a heading is linked to, on GitHub and in the book.
-fn anchor(heading: &str) -> String {
+fn anchor_of(heading: &str) -> String {
     let kept = heading.chars().filter_map(|c| match c {
         ' ' => Some('-'),
         c if c.is_alphanumeric() || matches!(c, '_' | '-') => Some(c),
@@ -102,7 +103,7 @@ fn anchor(heading: &str) -> String {
 }
 
 /// Links of a document to others of the project: as written, the file, and the heading.
-fn links<'t>(path: &str, text: &'t str) -> Vec<(&'t str, PathBuf, &'t str)> {
+fn project_links<'t>(path: &str, text: &'t str) -> Vec<(&'t str, PathBuf, &'t str)> {
     let folder = Path::new(path).parent().expect("a folder");
     let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     let own = links.filter(|link| !link.contains("://") && !link.starts_with("mailto:"));
@@ -126,29 +127,33 @@ fn links<'t>(path: &str, text: &'t str) -> Vec<(&'t str, PathBuf, &'t str)> {
 fn dead_links(path: &str, text: &str, page: impl Fn(&Path) -> Option<String>) -> Vec<String> {
     let dead = |(link, target, heading): (&str, PathBuf, &str)| {
         let Some(page) = page(&target) else { return Some(format!("{path}: no {link}")) };
-        let is_there = heading.is_empty() || headings(&page).any(|title| anchor(title) == heading);
+        let is_there =
+            heading.is_empty() || heading_texts(&page).any(|title| anchor_of(title) == heading);
         (!is_there).then(|| format!("{path}: {link}: there is no such heading"))
     };
-    links(path, text).into_iter().filter_map(dead).collect()
+    project_links(path, text).into_iter().filter_map(dead).collect()
 }
 
 /// Chapters that the book's table of contents does not have.
-fn unlisted(summary: &str, pages: &[&str]) -> Vec<String> {
-    let listed: BTreeSet<PathBuf> =
-        links("docs/SUMMARY.md", summary).into_iter().map(|(_, target, _)| target).collect();
+fn missing_chapters(summary: &str, pages: &[&str]) -> Vec<String> {
+    let listed: BTreeSet<PathBuf> = project_links("docs/SUMMARY.md", summary)
+        .into_iter()
+        .map(|(_, target, _)| target)
+        .collect();
     let missing = pages.iter().filter(|page| !listed.contains(Path::new(page)));
     missing.map(|page| format!("docs/SUMMARY.md does not list {page}")).collect()
 }
 
 /// The pages below a folder of the book.
-fn pages(folder: &str) -> Vec<(String, String)> {
+fn pages_below(folder: &str) -> Vec<(String, String)> {
     let all = sources().into_iter();
     all.filter(|(path, _)| path.starts_with(folder) && path.ends_with(".md")).collect()
 }
 
 #[test]
 fn commands_are_in_a_guide() {
-    let all = pages("docs/").into_iter().filter(|(path, _)| path != "docs/reference/commands.md");
+    let all =
+        pages_below("docs/").into_iter().filter(|(path, _)| path != "docs/reference/commands.md");
     let all: String = all.map(|(_, text)| text).collect();
     let commands = read("crates/forebay/src/commands.rs");
     let commands = commands.lines().filter_map(|l| l.strip_prefix("mod ")?.strip_suffix(';'));
@@ -159,8 +164,8 @@ fn commands_are_in_a_guide() {
 #[test]
 fn exit_codes_are_documented() {
     let (exit, main) = (read("crates/forebay/src/exit.rs"), read("crates/forebay/src/main.rs"));
-    assert!(codes(&exit).len() > 3, "the codes of exit.rs are found");
-    none("exit codes", undocumented(&exit, &read("docs/reference/exit-status.md"), &main));
+    assert!(exit_codes(&exit).len() > 3, "the codes of exit.rs are found");
+    none("exit codes", undocumented_codes(&exit, &read("docs/reference/exit-status.md"), &main));
 }
 
 #[test]
@@ -177,16 +182,16 @@ fn promises_have_tests() {
             })
         })
     };
-    let pages = pages("docs/semantics/");
+    let pages = pages_below("docs/semantics/");
     let count: usize = pages.iter().map(|(_, text)| text.matches("\n### ").count()).sum();
     assert!(count > 100, "the promises are found");
-    none("semantics", pages.iter().flat_map(|(_, text)| unproved(text, exists)).collect());
+    none("semantics", pages.iter().flat_map(|(_, text)| unproved_promises(text, exists)).collect());
 }
 
 #[test]
 fn doors_are_where_documents_say() {
     let makefile = read("Makefile");
-    let missing = TARGETS.iter().filter(|target| !targets(&makefile).contains(**target));
+    let missing = TARGETS.iter().filter(|target| !make_targets(&makefile).contains(**target));
     none("Makefile has no", missing.map(|target| (*target).to_owned()).collect());
     assert!(read(".ci/run").contains("make test"), ".ci/run runs what developers run");
     let mut complaints = Vec::new();
@@ -195,14 +200,14 @@ fn doors_are_where_documents_say() {
         std::fs::read_to_string(&path).ok().or_else(|| path.exists().then(String::new))
     };
     for (path, text) in sources().iter().filter(|(path, _)| path.ends_with(".md")) {
-        complaints.extend(unmade(path, text, &makefile));
+        complaints.extend(missing_targets(path, text, &makefile));
         complaints.extend(dead_links(path, text, page));
     }
-    let chapters = pages("docs/");
+    let chapters = pages_below("docs/");
     let chapters: Vec<&str> = chapters.iter().map(|(path, _)| path.as_str()).collect();
     let chapters: Vec<&str> =
         chapters.into_iter().filter(|path| *path != "docs/SUMMARY.md").collect();
-    complaints.extend(unlisted(&read("docs/SUMMARY.md"), &chapters));
+    complaints.extend(missing_chapters(&read("docs/SUMMARY.md"), &chapters));
     none("documents", complaints);
 }
 
@@ -211,14 +216,14 @@ fn every_rule_can_fail() {
     let fails = |rule: &str, complaints: Vec<String>| {
         assert!(!complaints.is_empty(), "{rule} finds nothing in a breach");
     };
-    fails("exit codes", undocumented("const LOST: i32 = 120;", "| 12 |", " 120 "));
-    fails("exit codes", undocumented("const LOST: i32 = 120;", "\n| 120 |", ""));
-    fails("proofs", unproved("\n### It works\nReally.\n", |_| true));
-    fails("proofs", unproved("\n### It works\nReally.\nProof: `no.sh`\n", |_| false));
-    fails("make", unmade("a.md", "run `make nothing`", "test: a ## all\n"));
+    fails("exit codes", undocumented_codes("const LOST: i32 = 120;", "| 12 |", " 120 "));
+    fails("exit codes", undocumented_codes("const LOST: i32 = 120;", "\n| 120 |", ""));
+    fails("proofs", unproved_promises("\n### It works\nReally.\n", |_| true));
+    fails("proofs", unproved_promises("\n### It works\nReally.\nProof: `no.sh`\n", |_| false));
+    fails("make", missing_targets("a.md", "run `make nothing`", "test: a ## all\n"));
     fails("links", dead_links("a.md", "[a](b.md)", |_| None));
     let page = |_: &Path| Some("# One\n## Two & `three`\n```\n# four\n```\n".to_owned());
     fails("links", dead_links("a.md", "[a](b.md#four)", page));
     none("links", dead_links("docs/x/a.md", "[a](../b.md#two--three) [b](#one)", page));
-    fails("contents", unlisted("[a](start.md)", &["docs/start.md", "docs/adr/index.md"]));
+    fails("contents", missing_chapters("[a](start.md)", &["docs/start.md", "docs/adr/index.md"]));
 }

@@ -22,24 +22,27 @@ const WORDS: [(&str, &str, &str); 3] = [
 
 /// Gives all that has an old name its new one; what was renamed, with its place, in the order of
 /// the file. A table with both names of a key is refused.
-pub(super) fn renew(entries: &mut DeTable<'_>, document: Document<'_>) -> Result<Vec<Flaw>, Flaw> {
+pub(super) fn rename_old(
+    entries: &mut DeTable<'_>,
+    document: Document<'_>,
+) -> Result<Vec<Flaw>, Flaw> {
     let mut notes = Vec::new();
-    keys(entries, None, document, &mut notes)?;
+    rename_keys(entries, None, document, &mut notes)?;
     for list in ["rule", "metadata_cache"] {
         let Some(DeValue::Array(items)) = entries.get_mut(list).map(Spanned::get_mut) else {
             continue;
         };
         for item in items.iter_mut() {
             let DeValue::Table(table) = item.get_mut() else { continue };
-            keys(table, Some(list), document, &mut notes)?;
-            words(table, document, &mut notes);
+            rename_keys(table, Some(list), document, &mut notes)?;
+            rename_values(table, document, &mut notes);
         }
     }
     notes.sort_by_key(|note| (note.line(), note.column()));
     Ok(notes)
 }
 
-fn keys(
+fn rename_keys(
     table: &mut DeTable<'_>,
     list: Option<&str>,
     document: Document<'_>,
@@ -59,7 +62,7 @@ fn keys(
     Ok(())
 }
 
-fn words(table: &mut DeTable<'_>, document: Document<'_>, notes: &mut Vec<Flaw>) {
+fn rename_values(table: &mut DeTable<'_>, document: Document<'_>, notes: &mut Vec<Flaw>) {
     for (key, old, new) in WORDS {
         let Some(value) = table.get_mut(key) else { continue };
         let place = value.span();

@@ -11,7 +11,8 @@ use crate::storages::own_prices;
 /// Prices: without an item there are none.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(super) struct Options {
-    /// What machines and storages cost (`forebay manual formats price`); default: list prices of AWS's us-east-1
+    /// What machines and storages cost (`forebay manual formats price`); default: list prices of
+    /// AWS's us-east-1
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
     /// What a tier of a recorded run costs, by its name in the price sheet, such as
