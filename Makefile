@@ -1,6 +1,8 @@
 # The door of the project: `make` lists what there is to do. Everything long is in scripts/.
 SHELL := /bin/bash
 TARGET := $(or $(CARGO_TARGET_DIR),target)
+# FOREBAY names a finished program: `FOREBAY=/usr/bin/forebay make demo` builds nothing.
+BUILD := $(if $(FOREBAY),,build)
 export FOREBAY ?= $(abspath $(TARGET)/release/forebay)
 
 .PHONY: help build demo studies studies-live test test-long timing bench dist book lint lint-licences fmt setup clean
@@ -12,10 +14,10 @@ help:           ## list these targets
 build:          ## the release binary, target/release/forebay
 	FOREBAY_COMMIT="$$(git log -1 --format='%h, %cs' 2> /dev/null)" cargo build --release --locked -p forebay
 
-demo: build     ## a sequencing pipeline, bare and through forebay: the summary, and equal checksums
+demo: $(BUILD)     ## a sequencing pipeline, bare and through forebay: the summary, and equal checksums
 	scripts/demo.sh
 
-studies: build  ## the published experiments, simulated: published | reproduced | error
+studies: $(BUILD)  ## the published experiments, simulated: published, reproduced, error
 	scripts/studies.sh
 
 test: setup     ## format, lints, licences, unit tests, workflow tests, ordinary programs under forebay, pages
@@ -27,10 +29,10 @@ test-long: setup  ## what takes hours: every variant and seed, crashes by the th
 timing: setup   ## what a clock judges: exactness of emulation, how soon changes are seen; refuses nothing
 	scripts/timing.sh
 
-bench: build    ## what forebay costs, against the bare file system, and reads beside other tools: half an hour
+bench: $(BUILD)    ## what forebay costs, against the bare file system, and reads beside other tools: half an hour
 	bench/run.sh
 
-studies-live: build  ## workflows elsewhere and published comparisons in small, predicted, then measured: 1 hour
+studies-live: $(BUILD)  ## workflows elsewhere and published comparisons in small, predicted, then measured: 1 hour
 	scripts/studies-live.sh
 
 dist:           ## what is released: static binaries, .deb, wheels and checksums, in target/dist

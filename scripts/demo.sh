@@ -113,7 +113,7 @@ if [ "$bare_only" = no ]; then
     ruled_s=$((SECONDS - start))
     say "forebay run with rules: $ruled_s s"
     left=$(find "$fast" -type f | wc -l)
-    [ "$left" = 0 ] || fail "$left files were not brought home" "$fast" \
+    [ "$left" = 0 ] || fail "$left files were not written back" "$fast" \
         "this is a bug in forebay: please report it"
 fi
 

@@ -33,7 +33,7 @@ bqtools=0.6.1
 if [ "$(target/tools/bin/bqtools --version 2>/dev/null)" != "bqtools $bqtools" ]; then
     say "cargo install bqtools $bqtools (some minutes on two cores, once)"
     RUSTFLAGS="-C target-cpu=native" CARGO_TARGET_DIR=$PWD/target/tools/build \
-        nice cargo install --quiet --locked --force --no-default-features --root target/tools \
+        cargo install --quiet --locked --force --no-default-features --root target/tools \
         bqtools --version "$bqtools" >&2 || say "bqtools can't be built; its rows are left out"
     rm -rf target/tools/build
 fi

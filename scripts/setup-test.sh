@@ -35,7 +35,7 @@ scripts/setup-docs.sh
 
 if [ ! -x target/tools/bin/cargo-deny ]; then
     echo "setup-test: cargo install cargo-deny 0.20.2 (some minutes on two cores, once)"
-    CARGO_TARGET_DIR=$PWD/target/tools/build nice cargo install --quiet --locked --debug \
+    CARGO_TARGET_DIR=$PWD/target/tools/build cargo install --quiet --locked --debug \
         --root target/tools cargo-deny --version 0.20.2
     rm -rf target/tools/build
 fi

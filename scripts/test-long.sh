@@ -4,8 +4,8 @@
 # which is committed: the whole takes hours, so its steps may run on different days.
 #
 #   scripts/test-long.sh             all steps
-#   scripts/test-long.sh STEP...     some: kills machines daemons power fuzz simgrid real xfstests
-#                                    reports
+#   scripts/test-long.sh STEP...     some: oldest kills machines daemons power fuzz simgrid real
+#                                    xfstests reports
 #   FUZZ_SECONDS=600                 how long each target of fuzz.sh is fed
 #   CHECKS=DIR                       cases of public reports that are kept elsewhere: the step reports,
 #                                    which is no part of the others without (scripts/reports.sh)
@@ -13,6 +13,13 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/landing.sh
 
+# The oldest compiler that the documents promise, apart from what the others build with.
+oldest() {
+    local version
+    version=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+    rustup toolchain install --no-self-update --profile minimal "$version" > /dev/null \
+        && CARGO_TARGET_DIR=target/oldest cargo "+$version" check --quiet --workspace --locked
+}
 seeded() {  # SEEDS CARGO-WORDS... -- TEST...
     FOREBAY_SEEDS=$1 cargo test --quiet --profile landing --locked "${@:2}"
 }
@@ -37,7 +44,7 @@ real() { tests/real/run --long; }
 xfstests() { scripts/xfstests.sh; }
 reports() { scripts/reports.sh "${CHECKS:?DIR with cases of public reports}"; }
 
-all=(kills machines daemons power fuzz simgrid real xfstests reports)
+all=(oldest kills machines daemons power fuzz simgrid real xfstests reports)
 # Before the step is over the next may take an hour: each is kept as it ends.
 step_ended() {  # STEP LINE
     local last=tests/long.last step

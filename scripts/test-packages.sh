@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
 # Installs what scripts/dist.sh made, as users would, in places that are thrown away, and runs the
-# main commands through each: a venv (pip), a system whose changes go nowhere (dpkg, as root), and a
-# root directory with nothing in it but the program.
+# main commands through each: a venv (pip), a system whose changes go nowhere (dpkg, as root), a
+# root directory with nothing in it but the program, an image, and a system with an old C library.
+# What it needs comes from apt (buildah debootstrap qemu-user-static).
 #
 #   scripts/test-packages.sh      after scripts/dist.sh
+#   OLD=forebay                   a program of another version: its mount outlives an upgrade
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 dist=$PWD/target/dist arch=$(uname -m)
 trace=$PWD/tests/packages/trace.txt
 work=$(mktemp -d /var/tmp/forebay-packages.XXXXXX)
-trap 'umount -R "$work/root" 2> /dev/null || true; rm -rf "$work"' EXIT
+trap 'umount -R "$work/root" "$work/bionic" 2> /dev/null || true; umount "$work/over" 2> /dev/null || true
+    rm -rf "$work"' EXIT
 say() { printf '== %s\n' "$*"; }
 fail() { printf 'packages: %s\n' "$*" >&2; exit 1; }
 
@@ -77,6 +80,19 @@ chroot "$work/root" sh -ec '
     [ ! -e /usr/bin/forebay ] && [ "$(cat shown/b)" = more ]
     dpkg -i /tmp/forebay_*.deb > /dev/null && forebay unmount shown && [ "$(cat volume/b)" = more ]
     dpkg -P forebay > /dev/null'
+if [ -n "${OLD:-}" ]; then
+    say "an upgrade beside a mount of $("$OLD" --version | head -n 1)"
+    cp "$OLD" "$work/root/tmp/old"
+    chroot "$work/root" sh -ec '
+        cd "$(mktemp -d)" && mkdir -p volume shown /usr/local/bin
+        mv /tmp/old /usr/local/bin/forebay
+        /usr/local/bin/forebay mount volume shown && echo one > shown/a
+        dpkg -i /tmp/forebay_*.deb > /dev/null
+        rm /usr/local/bin/forebay && hash -r
+        echo two >> shown/a && [ "$(cat shown/a | wc -l)" = 2 ]
+        forebay status && forebay unmount shown && [ "$(cat volume/a | wc -l)" = 2 ]
+        dpkg -P forebay > /dev/null'
+fi
 umount -R "$work/root"
 umount "$work/over"
 
@@ -88,4 +104,47 @@ for words in "--version" "import nextflow /tmp/trace.txt -o /tmp/old.run" "repor
     # shellcheck disable=SC2086
     chroot "$work/empty" /forebay $words
 done
+
+for program in buildah debootstrap qemu-aarch64-static; do
+    command -v "$program" > /dev/null && continue
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+        buildah debootstrap qemu-user-static > "$work/apt.log" 2>&1 || fail "no $program: $work/apt.log"
+done
+
+say "an image with nothing but the program"
+export BUILDAH_ISOLATION=chroot STORAGE_DRIVER=vfs
+image=(buildah --root "$work/images" --runroot "$work/images-run")
+"${image[@]}" bud -q --build-arg "ARCH=$arch" -t forebay -f packaging/container/Containerfile "$dist"
+container=$("${image[@]}" from forebay)
+mkdir "$work/data" && cp "$trace" "$work/data"
+for words in "--version" "import nextflow trace.txt -o old.run" "report old.run -o old.html"; do
+    # shellcheck disable=SC2086
+    "${image[@]}" run -v "$work/data:/data" "$container" -- /usr/bin/forebay $words
+done
+[ -s "$work/data/old.html" ] || fail "no report from the image"
+"${image[@]}" rm "$container" > /dev/null
+
+say "a system with glibc 2.27 (RHEL 8 has 2.28)"
+debootstrap --variant=minbase --no-check-gpg bionic "$work/bionic" http://archive.ubuntu.com/ubuntu \
+    > "$work/bionic.log" 2>&1 || { tail -n 5 "$work/bionic.log"; fail "debootstrap"; }
+cp "$dist/bin/forebay-$arch" "$work/bionic/usr/bin/forebay"
+cp "$trace" "$work/bionic/tmp"
+mount --rbind /dev "$work/bionic/dev" && mount --make-rslave "$work/bionic/dev"
+mount -t proc proc "$work/bionic/proc"
+chroot "$work/bionic" sh -ec '
+    ldd --version | head -n 1
+    cd "$(mktemp -d)" && forebay --version
+    forebay import nextflow /tmp/trace.txt -o old.run && forebay report old.run
+    forebay run -q -o a.run -- sh -c "echo hi > a" && [ "$(cat a)" = hi ] && forebay report a.run'
+umount -R "$work/bionic/dev" "$work/bionic/proc"
+
+say "the program for ARM64, by QEMU"
+mkdir "$work/arm"
+for words in "--version" "import nextflow $trace -o $work/arm/old.run" \
+    "report $work/arm/old.run -o $work/arm/old.html" "completions bash"; do
+    # shellcheck disable=SC2086
+    qemu-aarch64-static "$dist/bin/forebay-aarch64" $words > "$work/arm/said"
+    head -n 2 "$work/arm/said"
+done
+[ -s "$work/arm/old.html" ] || fail "no report from ARM64"
 echo "packages: all installed, used and removed"

@@ -71,7 +71,7 @@ for crate in pjdfstest fsx; do
     case $crate in pjdfstest) version=0.2.2 ;; fsx) version=0.3.2 ;; esac
     say "cargo install $crate $version"
     # Its own target directory: the project's build keeps its cache.
-    CARGO_TARGET_DIR=$TOOLS/build nice cargo install --quiet --locked --root "$TOOLS" \
+    CARGO_TARGET_DIR=$TOOLS/build cargo install --quiet --locked --root "$TOOLS" \
         "$crate" --version "$version"
     rm -rf "$TOOLS/build"
 done

@@ -78,7 +78,7 @@ pub(crate) enum Command {
     Check(check::Args),
     /// Show a volume at a directory, to other programs too, until it is unmounted
     Mount(mount::Args),
-    /// End a mount, and wait until its files are home
+    /// End a mount, and wait until its files are written back
     Unmount(unmount::Args),
     /// Show another directory inside a volume
     Attach(attach::Args),

@@ -29,7 +29,7 @@ use forebay_model::named;
 #[command(name = "forebay", version = env!("FOREBAY_VERSION"), max_term_width = 100, subcommand_required = true)]
 #[command(
     after_help = "Exit codes of Forebay's own: 2 wrong usage, 120 the daemon was lost during \
-    the run, 121 files could not be brought home from their tier, or published, or were not waited for, 125 nothing was run, 126 the command can't be executed, 127 no such command.\n\
+    the run, 121 files could not be written back from their tier, or published, or were not waited for, 125 nothing was run, 126 the command can't be executed, 127 no such command.\n\
     Otherwise `forebay run` ends as its command ends."
 )]
 struct Cli {

@@ -28,7 +28,7 @@ fn line(now: &Underway, width: usize) -> String {
 
 /// How far files have come, in words.
 pub(crate) fn so_far(now: &Underway) -> String {
-    let what = if now.publishing { "publishing" } else { "bringing files home" };
+    let what = if now.publishing { "publishing" } else { "writing files back" };
     let (done, all) = (ByteCount(now.bytes.0), ByteCount(now.bytes.1));
     let mut text = format!("{what}: {} of {} files, {done} of {all}", now.files.0, now.files.1);
     if let Some(rate) = (now.bytes.0 * 1_000_000).checked_div(now.took.0)
@@ -51,7 +51,7 @@ mod tests {
             bytes: (3 << 30, 8 << 30),
             took: Micros(2_000_000),
         };
-        let whole = "forebay: bringing files home: 12 of 300 files, 3.0 GiB of 8.0 GiB, 1.5 GiB/s";
+        let whole = "forebay: writing files back: 12 of 300 files, 3.0 GiB of 8.0 GiB, 1.5 GiB/s";
         assert_eq!(line(&now, 100), whole);
         assert_eq!(line(&now, 40), whole[..39]);
         now = Underway { publishing: true, bytes: (0, 0), took: Micros::ZERO, ..now };

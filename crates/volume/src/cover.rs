@@ -71,7 +71,7 @@ pub struct Plan {
     pub shown: Vec<(PathBuf, OwnedFd)>,
 }
 
-/// A directory that can't be covered, and why.
+/// A directory that can't be managed, and why.
 #[derive(Debug)]
 pub struct Refusal {
     /// Which.
@@ -95,7 +95,7 @@ pub fn plan(directories: &[PathBuf], ways: &Ways) -> Result<Plan, Refusal> {
         let refuse = |error| Refusal { path: path.clone(), attached: false, error };
         let real = resolve(path).map_err(refuse)?;
         if real == Path::new("/") {
-            return Err(refuse(io::Error::other("the root directory can't be covered")));
+            return Err(refuse(io::Error::other("the root directory can't be managed")));
         }
         wanted.push(real);
     }

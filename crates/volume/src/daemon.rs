@@ -207,7 +207,7 @@ fn serve(parts: Parts) -> io::Result<()> {
         Err(error) => {
             house.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.close());
             keeper.iter_mut().for_each(Keeper::abandon);
-            return give_up(format!("the covered directories can't be served: {error}"));
+            return give_up(format!("the managed directories can't be served: {error}"));
         }
     };
     let (stop_sampling, stopped) = channel();

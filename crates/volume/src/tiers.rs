@@ -119,7 +119,7 @@ impl Tiers {
         (self.spilled.load(Relaxed), self.why_spilled.get().cloned().unwrap_or_default())
     }
 
-    /// Files are brought home when the run ends.
+    /// Files are written back when the run ends.
     pub(crate) fn is_ruled(&self) -> bool {
         self.rules.is_some()
     }

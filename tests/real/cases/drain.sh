@@ -59,7 +59,7 @@ covered bash -c '
 cat "$WORK/said"
 grep -q "more than" "$WORK/said" && fail "the bound does not hold"
 grep -q "stayed in place" "$WORK/said" && fail "files were not placed"
-grep -q "40 files (40.0 MiB) brought home" "$WORK/said" || fail "it does not say what came home"
+grep -q "40 files (40.0 MiB) written back" "$WORK/said" || fail "it does not say what was written back"
 md5sum --quiet -c "$WORK/sums" || fail "a file is not whole"
 nothing_left "bulk"
 rm -rf bulk
@@ -235,7 +235,7 @@ covered bash -c 'for n in 1 2 3 4 5 6; do head -c 1M /dev/zero | tr "\0" $n > $n
     2> "$WORK/said" || status=$?
 cat "$WORK/said"
 [ $status = 121 ] || fail "status $status"
-grep -q "could not be brought home" "$WORK/said" || fail "it is not told"
+grep -q "could not be written back" "$WORK/said" || fail "it is not told"
 for n in 1 2 3 4 5 6; do head -c 1M /dev/zero | tr '\0' $n | cmp - $n.bam || fail "$n.bam"; done
 mount -o remount,size=16m . || fail "remount"
 "$FOREBAY" restore . || fail "restore"

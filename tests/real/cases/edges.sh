@@ -90,11 +90,11 @@ wait_for 5 test -s "$WORK/w2" || fail "no watcher"
 covered_at "$PWD/inside" sh -c 'echo new > from-inside'
 wait $watcher || fail "the outer watch"
 
-say "the root directory can't be covered"
+say "the root directory can't be managed"
 got=0
 "$FOREBAY" run --at / -o "$WORK/runs/root.run" -- true 2> "$WORK/said" || got=$?
 [ $got = 125 ] || fail "--at / ended with $got"
-grep -q "can't be covered" "$WORK/said" || fail "$(cat "$WORK/said")"
+grep -q "can't be managed" "$WORK/said" || fail "$(cat "$WORK/said")"
 
 if [ "$WHO" = user ]; then
     say "a supplementary group can't be given in a user namespace"

@@ -37,7 +37,7 @@ use crate::say;
     read once, now, and shown as plain FASTQ from then on, without a copy: what is kept is an index \
     of some thousandths of its text.")]
 pub(crate) struct Args {
-    /// The volume: a directory that runs cover, or that is mounted
+    /// The volume: a directory that runs manage, or that is mounted
     volume: PathBuf,
     /// The directory to show, or s3://BUCKET/PREFIX; either may be an archive of reads. Or a file
     /// of reads: .fastq.gz, .fq.gz or .cram
@@ -138,7 +138,7 @@ pub(super) fn open(volume: &Path) -> Result<(PathBuf, Attached), Stop> {
     let real = volume.canonicalize().ok().filter(|real| real.is_dir());
     let real = real.ok_or_else(|| {
         let message = format!("{} is no directory", volume.display());
-        Stop::new(1, message, "name the directory that runs cover, or that is mounted")
+        Stop::new(1, message, "name the directory that runs manage, or that is mounted")
     })?;
     let attached = read_attached(&real).map_err(|error| {
         Stop::new(1, error.to_string(), format!("mend {} or remove it", real.join(LIST).display()))

@@ -22,7 +22,7 @@ use crate::{foreign, say};
     state that the log says), all bytes of small ones, and objects that no file has. Status 0: all \
     is well; 1: something is wrong, or it could not be looked at.")]
 pub(crate) struct Args {
-    /// The directory that runs covered, or s3://BUCKET/PREFIX
+    /// The directory that runs manage, or s3://BUCKET/PREFIX
     #[arg(default_value = ".")]
     directory: PathBuf,
     /// Write a damaged log of packed files anew with all that is whole; the damaged one is kept. In

@@ -2,7 +2,6 @@
 
 mod buckets;
 mod container;
-mod covered_run;
 mod descriptors;
 mod device;
 mod engines;
@@ -17,6 +16,7 @@ mod salvage;
 mod slurm;
 mod state;
 mod text;
+mod trial_run;
 mod watches;
 
 use std::io::IsTerminal;
@@ -77,10 +77,10 @@ const CHECKS: [Check; 14] = [
         look: namespaces::look,
     },
     Check {
-        name: "covered run",
+        name: "trial run",
         asks: "does a real `forebay run -- true` work, and how long does it take?",
         decides: true,
-        look: covered_run::look,
+        look: trial_run::look,
     },
     Check {
         name: "passthrough",

@@ -29,7 +29,7 @@ const BEFORE: usize = 10;
     Exit codes: 0, or 1 if there is no such log."
 )]
 pub(crate) struct Args {
-    /// A directory that is covered or mounted, or was; or one that holds a daemon.log
+    /// A directory that is managed or mounted, or was; or one that holds a daemon.log
     #[arg(value_name = "MOUNT|DIR")]
     mount: Option<PathBuf>,
     /// The last lines alone, so many

@@ -17,7 +17,7 @@ use crate::{placement, say, underway};
     that a rule keeps on their tier, and after a crash. What is then left of Forebay is the \
     directory .forebay with the records of runs: rm -r it if nobody wants them.")]
 pub(crate) struct Args {
-    /// The directory that runs covered
+    /// The directory that runs manage
     #[arg(default_value = ".")]
     directory: PathBuf,
 }

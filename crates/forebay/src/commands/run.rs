@@ -35,7 +35,7 @@ pub(crate) enum Trace {
     The command's exit status is its own. The run file is .forebay/runs/TIME.run unless -o says \
     otherwise; it is one SQLite file (forebay manual formats).")]
 pub(crate) struct Args {
-    /// Cover this directory too (repeatable); default: the current directory alone
+    /// Manage this directory too (repeatable); default: the current directory alone
     #[arg(long, value_name = "DIR")]
     at: Vec<PathBuf>,
     /// Where the tiers are: a file, or a name in ~/.config/forebay/sites or /etc/forebay/sites;
@@ -191,10 +191,14 @@ fn finish(args: &Args, log: &Path, outcome: &Outcome) -> Result<i32, Stop> {
     if let Some(pids) = &outcome.lingering {
         let some: Vec<String> = pids.iter().take(8).map(u32::to_string).collect();
         say::note(&format!(
-            "processes of the run live on (pid {}): files stay covered for them, and the run file \
+            "processes of the run live on (pid {}): files stay managed for them, and the run file \
              is completed{} when they end",
             if some.is_empty() { "unknown".to_owned() } else { some.join(", ") },
-            if args.rules.is_some() { ", and files come home from their tiers," } else { "" }
+            if args.rules.is_some() {
+                ", and files are written back from their tiers,"
+            } else {
+                ""
+            }
         ));
     }
     if outcome.daemon_lost {
@@ -311,7 +315,7 @@ pub(super) fn explain(failure: Failure) -> Stop {
         Failure::Refused(refusal) if refusal.attached => attach::bucket::explain(&refusal),
         Failure::Refused(refusal) => Stop::new(
             NOTHING_RUN,
-            format!("{} can't be covered: {}", refusal.path.display(), refusal.error),
+            format!("{} can't be managed: {}", refusal.path.display(), refusal.error),
             "name a directory that exists and that you may read; nothing was run",
         ),
         Failure::Closed(step, error) => Stop::new(

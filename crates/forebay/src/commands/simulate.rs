@@ -93,7 +93,7 @@ impl Simulated {
         let time = Seconds(self.makespan_s);
         let home = match Seconds(self.homecoming_s) {
             Seconds(0.0) => String::new(),
-            home => format!(", of them {home} after the last task, to bring files home"),
+            home => format!(", of them {home} after the last task, to write files back"),
         };
         let _ = writeln!(out, "{}: {time} (simulated){home}", self.workload);
         let _ = writeln!(

@@ -21,7 +21,7 @@ use found::{Health, find};
     behind. They are those of a service (LSB), for `ExecCondition=` and monitors."
 )]
 pub(crate) struct Args {
-    /// A directory that is covered or mounted; without it, all of yours
+    /// A directory that is managed or mounted; without it, all of yours
     #[arg(value_name = "MOUNT")]
     mount: Option<PathBuf>,
     /// Print JSON on standard output

@@ -42,7 +42,7 @@ const ONCE_ROWS: u16 = 60;
     Exit codes: 0, or 1 if nothing of yours runs, or nothing at MOUNT."
 )]
 pub(crate) struct Args {
-    /// A directory that is covered or mounted; without it, all of yours
+    /// A directory that is managed or mounted; without it, all of yours
     #[arg(value_name = "MOUNT")]
     mount: Option<PathBuf>,
     /// Look once, print it, and end

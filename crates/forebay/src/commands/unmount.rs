@@ -16,7 +16,7 @@ const BOOK: &str = ".forebay/volume.json";
 #[command(after_help = "Example: forebay unmount /mnt/project\n\n\
     It returns when all files that rules sent to tiers are where the rules want them in the end. \
     Status 0: so it is; 1: nothing of Forebay's is mounted there, or it is in use; 121: files \
-    could not be brought home and are on their tier.")]
+    could not be written back and are on their tier.")]
 pub(crate) struct Args {
     /// Where the volume is shown
     dir: PathBuf,
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
             Err(Stop::new(
                 FILES_AWAY,
                 message,
-                format!("nothing is lost: `forebay restore {volume}` brings them home"),
+                format!("nothing is lost: `forebay restore {volume}` writes them back"),
             ))
         }
         Ok(Unmounted::Shipping(waiting)) => {
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         }
         Ok(Unmounted::Lingering(users)) => {
             let users = named(&users);
-            say::note(&format!("{shown} ends, and files come home, when {users} are done"));
+            say::note(&format!("{shown} ends, and files are written back, when {users} are done"));
             Ok(0)
         }
         Err((error, _)) if error.kind() == std::io::ErrorKind::NotFound => {

@@ -39,7 +39,9 @@ fn line_after(told: &CacheTold) -> String {
     let opens = if *hits == 1 { "open" } else { "opens" };
     let copied = amount(*files, *bytes);
     let why = why_not.as_ref().map(|why| format!("; {why}")).unwrap_or_default();
-    format!("read cache: {hits} {opens} from copies, {misses} from home; {copied} copied{why}")
+    format!(
+        "read cache: {hits} {opens} from copies, {misses} from their place; {copied} copied{why}"
+    )
 }
 
 #[cfg(test)]
@@ -61,9 +63,9 @@ mod tests {
     #[test]
     fn one_line_says_what_copies_were_good_for() {
         let mut told = CacheTold { hits: 1, misses: 2, copied: (1, 1 << 20), why_not: None };
-        let line = "read cache: 1 open from copies, 2 from home; 1 file (1.0 MiB) copied";
+        let line = "read cache: 1 open from copies, 2 from their place; 1 file (1.0 MiB) copied";
         assert_eq!(line_after(&told), line);
-        told.why_not = Some("b is read from home: no".to_owned());
-        assert_eq!(line_after(&told), format!("{line}; b is read from home: no"));
+        told.why_not = Some("b is read from its place: no".to_owned());
+        assert_eq!(line_after(&told), format!("{line}; b is read from its place: no"));
     }
 }

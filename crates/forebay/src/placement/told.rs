@@ -32,7 +32,7 @@ pub(crate) fn tell_unused(rules: &Rules, file: &Path, run: &Path) {
 /// and none failed to be made safe.
 pub(crate) fn tell(told: &HomecomingTold) -> bool {
     let parts = [
-        ("brought home", told.brought),
+        ("written back", told.brought),
         ("discarded", told.discarded),
         ("kept on their tier", told.kept),
         ("published", told.published),
@@ -60,7 +60,7 @@ pub(crate) fn tell(told: &HomecomingTold) -> bool {
     }
     if told.left.0 > 0 {
         let message = format!(
-            "{} could not be brought home (first: {}); nothing of them was removed",
+            "{} could not be written back (first: {}); nothing of them was removed",
             count(told.left.0),
             told.left.1
         );
@@ -99,8 +99,8 @@ pub(crate) fn tell(told: &HomecomingTold) -> bool {
 /// Somebody did not wait: says what goes on, and what to do if it can't.
 pub(crate) fn tell_left(now: &Underway, daemon: u32) {
     let message = format!("left while {}; process {daemon} goes on with it", underway::so_far(now));
-    let next = "nothing is lost: if that process is killed, `forebay restore` in the covered \
-                directory brings the rest home; the run file comes when all is done";
+    let next = "nothing is lost: if that process is killed, `forebay restore` in the managed \
+                directory writes the rest back; the run file comes when all is done";
     say::error(&message, Some(next));
 }
 

@@ -24,7 +24,7 @@ fn files_go_where_the_rules_of_their_tasks_say() {
     names.retain(|name| name != ".forebay");
     names.sort();
     assert_eq!(names, ["b.tmp", "c.tmp", "e.small", "in", "kept"], "{}", end.stderr);
-    end.says("3 files (6 B) brought home, 2 files (4 B) discarded");
+    end.says("3 files (6 B) written back, 2 files (4 B) discarded");
     // The names are those of the table.
     let sql = "SELECT count(*) FROM tasks WHERE name IN ('sort', 'tee')";
     assert_eq!(tiered.place.record().number(sql), 3);

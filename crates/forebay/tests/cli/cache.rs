@@ -323,7 +323,7 @@ fn never_ahead_is_after_the_last_close() {
         cat a.fa > /dev/null; echo x >> a.fa; sleep 0.2; copied 0";
     let end = done(&mut cached.script(&format!("{FASTA}ahead = \"never\"\n"), script));
     assert_eq!(end.code(0).text(), "", "{}", end.stderr);
-    end.says("read cache: 1 open from copies, 2 from home; 1 file (97.7 KiB) copied");
+    end.says("read cache: 1 open from copies, 2 from their place; 1 file (97.7 KiB) copied");
     cached.tiered.all_home();
 }
 

@@ -136,7 +136,7 @@ fn a_kill_after_going_home_early_loses_nothing() {
     let _ = run.wait();
     wait_until("the pack is free", || {
         let end = done(&mut early.place.forebay(&["restore", "."]));
-        end.stderr.contains("3 files (14 B) brought home")
+        end.stderr.contains("3 files (14 B) written back")
     });
     for (name, text) in [("same", "same\n"), ("old", "new\n"), ("to", "from\n")] {
         assert_eq!(early.place.read(&format!("small/{name}")), text, "{name}");

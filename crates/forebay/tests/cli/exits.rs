@@ -52,7 +52,7 @@ fn a_tree_that_is_not_there_is_125() {
     std::fs::write(place.project.join("file"), "").expect("written");
     for tree in ["missing", "file", "/"] {
         let end = done(&mut place.forebay(&["run", "--at", tree, "--", "touch", "ran"]));
-        end.code(125).says("can't be covered");
+        end.code(125).says("can't be managed");
     }
     assert!(!place.project.join("ran").exists());
     place.nothing_left();

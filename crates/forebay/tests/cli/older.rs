@@ -97,7 +97,7 @@ fn files_on_a_tier_of_a_killed_run_come_home() {
     std::fs::write(&book, moved(&std::fs::read_to_string(&book).expect("read"))).expect("written");
 
     done(place.forebay(&["check"]).arg(&work)).code(0).says("all are there and whole");
-    done(place.forebay(&["restore"]).arg(&work)).code(0).says("5 files (8.7 KiB) brought home");
+    done(place.forebay(&["restore"]).arg(&work)).code(0).says("5 files (8.7 KiB) written back");
     assert!(placed.iter().all(|file| !file.is_symlink() && file.is_file()), "{placed:?}");
     let numbers: String = (1..=2000).map(|number| format!("{number}\n")).collect();
     assert_eq!(std::fs::read_to_string(work.join("placed/numbers")).expect("home"), numbers);

@@ -71,7 +71,7 @@ fn a_book_that_a_program_removes_is_written_again() {
         end.code(125).says("another run has files of this directory on tiers");
         tiered.kill(run);
         std::fs::remove_dir_all(tiered.place.state.join("forebay/volumes")).expect("a spare");
-        done(&mut tiered.restore()).code(0).says("2 files (8 B) brought home");
+        done(&mut tiered.restore()).code(0).says("2 files (8 B) written back");
         assert_eq!(tiered.place.read("a.sam") + &tiered.place.read("b.sam"), "one\ntwo\n");
         assert!(tiered.bodies(tiered.far.path()).is_empty());
     }
@@ -82,7 +82,7 @@ fn a_removed_book_costs_a_run_nothing() {
     let Some(tiered) = Tiered::with_fuse() else { return };
     let script = "echo one > a.sam; rm -rf .forebay; echo two > b.sam";
     let end = done(&mut tiered.script(SAM, script));
-    end.code(0).says("2 files (8 B) brought home").says("volume.json was removed while");
+    end.code(0).says("2 files (8 B) written back").says("volume.json was removed while");
     tiered.all_home();
 }
 
@@ -103,7 +103,7 @@ fn a_spare_tells_what_a_removed_book_did() {
         std::fs::rename(here, &there).and_then(|()| std::fs::create_dir(here)).expect("moved");
         done(&mut tiered.restore()).code(0).says("no file of . is on another tier");
         std::fs::remove_dir(here).and_then(|()| std::fs::rename(&there, here)).expect("moved");
-        done(&mut tiered.restore()).code(0).says("1 file (4 B) brought home");
+        done(&mut tiered.restore()).code(0).says("1 file (4 B) written back");
         assert_eq!(tiered.place.read("a.sam"), "one\n");
         tiered.all_home();
     }
@@ -132,7 +132,7 @@ fn a_body_that_its_tier_has_lost_is_told_as_lost() {
         let end = done(&mut tiered.restore());
         end.code(121).says("the bytes of 1 file are gone from their tier (first: a.sam: ");
         assert!(!end.stderr.contains("nothing is lost"), "{}", end.stderr);
-        assert_eq!(end.stderr.contains("1 file (4 B) brought home"), brought, "{}", end.stderr);
+        assert_eq!(end.stderr.contains("1 file (4 B) written back"), brought, "{}", end.stderr);
         tiered.check().code(1).says("a.sam: a link without a body");
     }
     assert_eq!(tiered.place.read("b.sam"), "two\n");
@@ -176,7 +176,7 @@ fn a_directory_is_as_old_as_before_when_its_files_have_come() {
         let script =
             "rm -rf d; mkdir -p d/e; echo x > d/a.sam; echo y > d/e/b.sam; ln d/a.sam d/c.sam
             touch -d '2020-02-02 UTC' d d/e";
-        done(&mut tiered.script(rules, script)).code(0).says("2 files (4 B) brought home");
+        done(&mut tiered.script(rules, script)).code(0).says("2 files (4 B) written back");
         for dir in ["d", "d/e"] {
             let meta = std::fs::metadata(tiered.place.project.join(dir)).expect("there");
             assert_eq!((meta.mtime(), meta.mtime_nsec()), (1_580_601_600, 0), "{rules}{dir}");
@@ -193,7 +193,7 @@ fn files_come_home_to_directories_that_are_closed_to_their_owner() {
         let script = "mkdir -p d/e l w; echo a > d/a.sam; ln d/a.sam d/h.sam; echo b > d/e/b.sam
             echo l > l/l.sam; echo w > w/w.sam; chmod 555 d/e d; chmod 0 l; chmod 333 w";
         let end = tiered.as_user("umask 022", &tiered.script(rules, script));
-        end.code(0).says("4 files (8 B) brought home");
+        end.code(0).says("4 files (8 B) written back");
         for (dir, mode) in [("d/e", 0o555), ("d", 0o555), ("l", 0), ("w", 0o333)] {
             assert_eq!(tiered.place.mode(&tiered.place.project.join(dir)), mode, "{rules}{dir}");
         }
@@ -225,7 +225,7 @@ fn files_in_more_directories_than_may_be_open_come_home() {
             ln d1/f.sam d2/g.sam";
         tiered.as_user("", &tiered.script(&keep, script)).code(0).says("700 files");
         let end = tiered.as_user("ulimit -n 400", &tiered.restore());
-        end.code(0).says("700 files (").says("brought home");
+        end.code(0).says("700 files (").says("written back");
         assert_eq!(tiered.place.read("d700/f.sam"), "700\n");
         assert!(tiered.bodies(tiered.far.path()).is_empty());
         for entry in std::fs::read_dir(&tiered.place.project).expect("there").flatten() {

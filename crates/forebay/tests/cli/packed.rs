@@ -81,7 +81,7 @@ fn packed_files_are_files_inside_and_come_home_as_they_were() {
     let inside = "1 empty hard large link moved regular file 7 2 640\nfile 2\nmore\nfile 1\n\
                   not empty\n5\n";
     assert_eq!(end.code(0).text(), inside, "{}", end.stderr);
-    end.says("4 files (391 KiB) brought home");
+    end.says("4 files (391 KiB) written back");
     assert_eq!(packed.place.read("small/moved"), "file 2\nmore\n");
     assert_eq!(packed.place.read("small/hard"), "file 1\n");
     let meta = |name: &str| std::fs::metadata(packed.place.project.join(name)).expect(name);
@@ -121,7 +121,7 @@ fn what_lies_apart_is_packed_but_for_its_bytes() {
     let _ = run.wait();
     wait_until("the pack is free", || {
         let end = done(&mut packed.restore());
-        end.stderr.contains("4 files (293 KiB) brought home")
+        end.stderr.contains("4 files (293 KiB) written back")
     });
     assert_eq!(packed.place.read("small/a"), "first\nmore\n");
     assert_eq!(packed.place.read("small/open"), "written\n");
@@ -157,7 +157,7 @@ fn kept_ones_are_there_in_the_next_run_and_discarded_ones_go() {
     // Rules that pack elsewhere would tear the history of the files in two.
     let elsewhere = PACK.replace("far", "other");
     done(&mut packed.script(&elsewhere, "echo never")).code(125).says("`forebay restore` brings");
-    done(&mut packed.restore()).code(0).says("1 file (7 B) brought home");
+    done(&mut packed.restore()).code(0).says("1 file (7 B) written back");
     assert_eq!(packed.place.read("small/a"), "k\nmore\n");
     let end = done(&mut packed.script(&rule("discard"), "echo d > small/d; cat small/a"));
     assert_eq!(end.code(0).says("1 file (2 B) discarded").text(), "k\nmore\n");
@@ -178,7 +178,7 @@ fn a_killed_run_loses_nothing_not_even_of_open_files() {
     let _ = run.wait();
     wait_until("the pack is free", || {
         let end = done(&mut packed.restore());
-        end.stderr.contains("2 files (14 B) brought home")
+        end.stderr.contains("2 files (14 B) written back")
     });
     assert_eq!(packed.place.read("small/second"), "first\n");
     assert_eq!(packed.place.read("small/open"), "written\n");
@@ -199,7 +199,7 @@ fn a_file_that_somebody_made_meanwhile_keeps_its_place() {
     assert_eq!(packed.place.read("small/a"), "theirs");
     done(&mut packed.restore()).code(121).says("another file has its name in place");
     std::fs::rename(&path, path.with_extension("theirs")).expect("moved");
-    done(&mut packed.restore()).code(0).says("1 file (5 B) brought home");
+    done(&mut packed.restore()).code(0).says("1 file (5 B) written back");
     assert_eq!(packed.place.read("small/a"), "mine\n");
     packed.all_home();
 }
@@ -261,7 +261,7 @@ fn a_damaged_log_is_left_as_it_is() {
     done(&mut packed.script(PACK, "echo never")).code(125).says("its log is damaged at byte");
     bytes[60] ^= 1;
     std::fs::write(&log, &bytes).expect("written");
-    done(&mut packed.restore()).code(0).says("2 files (4 B) brought home");
+    done(&mut packed.restore()).code(0).says("2 files (4 B) written back");
     packed.all_home();
 }
 

@@ -107,7 +107,7 @@ fn placed_and_packed_files_are_published_as_plain_ones() {
         for f in back/x kept/x gone/x p/kept p/gone p/back; do echo $f > $f; chmod 600 $f
         touch -d '2020-02-02 02:02:02.5 UTC' $f; done; ln gone/x gone/y";
     let end = here.run(rules, script);
-    end.code(0).says("2 files (14 B) brought home, 2 files (14 B) discarded, 2 files (14 B) kept");
+    end.code(0).says("2 files (14 B) written back, 2 files (14 B) discarded, 2 files (14 B) kept");
     end.says("7 files (49 B) published");
     let all = ["back/x", "gone/x", "gone/y", "kept/x", "p/back", "p/gone", "p/kept"];
     assert_eq!(here.names(), all);
@@ -134,7 +134,7 @@ fn of_a_run_that_fails_nothing_is_published_and_nothing_discarded() {
         after = \"discard\"\npublish = \"shelf\"\n";
     let end = here.run(rules, "echo half > a.vcf; echo half > b.sv; exit 3");
     end.code(3)
-        .says("2 files (10 B) brought home")
+        .says("2 files (10 B) written back")
         .says("nothing was published, since the command");
     assert_eq!(here.names(), Vec::<String>::new());
     assert_eq!(here.tiered.place.read("a.vcf"), "half\n");

@@ -98,7 +98,7 @@ fn a_file_lives_on_its_tier_and_comes_home() {
     let end = done(&mut tiered.script(SAM, script));
     let inside = "regular file 6 1 640\nt--\n./out/a.sam\n./out/b.txt\nreads\nno link\n";
     assert_eq!(end.code(0).text(), inside, "{}", end.stderr);
-    end.says("1 file (6 B) brought home");
+    end.says("1 file (6 B) written back");
     assert!(!tiered.is_link("out/a.sam") && !tiered.is_link("out/b.txt"));
     assert_eq!(tiered.place.read("out/a.sam"), "reads\n");
     let meta = std::fs::metadata(tiered.place.project.join("out/a.sam")).expect("there");
@@ -143,7 +143,7 @@ fn ordered_syncs_answer_and_lose_nothing() {
         stat -c '%s %h' a.sam p/a; tail -c 3 a.sam; tail -c 3 p/a.link";
     let end = done(&mut tiered.script(rules, script));
     assert_eq!(end.code(0).text(), "327683 2\n327683 2\n40\n40\n", "{}", end.stderr);
-    end.says("1 file (320 KiB) brought home, 1 file (320 KiB) kept");
+    end.says("1 file (320 KiB) written back, 1 file (320 KiB) kept");
     assert!(!end.stderr.contains("power failure"), "{}", end.stderr);
     done(&mut tiered.restore()).code(0);
     tiered.all_home();
@@ -175,7 +175,7 @@ fn names_move_and_bytes_do_not() {
 fn hard_links_come_home_together() {
     let Some(tiered) = Tiered::with_fuse() else { return };
     let end = done(&mut tiered.script(SAM, "echo x > a.sam; mkdir d; ln a.sam d/b; ln a.sam c"));
-    end.code(0).says("1 file (2 B) brought home");
+    end.code(0).says("1 file (2 B) written back");
     let ino = |name| std::fs::symlink_metadata(tiered.place.project.join(name)).expect(name).ino();
     assert_eq!(ino("a.sam"), ino("d/b"));
     assert_eq!(ino("a.sam"), ino("c"));
@@ -209,7 +209,7 @@ fn each_rule_is_kept() {
     let script = "mkdir keep; echo k > keep/a; echo t > x.tmp; echo s > a.sam; echo h > here
         echo moved > y.tmp; mv y.tmp result";
     let end = done(&mut tiered.script(rules, script));
-    end.code(0).says("2 files (8 B) brought home, 1 file (2 B) discarded, 1 file (2 B) kept");
+    end.code(0).says("2 files (8 B) written back, 1 file (2 B) discarded, 1 file (2 B) kept");
     assert!(tiered.is_link("keep/a") && !tiered.is_link("a.sam") && !tiered.is_link("result"));
     assert_eq!(tiered.place.read("keep/a"), "k\n");
     assert_eq!(tiered.place.read("result"), "moved\n", "it has another name now: another rule");
@@ -219,7 +219,7 @@ fn each_rule_is_kept() {
     let end = done(&mut tiered.place.script(&["-q"], plain));
     assert_eq!(end.code(0).text(), "regular file\nk\n", "{}", end.stderr);
     assert!(tiered.is_link("keep/a"));
-    done(&mut tiered.restore()).code(0).says("1 file (7 B) brought home");
+    done(&mut tiered.restore()).code(0).says("1 file (7 B) written back");
     assert!(!tiered.is_link("keep/a"));
     assert_eq!(tiered.place.read("keep/a"), "k\nmore\n");
     done(&mut tiered.restore()).code(0).says("no file of . is on another tier");
@@ -245,7 +245,7 @@ fn a_kill_loses_nothing() {
     // The next run shows it as it was, and takes it home.
     let end = done(&mut tiered.script(SAM, "stat -c %F a.sam; echo more >> a.sam"));
     assert_eq!(end.code(0).text(), "regular file\n");
-    end.says("1 file (10 B) brought home");
+    end.says("1 file (10 B) written back");
     assert_eq!(tiered.place.read("a.sam"), "told\nmore\n");
     assert!(!tiered.is_link("a.sam"));
 }
@@ -265,7 +265,7 @@ fn a_full_tier_spills_or_refuses() {
     let end = done(&mut tiered.script(SAM, &script));
     assert_eq!(end.code(0).text(), "b\n");
     end.says("1 file stayed in place against the rules: tier far is full");
-    end.says("1 file (1.9 MiB) brought home");
+    end.says("1 file (1.9 MiB) written back");
     tiered.all_home();
     let rule = format!("{SAM}full = \"fail\"\n");
     let script = "rm -f *; head -c 2000000 /dev/zero > a.sam; tries=0
@@ -297,7 +297,7 @@ fn who_can_not_come_home_stays_reachable() {
     let end = done(&mut shell);
     let seen = "code 121\n->\n3000000\nsmall\nregular file 3000000\nbig.sam\nsmall.sam\n";
     assert_eq!(end.code(0).text(), seen, "{}", end.stderr);
-    end.says("1 file could not be brought home (first: big.sam: No space left on device");
+    end.says("1 file could not be written back (first: big.sam: No space left on device");
     tiered.all_home();
 }
 
@@ -312,9 +312,9 @@ fn a_tier_that_is_away_comes_back() {
     end.code(0).says("where tier near has files of this directory, is not there");
     end.says("a.sam: No such file");
     let end = done(&mut tiered.restore());
-    end.code(121).says("1 file could not be brought home (first: a.sam: its tier is not there)");
+    end.code(121).says("1 file could not be written back (first: a.sam: its tier is not there)");
     std::fs::rename(&away, &near).expect("moved back");
-    done(&mut tiered.restore()).code(0).says("1 file (2 B) brought home");
+    done(&mut tiered.restore()).code(0).says("1 file (2 B) written back");
     assert_eq!(tiered.place.read("a.sam"), "x\n");
     tiered.all_home();
 }
@@ -346,7 +346,7 @@ fn bodies_of_one_name_on_two_tiers_stay_apart() {
     let Some(tiered) = Tiered::with_fuse() else { return };
     let both = format!("[[rule]]\nmatch = \"tmp/**\"\nhome = \"near\"\n{SAM}");
     let script = "mkdir tmp; echo A > tmp/a.sam; echo B > a.sam; mv tmp/a.sam b.sam";
-    done(&mut tiered.script(&both, script)).code(0).says("2 files (4 B) brought home");
+    done(&mut tiered.script(&both, script)).code(0).says("2 files (4 B) written back");
     assert_eq!(
         (tiered.place.read("a.sam"), tiered.place.read("b.sam")),
         ("B\n".into(), "A\n".into())
@@ -440,7 +440,7 @@ fn a_directory_whose_name_is_no_text_gets_its_files_back() {
     std::fs::create_dir(&directory).expect("made");
     let mut run = tiered.script(SAM, "echo x > a.sam");
     let end = done(run.current_dir(&directory));
-    end.code(0).says("1 file (2 B) brought home");
+    end.code(0).says("1 file (2 B) written back");
     assert_eq!(std::fs::read(directory.join("a.sam")).expect("there"), b"x\n");
     tiered.all_home();
 }

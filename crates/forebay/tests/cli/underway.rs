@@ -83,7 +83,7 @@ fn who_does_not_wait_loses_nothing() {
         // SAFETY: plain numbers.
         unsafe { libc::kill(child.id() as i32, signal) };
         let end = finish(child, PATIENCE);
-        end.code(code).says("left while bringing files home: 0 of 2 files").says("goes on with it");
+        end.code(code).says("left while writing files back: 0 of 2 files").says("goes on with it");
         end.says("`forebay restore` in the covered directory");
         held.let_go();
         let at_home = |name| {
@@ -112,7 +112,7 @@ fn a_terminal_shows_how_far_files_have_come() {
         command.stderr(slave);
     });
     let mut shown = Vec::new();
-    let line = b"bringing files home: ";
+    let line = b"writing files back: ";
     while !shown.windows(line.len()).any(|bytes| bytes == line) {
         let mut some = [0; 1024];
         let read = (&master).read(&mut some).expect("the run lives");
@@ -123,11 +123,11 @@ fn a_terminal_shows_how_far_files_have_come() {
     // The other side is closed: EIO.
     let _ = (&master).read_to_end(&mut shown);
     let shown = String::from_utf8_lossy(&shown);
-    let line = shown.find("\rforebay: bringing files home: ").unwrap_or_else(|| panic!("{shown}"));
+    let line = shown.find("\rforebay: writing files back: ").unwrap_or_else(|| panic!("{shown}"));
     let rest = &shown[line..];
     assert!(rest.contains(" of 2 files, ") && rest.contains(" of 8 B"), "{rest}");
     let gone = rest.rfind("\r\x1b[K").expect("it goes");
-    assert!(rest[gone..].contains("2 files (8 B) brought home"), "{rest}");
+    assert!(rest[gone..].contains("2 files (8 B) written back"), "{rest}");
     tiered.all_home();
 }
 
@@ -138,7 +138,7 @@ fn what_is_no_terminal_gets_no_such_lines() {
     std::thread::sleep(NOTICED);
     held.let_go();
     let end = finish(child, PATIENCE);
-    end.code(0).says("2 files (8 B) brought home");
-    assert!(!end.stderr.contains("bringing files home") && !end.stderr.contains('\r'));
+    end.code(0).says("2 files (8 B) written back");
+    assert!(!end.stderr.contains("writing files back") && !end.stderr.contains('\r'));
     tiered.all_home();
 }

@@ -144,6 +144,54 @@ fn missing_chapters(summary: &str, pages: &[&str]) -> Vec<String> {
     missing.map(|page| format!("docs/SUMMARY.md does not list {page}")).collect()
 }
 
+/// Where a version that Forebay needs is written down: the words before it, and who says so.
+const NEEDS: &[(&str, &str, &[&str])] = &[
+    (
+        "Rust ",
+        "1.92",
+        &[
+            "README.md",
+            "docs/start.md",
+            "docs/administration/requirements.md",
+            "scripts/setup-test.sh",
+        ],
+    ),
+    ("rust-version = \"", "1.92", &["Cargo.toml"]),
+    ("rust@", "1.92", &["packaging/spack/package.py"]),
+    ("('Rust', '", "1.92", &["packaging/easybuild/forebay-0.1.0-GCCcore.eb"]),
+    ("OLDEST_MINOR: u32 = ", "31", &["crates/volume/src/fuse/abi.rs"]),
+    ("OLDEST: (u32, u32) = (7, ", "31", &["crates/forebay/src/commands/doctor/kernel.rs"]),
+    ("protocol 7.", "31", &["docs/administration/requirements.md"]),
+    (
+        "Linux ",
+        "5.4",
+        &[
+            "README.md",
+            "docs/administration/requirements.md",
+            "crates/forebay/src/commands/doctor/kernel.rs",
+        ],
+    ),
+    (
+        "Linux ",
+        "6.9",
+        &[
+            "docs/administration/requirements.md",
+            "crates/forebay/src/commands/doctor/passthrough.rs",
+        ],
+    ),
+    ("version = \"", "0.1.0", &["Cargo.toml"]),
+    ("## ", "0.1.0", &["CHANGELOG.md"]),
+    ("version = \"", "0.1.0", &["packaging/conda/meta.yaml"]),
+    ("version(\"", "0.1.0", &["packaging/spack/package.py"]),
+    ("version = '", "0.1.0", &["packaging/easybuild/forebay-0.1.0-GCCcore.eb"]),
+];
+
+/// Pages that do not say `words` and then the version.
+fn other_needs(words: &str, version: &str, page: &str, text: &str) -> Option<String> {
+    let said = format!("{words}{version}");
+    (!text.contains(&said)).then(|| format!("{page} does not say `{said}`"))
+}
+
 /// The pages below a folder of the book.
 fn pages_below(folder: &str) -> Vec<(String, String)> {
     let all = sources().into_iter();
@@ -212,6 +260,14 @@ fn doors_are_where_documents_say() {
 }
 
 #[test]
+fn needed_versions_are_the_same_everywhere() {
+    let complaints = NEEDS.iter().flat_map(|(words, version, pages)| {
+        pages.iter().filter_map(|page| other_needs(words, version, page, &read(page)))
+    });
+    none("versions", complaints.collect());
+}
+
+#[test]
 fn every_rule_can_fail() {
     let fails = |rule: &str, complaints: Vec<String>| {
         assert!(!complaints.is_empty(), "{rule} finds nothing in a breach");
@@ -225,5 +281,7 @@ fn every_rule_can_fail() {
     let page = |_: &Path| Some("# One\n## Two & `three`\n```\n# four\n```\n".to_owned());
     fails("links", dead_links("a.md", "[a](b.md#four)", page));
     none("links", dead_links("docs/x/a.md", "[a](../b.md#two--three) [b](#one)", page));
+    let old = other_needs("Rust ", "1.92", "a.md", "Rust 1.85 or newer");
+    fails("versions", old.into_iter().collect());
     fails("contents", missing_chapters("[a](start.md)", &["docs/start.md", "docs/adr/index.md"]));
 }

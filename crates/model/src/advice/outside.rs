@@ -10,7 +10,7 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Option<Finding> {
         score_s: evidence.summary.wall_us.as_secs() * if share >= 0.5 { 0.9 } else { share * 0.5 },
         saves: None,
         sentence: format!(
-            "At least {} ({:.0} % of the bytes) moved outside the covered directory: run again \
+            "At least {} ({:.0} % of the bytes) moved outside the managed directory: run again \
              with `--at {at}` to see them too.",
             outside.bytes,
             share * 100.0

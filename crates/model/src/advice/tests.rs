@@ -117,7 +117,7 @@ fn cases() -> Vec<(&'static str, Case, &'static str)> {
         (
             "outside",
             outside,
-            "At least 3.0 GiB (60 % of the bytes) moved outside the covered directory: run again \
+            "At least 3.0 GiB (60 % of the bytes) moved outside the managed directory: run again \
              with `--at /data/ref` to see them too.",
         ),
         (

@@ -37,9 +37,9 @@ fn never_matches(glob: &str) -> Option<String> {
     if glob.is_empty() {
         Some("an empty glob matches nothing".to_owned())
     } else if glob.starts_with('/') {
-        Some("a glob is relative to the covered directory: it can't begin with /".to_owned())
+        Some("a glob is relative to the managed directory: it can't begin with /".to_owned())
     } else if parts.clone().any(|part| part == "..") {
-        Some("a glob can't leave the covered directory by \"..\"".to_owned())
+        Some("a glob can't leave the managed directory by \"..\"".to_owned())
     } else if let Some(directory) = glob.strip_suffix('/') {
         Some(format!("a glob matches files: for all files below, write \"{directory}/**\""))
     } else if parts.any(|part| part.is_empty() || part == ".") {

@@ -78,7 +78,7 @@ fn everything_that_a_person_must_know_is_in_the_sentences() {
     let text = explain(&plan()).join("\n");
     for words in [
         "The fastest way to do 2 samples on aws.toml",
-        " for 2 at a time (of them 500 ms after the last task, to bring results home)",
+        " for 2 at a time (of them 500 ms after the last task, to write results back)",
         "The plan saves 50 min 00 s for all samples, 75 %. A sample costs $1.50 less.",
         "Files of \"tmp/#\" (1.0 MiB in 3 files) go to disk: tasks wait 1.0 s for them instead of 30.0 s",
         "1 node with 8 slots each, 2 pipelines at a time, started 1 min 00 s apart, policy low with map",

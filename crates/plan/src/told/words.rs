@@ -111,7 +111,7 @@ fn in_short(figures: &Figures) -> String {
     };
     let home = match figures.homecoming_s {
         Seconds(0.0) => String::new(),
-        time => format!(" (of them {time} after the last task, to bring results home)"),
+        time => format!(" (of them {time} after the last task, to write results back)"),
     };
     let busy = figures.utilisation * 100.0;
     format!("{time}{many}{home}, {rate:.2} samples an hour{usd}, {busy:.0} % of slots busy")

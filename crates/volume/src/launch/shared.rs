@@ -13,7 +13,7 @@ use crate::tiers::{Purpose, Tiers, Trouble, Wanted, Warmed};
 /// Why nothing was run.
 #[derive(Debug)]
 pub enum Failure {
-    /// A tree can't be covered.
+    /// A tree can't be managed.
     Refused(Refusal),
     /// A volume in a bucket can't be used.
     Bucket(crate::bucket::Trouble),

@@ -62,7 +62,7 @@ pub struct HomecomingTold {
     pub discarded: (u64, u64),
     /// Files, and their bytes, that a rule keeps on their tier.
     pub kept: (u64, u64),
-    /// Files that could not be brought home: how many, and why the first could not.
+    /// Files that could not be written back: how many, and why the first could not.
     pub left: (u64, String),
     /// Files whose bytes are gone from their tier: how many, and the first.
     pub lost: (u64, String),

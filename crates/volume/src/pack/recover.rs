@@ -40,7 +40,7 @@ impl Pack {
         // Last: what was done so far must not be taken for this life's, should it be cut short.
         let mut state = self.state.lock();
         if state.write(&Record::Begin { boot: self.world.boot }, &[]).is_err() {
-            // A full tier: what is there can still be read and brought home.
+            // A full tier: what is there can still be read and written back.
             state.index.boot = self.world.boot;
             state.begin_due = true;
         }

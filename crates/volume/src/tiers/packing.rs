@@ -65,7 +65,7 @@ impl Tiers {
                     let tier = &self.rooms[other.room].tier;
                     let error = io::Error::other(format!(
                         "files of this directory are packed on tier {tier} already, and packed \
-                         files share one tier: `forebay restore` brings them home"
+                         files share one tier: `forebay restore` writes them back"
                     ));
                     return Err(Trouble { path, step: "packing on", error });
                 }
@@ -78,7 +78,7 @@ impl Tiers {
             let path = folder(&self.rooms[packing.room].path);
             let error = io::Error::other(format!(
                 "the rules pack files on tier {wanted}, but this one still has some: `forebay \
-                 restore` brings them home"
+                 restore` writes them back"
             ));
             return Err(Trouble { path, step: "leaving", error });
         }

@@ -7,10 +7,10 @@ use forebay_model::Run;
 use forebay_volume::cover::fs_kind;
 use forebay_volume::probe;
 
-use super::covered_run::cover;
 use super::finding::Finding;
 use super::here::Here;
 use super::kernel::version;
+use super::trial_run::run_in_fresh_directory;
 
 /// What decides it.
 struct Facts<'a> {
@@ -49,7 +49,7 @@ fn kind(directory: &Path) -> Option<String> {
 }
 
 fn try_it(scratch: &Path) -> Result<bool, String> {
-    cover(scratch, "passed", &["sh", "-c", "echo passed > file && cat file"])?;
+    run_in_fresh_directory(scratch, "passed", &["sh", "-c", "echo passed > file && cat file"])?;
     let text = |error: forebay_model::Error| error.to_string();
     let run = Run::open(&scratch.join("passed.run")).map_err(text)?;
     let allowed = run.trees().map_err(text)?.iter().any(|tree| tree.passthrough);

@@ -73,7 +73,7 @@ impl Belongs {
     pub(in crate::commands) const fn rule(self) -> &'static str {
         match self {
             Self::Scratch => "home = a tier of the node, after = \"discard\"",
-            Self::Near => "home = a fast tier, and home when the run ends",
+            Self::Near => "home = a fast tier, written back when the run ends",
             Self::Copied => "home = \"in-place\", cache = a tier of the node",
             Self::Place => "home = \"in-place\"",
         }
@@ -104,7 +104,7 @@ impl Life {
     pub(in crate::commands) fn why(&self) -> String {
         let readers = count(self.readers.len() as u64, "task");
         match self.belongs() {
-            Belongs::Scratch => "made and removed within the run: it needs no home".to_owned(),
+            Belongs::Scratch => "made and removed within the run: it needs no place".to_owned(),
             Belongs::Near => {
                 format!("made in the run and read again by {readers}: a fast tier near them")
             }

@@ -35,7 +35,7 @@ pub(super) fn lines(view: &View) -> Vec<String> {
         ));
     }
     if let (files @ 1.., size) = live.drained {
-        lines.push(format!("came home so far: {} files ({})", grouped(files), bytes(size)));
+        lines.push(format!("written back so far: {} files ({})", grouped(files), bytes(size)));
     }
     lines
 }

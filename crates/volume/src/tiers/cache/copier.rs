@@ -85,10 +85,10 @@ impl Tiers {
         }
         let why = match done {
             Err(Some(Errno::NOSPC | Errno::DQUOT)) => {
-                format!("{name} is read from home: tier {tier} has no room for a copy")
+                format!("{name} is read from its place: tier {tier} has no room for a copy")
             }
             Err(Some(error)) => {
-                format!("{name} is read from home: no copy on tier {tier}: {error}")
+                format!("{name} is read from its place: no copy on tier {tier}: {error}")
             }
             _ => return Copied::Dropped,
         };

@@ -45,7 +45,7 @@ pub fn check(tiers: &Tiers) -> std::io::Result<Checked> {
     let mut checked = Checked::default();
     if let Some(book) = tiers.lost_book() {
         let what = "it was removed: where files are is known from its spare alone";
-        checked.find(book, what, "`forebay restore` brings them home");
+        checked.find(book, what, "`forebay restore` writes them back");
     }
     for entry in &tiers.missing {
         checked.find(&entry.path, "its tier is not there", "mount what belongs there");

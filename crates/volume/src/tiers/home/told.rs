@@ -1,4 +1,4 @@
-//! What came of bringing files home.
+//! What came of writing files back.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ pub struct Left {
     pub why: String,
 }
 
-/// What was brought home.
+/// What was written back.
 #[derive(Debug, Clone, Default)]
 pub struct Homecoming {
     /// Files that are plain files in place now, and their bytes.

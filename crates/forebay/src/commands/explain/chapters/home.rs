@@ -7,11 +7,11 @@ use super::{Chapter, Told};
 use crate::commands::explain::story::{Story, count};
 
 pub(super) const CHAPTER: Chapter =
-    Chapter { name: "home", title: "What came home after the last task", tell };
+    Chapter { name: "home", title: "What was written back after the last task", tell };
 
 /// What became of files, as the header counts it (docs/formats/run.md), and in words.
 const BECAME: [(&str, &str); 4] = [
-    ("drained", "came home while the run went on"),
+    ("drained", "written back while the run went on"),
     ("discarded", "went, as their rule says"),
     ("kept", "stay on their tier, as their rule says"),
     ("published", "were copied to where results go"),
@@ -27,16 +27,18 @@ fn tell(story: &Story) -> Option<Told> {
     let (brought, drained) = (amount("brought_home"), amount("drained").unwrap_or_default());
     match brought {
         None if took == Seconds::ZERO => {
-            told.push("Nothing comes home after the last task.".to_owned());
+            told.push("Nothing is written back after the last task.".to_owned());
         }
-        None => told.push(format!("After the last task, files come home for {took}.")),
+        None => told.push(format!("After the last task Forebay writes files back for {took}.")),
         Some((files, bytes)) => {
             let (files, bytes) = (files.saturating_sub(drained.0), bytes - drained.1);
             became.insert("after_last_task".into(), json!({"files": files, "bytes": bytes}));
             told.push(match files {
-                0 => format!("After the last task nothing had to come home ({took} to look)."),
+                0 => {
+                    format!("After the last task nothing had to be written back ({took} to look).")
+                }
                 _ => format!(
-                    "After the last task {} came home ({bytes}), which took {took}.",
+                    "After the last task Forebay wrote back {} ({bytes}), which took {took}.",
                     count(files, "file")
                 ),
             });
@@ -52,7 +54,7 @@ fn tell(story: &Story) -> Option<Told> {
     for (what, words) in [
         (
             "left_files",
-            "could not come home and are on their tier still: `forebay restore` brings them",
+            "could not be written back and are on their tier still: `forebay restore` writes them",
         ),
         (
             "spilled_files",

@@ -175,8 +175,8 @@ fn every_chapter_is_told_in_lines_of_eighty_columns() {
         "Of 601 files that the run made, 600 are of at most 64 KiB;",
         "`out/\\x1b[2J<script>\"'\\n\\xff.bam` (3.0 MiB, ",
         "On tier fast (ext4) lived 1 file of 3.0 MiB together,",
-        "\nAfter the last task 1 file came home (1.0 MiB), which took 2.5 s.\n\
-         2 files (3.0 MiB) came home while the run went on.\n\
+        "\nAfter the last task Forebay wrote back 1 file (1.0 MiB), which took 2.5 s.\n\
+         2 files (3.0 MiB) written back while the run went on.\n\
          600 files (176 KiB) went, as their rule says.\n",
         "\nnode1: CPUs were busy 25 %, and idle with requests to disks under way 25 %;",
         "\nfiler: CPUs were busy 25 %",

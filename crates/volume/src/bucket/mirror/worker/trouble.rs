@@ -24,7 +24,7 @@ impl Worker {
 
     /// It has not: waits. Tells whether it is to be tried again, and else says that it is over.
     pub(super) fn goes_on(&mut self, failed: &Failed, is_over: bool) -> bool {
-        tracing::error!("bringing files to {}: {failed}", self.wanted.url);
+        tracing::error!("copying files to {}: {failed}", self.wanted.url);
         self.mirror.health.failed(failed);
         let patience = self.wanted.patience.clone();
         let mut is_lost = failed.kind == ErrorKind::AlreadyExists;

@@ -43,7 +43,7 @@ pub(super) fn advised(
     let Some(life) = run.lives.get(&id) else { return ("in place", String::new()) };
     let should = match life.belongs() {
         Belongs::Scratch => "a fast tier of the node",
-        Belongs::Near => "a fast tier, and home when the run ends",
+        Belongs::Near => "a fast tier, written back when the run ends",
         Belongs::Copied => "in place, with a copy on a fast tier",
         Belongs::Place => "in place",
     };

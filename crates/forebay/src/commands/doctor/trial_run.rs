@@ -14,14 +14,18 @@ const SLOW: Duration = Duration::from_secs(1);
 
 pub(super) fn look(here: &Here) -> Finding {
     match &here.scratch {
-        Ok(scratch) => judge(&cover(scratch, "true", &["true"])),
+        Ok(scratch) => judge(&run_in_fresh_directory(scratch, "true", &["true"])),
         Err(why) => Finding::missing(format!("nothing could be tried: {why}"))
             .you("set TMPDIR to a directory that you may write"),
     }
 }
 
-/// Runs a command with a fresh directory covered; the run file is `scratch`/`name`.run.
-pub(super) fn cover(scratch: &Path, name: &str, command: &[&str]) -> Result<Duration, String> {
+/// Runs a command under Forebay in a fresh directory; the run file is `scratch`/`name`.run.
+pub(super) fn run_in_fresh_directory(
+    scratch: &Path,
+    name: &str,
+    command: &[&str],
+) -> Result<Duration, String> {
     let directory = scratch.join(name);
     std::fs::create_dir(&directory).map_err(|error| error.to_string())?;
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
