@@ -19,6 +19,8 @@ acl                  setfacl
 attr                 setfattr
 build-essential      gcc
 busybox-static       /bin/busybox
+dmsetup              /usr/sbin/dmsetup
+e2fsprogs            /usr/sbin/mkfs.ext4
 charliecloud         ch-run
 bubblewrap           bwrap
 default-jre-headless java
@@ -39,6 +41,7 @@ spades               rnaspades.py
 sra-toolkit          fastq-dump
 unzip                unzip
 util-linux           setpriv
+xfsprogs             /usr/sbin/mkfs.xfs
 zip                  zip
 TABLE
 }

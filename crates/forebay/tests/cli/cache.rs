@@ -116,7 +116,7 @@ fn who_comes_after_the_first_reads_the_copy() {
         other[..4].copy_from_slice(b"COPY");
         std::fs::write(copy(), other).expect("written");
     });
-    // Somebody takes it away: the file is read from home.
+    // Somebody takes it away: the file is read from its place.
     cached.meanwhile(2, || std::fs::remove_file(copy()).expect("removed"));
     let end = cached.end(run);
     use std::os::unix::fs::MetadataExt;
@@ -125,7 +125,7 @@ fn who_comes_after_the_first_reads_the_copy() {
     let mut expected = format!("{shown}\n{shown}\n0\n{inode}\nCOPY").into_bytes();
     expected.extend_from_slice(&content[content.len() - 4..]);
     assert_eq!(end.code(0).stdout, expected, "{}", end.stderr);
-    end.says("read cache: 3 opens from copies, 3 from home; 2 files (").says(" copied\n");
+    end.says("read cache: 3 opens from copies, 3 from their place; 2 files (").says(" copied\n");
     assert_eq!(cached.opens_on_tier(), 3);
     let home = "SELECT count(*) FROM files WHERE path = 'ref.fa' AND home IS NULL";
     assert_eq!(cached.number(home), 1, "it lives in place");
@@ -245,7 +245,7 @@ fn copies_stay_within_the_capacity_and_the_oldest_go() {
     assert_eq!(end.code(0).text(), lists, "{}", end.stderr);
     assert!(most > 900_000, "copies were seen: {most} bytes");
     assert!(most <= 1 << 20, "{most} bytes were on the tier");
-    end.says("large.fa is read from home: tier far has no room for a copy");
+    end.says("large.fa is read from its place: tier far has no room for a copy");
     assert_eq!(std::fs::read(cached.tiered.place.project.join("large.fa")).expect("read"), content);
     cached.tiered.all_home();
 }
@@ -263,7 +263,7 @@ fn files_that_live_on_the_tier_come_before_copies() {
         cat c.fa > /dev/null; rm x.sam";
     let end = done(&mut cached.script(&rules, script));
     assert_eq!(end.code(0).text(), "c.fa\n", "{}", end.stderr);
-    end.says("read cache: 1 open from copies, 3 from home");
+    end.says("read cache: 1 open from copies, 3 from their place");
     cached.tiered.all_home();
 }
 
@@ -287,9 +287,11 @@ fn at_the_start_all_is_copied_before_the_command() {
         echo new > models/new; cat models/new; copied 4; cat models/new";
     let end = done(&mut cached.script(rules, script));
     assert_eq!(end.code(0).text(), "a.fa again y 400000\nnew\nnew\n", "{}", end.stderr);
-    end.says("1 file not copied to the cache before the start (first: z-large is read from home: ");
+    end.says(
+        "1 file not copied to the cache before the start (first: z-large is read from its place: ",
+    );
     end.says("tier far has no room for a copy");
-    end.says("read cache: 4 opens from copies, 1 from home; 4 files (293 KiB) copied");
+    end.says("read cache: 4 opens from copies, 1 from their place; 4 files (293 KiB) copied");
     cached.tiered.all_home();
     // What was copied for a command that can't be run goes too.
     cached.tiered.rules(rules);
@@ -355,7 +357,7 @@ fn who_may_not_read_the_file_may_not_read_its_copy() {
     let end = done(&mut place.after("umask 077", &cached.script(FASTA, &script)));
     let expected = "Permission denied\n1000\nclosed\nPermission denied\n";
     assert_eq!(end.code(0).text(), expected, "{}", end.stderr);
-    end.says("read cache: 1 open from copies, 2 from home");
+    end.says("read cache: 1 open from copies, 2 from their place");
     cached.tiered.all_home();
 }
 
@@ -412,7 +414,7 @@ fn ordinary_users_read_copies_too() {
     );
     let end = done(&mut place.apart(&prepare, &run));
     assert_eq!(end.code(0).text(), "5000\nmore\nmore\n", "{}", end.stderr);
-    end.says("read cache: 2 opens from copies, 2 from home");
+    end.says("read cache: 2 opens from copies, 2 from their place");
     let seen = "SELECT count(*) FROM opens WHERE copy IS NOT NULL AND NOT hidden";
     assert_eq!(cached.number(seen), 2);
     assert!(!place.project.join(".forebay/volume.json").exists());

@@ -268,7 +268,7 @@ fn reads_and_uploads_that_fail_are_told_with_harmless_names_and_no_keys() {
     volume.server.refuse(Some(Refusal::Away));
     assert!(std::fs::read(there.join(name)).is_err());
     std::fs::write(there.join("new"), "x").expect("written");
-    wait_until("it is told", || log(place).contains("bringing files to s3://ours/lab/v: "));
+    wait_until("it is told", || log(place).contains("copying files to s3://ours/lab/v: "));
     let failed = |log: &str| log.matches(" failed for process ").count();
     wait_until("reads are told", || failed(&log(place)) > 0);
     volume.server.refuse(None);

@@ -156,7 +156,7 @@ fn kept_ones_are_there_in_the_next_run_and_discarded_ones_go() {
     assert!(packed.exists("small/b"), "no rule, so in place");
     // Rules that pack elsewhere would tear the history of the files in two.
     let elsewhere = PACK.replace("far", "other");
-    done(&mut packed.script(&elsewhere, "echo never")).code(125).says("`forebay restore` brings");
+    done(&mut packed.script(&elsewhere, "echo never")).code(125).says("`forebay restore` writes");
     done(&mut packed.restore()).code(0).says("1 file (7 B) written back");
     assert_eq!(packed.place.read("small/a"), "k\nmore\n");
     let end = done(&mut packed.script(&rule("discard"), "echo d > small/d; cat small/a"));

@@ -180,9 +180,9 @@ fn a_tier_that_can_not_be_published_to_stops_the_run_first() {
     site(&here.path("missing"));
     here.run(RESULTS, "echo ran").code(125).says("publishing to").says("nothing was run");
     site(&place.project);
-    here.run(RESULTS, "echo ran").code(125).says("it lies below the covered directory");
+    here.run(RESULTS, "echo ran").code(125).says("it lies below the managed directory");
     site(&place.all);
-    here.run(RESULTS, "echo ran").code(125).says("the covered directory lies below it");
+    here.run(RESULTS, "echo ran").code(125).says("the managed directory lies below it");
     here.tiered.all_home();
 }
 

@@ -421,7 +421,7 @@ fn what_is_wrong_is_said_before_anything_runs() {
     std::fs::create_dir(&inner).expect("made");
     write(&gone.replace(&far, &inner.display().to_string()));
     let end = done(&mut tiered.script(SAM, "echo ran"));
-    end.code(125).says("it lies below the covered directory");
+    end.code(125).says("it lies below the managed directory");
     std::fs::create_dir_all(tiered.place.project.join(".forebay")).expect("made");
     let book = tiered.place.project.join(".forebay/volume.json");
     std::fs::write(&book, "{\"format\": 99, \"volume\": \"x\", \"rooms\": []}").expect("written");

@@ -84,7 +84,7 @@ fn who_does_not_wait_loses_nothing() {
         unsafe { libc::kill(child.id() as i32, signal) };
         let end = finish(child, PATIENCE);
         end.code(code).says("left while writing files back: 0 of 2 files").says("goes on with it");
-        end.says("`forebay restore` in the covered directory");
+        end.says("`forebay restore` in the managed directory");
         held.let_go();
         let at_home = |name| {
             let path = tiered.place.project.join(name);

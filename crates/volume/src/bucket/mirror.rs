@@ -175,7 +175,8 @@ impl Mirror {
                 }
             }
             if thread.join().is_err() {
-                self.told.lock().left = Some("what brings files to the bucket is gone".to_owned());
+                self.told.lock().left =
+                    Some("the thread that copies files to the bucket is gone".to_owned());
             }
         }
         drop(flush.map(std::thread::JoinHandle::join));

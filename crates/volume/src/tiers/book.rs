@@ -129,13 +129,13 @@ impl Book {
     /// names is gone, another is made: old links must never lead to new files.
     ///
     /// # Errors
-    /// The tier's directory is missing or closed, lies below the covered directory, or holds
+    /// The tier's directory is missing or closed, lies below the managed directory, or holds
     /// somebody else's `forebay-UID`.
     pub(super) fn add(&self, directory: &Path, tier: &Tier) -> Result<Entry, Trouble> {
         let path = tier_directory(tier)?;
         let base = path.canonicalize().map_err(Trouble::at(path, "finding tier"))?;
         if base.starts_with(directory) {
-            let error = io::Error::other("it lies below the covered directory");
+            let error = io::Error::other("it lies below the managed directory");
             return Err(Trouble::at(&base, "using tier")(error));
         }
         // Nobody else may look into this; a room lets those whom a root daemon acts as make files
@@ -165,7 +165,7 @@ impl Book {
     /// Writes the book, before the first file is placed.
     ///
     /// # Errors
-    /// No room or no right in the covered directory.
+    /// No room or no right in the managed directory.
     pub(super) fn save(&self) -> Result<(), Trouble> {
         let text = pages::text(self.entries());
         if let Some(spare) = self.spares.first() {

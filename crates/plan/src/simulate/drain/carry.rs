@@ -23,7 +23,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
                     continue;
                 }
                 return Err(NotPossible(format!(
-                    "after {}, there is no room in place for {} of {:?} that come home from tier {:?}",
+                    "after {}, there is no room in place for {} of {:?} to write back from tier {:?}",
                     Seconds(self.now),
                     ByteCount(has.home),
                     self.scene.workload.classes[files.class.index()].pattern,

@@ -38,7 +38,7 @@ pub(super) enum Shelf {
 ///
 /// # Errors
 /// One is missing or can't be written, or one of the two lies below the other: files would be
-/// published into the covered directory, over others.
+/// published into the managed directory, over others.
 pub(in crate::tiers) fn open(
     directory: &Path,
     wanted: &Wanted,
@@ -56,10 +56,10 @@ pub(in crate::tiers) fn open(
         let path = path.canonicalize().map_err(Trouble::at(path, "publishing to"))?;
         let refuse = |why| Trouble::at(&path, "publishing to")(std::io::Error::other(why));
         if path.starts_with(directory) {
-            return Err(refuse("it lies below the covered directory"));
+            return Err(refuse("it lies below the managed directory"));
         }
         if directory.starts_with(&path) {
-            return Err(refuse("the covered directory lies below it"));
+            return Err(refuse("the managed directory lies below it"));
         }
         access(&path, Access::WRITE_OK | Access::EXEC_OK)
             .map_err(|error| Trouble::at(&path, "publishing to")(error.into()))?;
