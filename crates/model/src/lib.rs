@@ -4,7 +4,6 @@
 //! [`Fact`]s through a [`RunWriter`]; everything else reads a [`Run`]. What it is not: it measures
 //! nothing and prints nothing.
 
-mod advice;
 pub mod attached;
 pub mod classes;
 mod dates;
@@ -16,6 +15,8 @@ pub mod named;
 pub mod prices;
 pub mod privacy;
 pub mod profile;
+mod reach;
+pub mod rows;
 pub mod rules;
 #[allow(clippy::disallowed_methods)]
 // The run file: the one thing that this floor reads and writes.

@@ -18,8 +18,9 @@ mod sql;
 mod trust;
 mod writer;
 
+pub use crate::rows::{OpRow, OpenRow, Others, ProcessRow, TaskRow, Waited};
 pub use header::{Header, Origin, REQUEST_NS};
-pub use reader::{OpRow, OpenRow, Others, ProcessRow, Run, TaskRow, Waited};
+pub use reader::Run;
 pub use writer::RunWriter;
 
 /// `PRAGMA application_id` of a run file: "FBRN".

@@ -15,15 +15,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::reach::REACHES;
+pub use crate::reach::Reach;
 pub use nodes::Nodes;
 
 /// What a rule says for "in place": no tier may be called so.
 pub(crate) const IN_PLACE: &str = "in-place";
 /// The same in rules of before 0.1.
 const HERE: &str = "here";
-
-pub(crate) const REACHES: [(&str, Reach); 3] =
-    [("node", Reach::Node), ("shared", Reach::Shared), ("world", Reach::World)];
 
 /// Where a variable of the environment comes from: this floor does not look it up.
 pub type Variables<'v> = &'v dyn Fn(&str) -> Option<String>;
@@ -46,17 +45,6 @@ impl fmt::Display for TierId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
     }
-}
-
-/// Who can read a tier directly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reach {
-    /// This node only.
-    Node,
-    /// All nodes of the cluster.
-    Shared,
-    /// Machines outside too.
-    World,
 }
 
 /// A directory where files can live instead of their place, or a pool of one.

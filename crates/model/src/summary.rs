@@ -3,6 +3,7 @@
 //! The serialised form of [`Summary`] is the JSON of `forebay run --json`: times are microseconds,
 //! amounts are bytes, `null` is "not seen". What it is not: it prints nothing and lays out nothing.
 
+mod advice;
 mod files;
 mod fold;
 mod machines;

@@ -2,7 +2,7 @@
 //!
 //! Workflow engines are a table; each reads its own control files ([`wanted`] says which) and
 //! claims the processes that it recognises. The last entry takes the rest by the process tree.
-//! What it is not: it reads no file and knows no kernel; [`run`](crate::run) feeds it.
+//! What it is not: it reads no file and knows no kernel; the run file feeds it.
 
 mod accounts;
 mod elsewhere;

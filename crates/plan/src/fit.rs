@@ -7,7 +7,7 @@
 
 mod squares;
 
-use crate::learn::rows::Rows;
+use crate::rows::Rows;
 use forebay_model::run::OpRow;
 use forebay_model::{Op, OpKey, Profile, Rate, Seconds};
 use squares::{Point, fit};

@@ -22,6 +22,7 @@ pub mod outcome;
 pub mod policies;
 pub mod record;
 pub mod replay;
+mod rows;
 pub mod scene;
 pub mod search;
 mod share;

@@ -18,8 +18,8 @@ mod sessions;
 mod sights;
 mod told;
 
-use crate::learn::rows::Rows;
 use crate::learn::turns::{Turn, turns};
+use crate::rows::Rows;
 use forebay_model::run::OpenRow;
 use forebay_model::{ByteCount, Run, Seconds};
 use std::fmt;

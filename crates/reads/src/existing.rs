@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex};
 use crate::error::{Error, Kind, Result};
 use crate::hash::hash;
 use crate::objects::Objects;
-use crate::shown::{Face, Lane, both, distinct};
+use crate::shown::{Cache, Face, Lane, Reader, both, distinct};
 use crate::wire::Wire;
 use blobs::{Blobs, END};
 use bytes::Bytes;
@@ -35,7 +35,7 @@ use kinds::{find, of_head};
 use table::Part;
 
 /// Text of a group, as far as that is up to us: as in archives.
-const GROUP: u64 = crate::window::GROUP_TEXT as u64;
+const GROUP: u64 = crate::profile::GROUP_TEXT as u64;
 
 /// A file that is to be shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,6 +141,12 @@ impl Existing {
     /// [`Kind::Request`] if two would have one name.
     pub fn faces(&self) -> Result<Vec<(usize, Face)>> {
         faces(&self.parts)
+    }
+
+    /// Reads them, with a cache and its threads that others may share.
+    #[must_use]
+    pub fn reader(self, cache: Arc<Cache>) -> Reader {
+        Reader::of(Arc::new(self), cache)
     }
 }
 

@@ -53,6 +53,19 @@ pub(crate) fn is_blank(text: &[u8]) -> bool {
     lines.iter().all(|byte| matches!(byte, b'\r' | b'\n'))
 }
 
+/// A record of four lines, and the rest.
+pub(crate) fn split_record(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut end = 0;
+    for line in 0..4 {
+        end += match memchr(b'\n', &text[end..]) {
+            Some(at) => at + 1,
+            None if line == 3 => text.len() - end,
+            None => return None,
+        };
+    }
+    Some(text.split_at(end))
+}
+
 /// Encodes a mate; `first` has nothing in it if this is the first one.
 pub(crate) fn encode(records: &Records, first: &Lent, profile: Profile) -> (Mate, Lent) {
     if let Some(columns) = Columns::of(&records.text, &records.ends) {

@@ -7,9 +7,6 @@ use crate::hash::{Hash, hash};
 use crate::manifest::Stripe;
 use crate::wire::{Wire, put};
 
-/// A page is never longer than this, whatever a manifest says: 128 groups of some 500 bytes at most.
-pub(crate) const PAGE_MAX: usize = 1 << 20;
-
 /// A chunk where it lies.
 #[derive(Clone, Debug)]
 pub(crate) struct ChunkAt {

@@ -10,6 +10,7 @@
 //! command line, no clock. It prints nothing.
 
 mod archive;
+mod bgzf;
 mod codecs;
 mod columns;
 mod cut;
@@ -49,11 +50,11 @@ pub use layout::{LAYOUTS, Layout};
 pub use manifest::{Family, INDEX, MANIFEST, Manifest, Shape, Shown, Stripe};
 pub use objects::{Directory, Memory, Objects, Part};
 pub use pack::{Packed, Packing, pack, pack_source, pack_spots};
-pub use profile::{PROFILES, Profile};
+pub use profile::{GROUP_TEXT, PROFILES, Profile};
 pub use shown::{Cache, Face, Reader, SHARDS_MAX};
 pub use spots::Spots;
 pub use totals::Total;
 pub use unlike::Unlike;
 pub use verify::Verdict;
 pub use view::{BamHeader, Form, View};
-pub use window::{GROUP_TEXT, RECORD_MAX};
+pub use window::RECORD_MAX;

@@ -15,6 +15,8 @@ pub const INDEX: &str = "index.fbr";
 pub(crate) const MANIFEST_MAGIC: [u8; 8] = *b"FBRM\x01\0\0\0";
 pub(crate) const INDEX_MAGIC: [u8; 8] = *b"FBRI\x01\0\0\0";
 pub(crate) const DATA_MAGIC: [u8; 8] = *b"FBRD\x01\0\0\0";
+/// A page of the index is never longer than this, whatever a manifest says: 128 groups of some 500 bytes at most.
+pub(crate) const PAGE_MAX: usize = 1 << 20;
 /// A manifest is never longer than this: some 100 bytes for each 64 MiB of text.
 pub(crate) const MANIFEST_MAX: u64 = 256 << 20;
 

@@ -5,7 +5,9 @@ use std::fmt;
 use crate::codecs::{
     Candidates, FOR_BASES, FOR_BASES_QUICK, FOR_NAMES, FOR_QUALITIES, FOR_QUALITIES_QUICK,
 };
-use crate::window::GROUP_TEXT;
+
+/// Text of one mate that makes a group, unless a profile says less.
+pub const GROUP_TEXT: usize = 4 << 20;
 
 /// How an archive is made: as small as pays, sooner read, or in groups of which a few bytes are
 /// sooner had. All that there are give archives that are read in the same way.

@@ -1,7 +1,6 @@
 //! What an archive shows: each of its files, the same as BGZF, and shards of both. Names and sizes
 //! come from the manifest and the index; nothing is decoded until [`Reader`] is asked for bytes.
 
-mod bgzf;
 mod cache;
 mod lane;
 mod names;
@@ -14,8 +13,8 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::archive::{Archive, no_lite};
+use crate::bgzf;
 use crate::error::{Error, Kind, Result};
-pub(crate) use bgzf::{END as BGZF_END, TEXT as BGZF_TEXT};
 pub use cache::Cache;
 use lane::Ends;
 pub(crate) use lane::{Lane, Place, elsewhere};
@@ -42,7 +41,7 @@ pub struct Face {
 enum Wrap {
     /// Nothing.
     Plain,
-    /// Blocks of gzip that are not compressed; see [`bgzf`].
+    /// Blocks of gzip that are not compressed; see [`crate::bgzf`].
     Bgzf,
 }
 

@@ -17,7 +17,6 @@ use crate::index::GroupAt;
 use crate::manifest::Shape;
 pub use bam::BamHeader;
 use groups::{Groups, Wanted};
-pub(crate) use records::record;
 use records::{bases, fasta, in_turns, some, tab};
 
 /// Which reads.

@@ -8,9 +8,8 @@ use crate::error::{Error, Kind, Result};
 use crate::group::Records;
 use crate::hash::Digests;
 use crate::input::{Input, More};
+use crate::profile::GROUP_TEXT;
 
-/// Text of one mate that makes a group, unless a profile says less.
-pub const GROUP_TEXT: usize = 4 << 20;
 /// A longer record is no record: 16 MiB, which is a read of 8 million bases.
 pub const RECORD_MAX: usize = 16 << 20;
 /// Text without records is taken in pieces of this size at least.

@@ -65,7 +65,7 @@ impl Shown {
         let Found { source, what, faces, place, held } = found;
         let faces = faces.into_iter().map(|(number, face)| (number, Arc::new(face))).collect();
         let reader = match (what, &place) {
-            (What::Plain(existing), _) => Reader::of_existing(existing, Cache::new(CACHE, AHEAD)),
+            (What::Plain(existing), _) => existing.reader(Cache::new(CACHE, AHEAD)),
             (What::Archive(archive), Place::Bucket(listing)) => {
                 let bucket = InBucket::start(listing.clone());
                 let bucket = bucket.map_err(|failed| io::Error::new(failed.kind, failed.why))?;

@@ -1,7 +1,7 @@
 //! A storage in a file of its own: what it can do, who reaches it, what it costs.
 
 use super::Profile;
-use crate::site::{REACHES, Reach};
+use crate::reach::{REACHES, Reach};
 use crate::toml::{Document, Entry, Flaw};
 
 /// A tier without a place: shipped with Forebay, written by hand, or by a probe.

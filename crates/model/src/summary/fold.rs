@@ -1,8 +1,8 @@
 //! The fold itself.
 
+use super::advice::{self, Disk, Evidence, OpLine};
 use super::files::Opened;
 use super::{ClassSummary, NotSeen, OpSummary, Summary, TimeSplit, Verdict, outside, tasks};
-use crate::advice::{self, Disk, Evidence, OpLine};
 use crate::run::OpRow;
 use crate::{Micros, Op, Result, Run, Sample};
 use std::collections::{BTreeMap, HashMap};

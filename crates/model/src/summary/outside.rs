@@ -1,7 +1,7 @@
 //! What went outside the covered trees, and what to cover next time.
 
 use super::{OutsideDirectory, OutsideSummary};
-use crate::run::ProcessRow;
+use crate::rows::ProcessRow;
 use crate::tasks::{base_name, program_name};
 use crate::{ByteCount, Outside, Tree};
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@
 
 use super::nextflow;
 use super::program::{is_driver, name};
-use crate::run::ProcessRow;
+use crate::rows::ProcessRow;
 
 /// The name under which a process is in the table of tasks, given the words of its ancestors and
 /// its own, the oldest first; `whole` if they begin with the command of the run.

@@ -1,6 +1,6 @@
 //! What engines look at, and how they claim.
 
-use crate::run::ProcessRow;
+use crate::rows::ProcessRow;
 use crate::{Micros, ProcessId};
 use std::collections::HashMap;
 

@@ -3,7 +3,7 @@
 
 use super::seen::KeptNote;
 use super::*;
-use crate::run::ProcessRow;
+use crate::rows::ProcessRow;
 use crate::{Micros, ProcessCounters, ProcessId};
 
 /// A process with the words of `line` (a shell's `-c` takes the rest as one word).

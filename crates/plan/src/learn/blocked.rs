@@ -5,8 +5,8 @@
 //! (not its children), and at each moment the most held-up process counts. What its requests took
 //! on their way to Forebay and back is waited for as well, and no other run has it.
 
-use super::rows::Rows;
 use super::timeline::Timeline;
+use crate::rows::Rows;
 use forebay_model::ProcessId;
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! What a workload that was learnt from one run does not know for sure, and how much of the
 //! predicted time that may concern.
 
-use super::rows::Rows;
 use super::timeline::Timeline;
+use crate::rows::Rows;
 use forebay_model::workload::Doubt;
 
 /// What was found on the way.

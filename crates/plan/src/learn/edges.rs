@@ -4,8 +4,8 @@
 use super::files::Used;
 use super::inferred;
 use super::order;
-use super::rows::Rows;
 use super::timeline::Timeline;
+use crate::rows::Rows;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What each task waits for, by places in the timeline.

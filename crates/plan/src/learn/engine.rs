@@ -3,9 +3,9 @@
 
 use super::files::Who;
 use super::operations::Operations;
-use super::rows::Rows;
 use super::sets::Sets;
 use super::timeline::Timeline;
+use crate::rows::Rows;
 use forebay_model::workload::{Access, FileClassId, FileSetId, Step};
 use forebay_model::{ByteCount, Op, Seconds};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Who did what to which file: opens, gathered by file and task.
 
-use super::rows::{Opened, Rows};
 use super::timeline::Timeline;
+use crate::rows::{Opened, Rows};
 use forebay_model::run::TaskRow;
 use forebay_model::{ByteCount, ClassId, FileId, TreeId};
 use std::collections::{BTreeMap, BTreeSet};

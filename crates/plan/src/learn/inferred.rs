@@ -4,8 +4,8 @@
 //! done before, each waits for its own; if all of the one were done before the first of the other
 //! began, all wait for all. What follows from two such steps is left out.
 
-use super::rows::Rows;
 use super::timeline::{SLACK, Timeline};
+use crate::rows::Rows;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// More edges between two kinds are not worth their memory: the last of the earlier ones stand for

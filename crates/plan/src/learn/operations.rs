@@ -1,9 +1,9 @@
 //! Operations by task and class of files, dealt out to the sets of files that the task used.
 
 use super::files::Who;
-use super::rows::Rows;
 use super::sets::{Sets, Share};
 use super::timeline::Timeline;
+use crate::rows::Rows;
 use forebay_model::workload::{Access, FileSetId};
 use forebay_model::{ByteCount, ClassId, Op, OpKey, Pattern};
 use std::collections::BTreeMap;

@@ -6,8 +6,8 @@
 //! waited. An engine that had no slot free waited for nothing but a slot, so what two tasks of an
 //! engine have to do with each other is for the engine to tell.
 
-use super::rows::Rows;
 use super::timeline::{ROUNDED, Timeline};
+use crate::rows::Rows;
 use forebay_model::ProcessId;
 use forebay_model::run::ProcessRow;
 use std::cmp::Reverse;

@@ -2,8 +2,8 @@
 //! a shell that has room for one job runs all three. What it is not: jobs of one name that a shell
 //! started at once (`for x in *; do bwa $x & done; wait`), which have nothing to do with each other.
 
-use super::rows::Rows;
 use super::timeline::{ROUNDED, SLACK};
+use crate::rows::Rows;
 use forebay_model::run::{ProcessRow, TaskRow};
 use forebay_model::{ByteCount, Micros, ProcessId};
 use std::collections::{BTreeMap, BTreeSet};

@@ -10,7 +10,7 @@ mod stems;
 mod tokens;
 mod varied;
 
-use super::rows::Rows;
+use crate::rows::Rows;
 use forebay_model::ClassId;
 use forebay_model::run::TaskRow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,8 +2,8 @@
 //! stays small; and classes, with one path each that rules can be asked about.
 
 use super::files::{Used, Who};
-use super::rows::Rows;
 use super::timeline::{SLACK, Timeline};
+use crate::rows::Rows;
 use forebay_model::workload::{FileClass, FileClassId, FileSet, FileSetId, TaskId, Until};
 use forebay_model::{ByteCount, ClassId};
 use std::collections::BTreeMap;

@@ -4,8 +4,8 @@ mod damaged;
 mod round_trip;
 mod way;
 
-use super::rows::Opened;
 use super::*;
+use crate::rows::Opened;
 use forebay_model::run::{OpRow, ProcessRow, TaskRow, Waited};
 use forebay_model::workload::{FileSetId, Until};
 use forebay_model::{

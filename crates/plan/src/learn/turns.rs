@@ -3,8 +3,8 @@
 
 use super::edges::Edges;
 use super::files;
-use super::rows::Rows;
 use super::timeline::{ROUNDED, Timeline};
+use crate::rows::Rows;
 use std::collections::BTreeMap;
 
 /// One task. Times are seconds from the start of the run.

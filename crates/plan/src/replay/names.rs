@@ -1,7 +1,7 @@
 //! Names of files in a replay: those of the run, relative to the directory, whatever a run file
 //! says. Nothing outside of the directory can be named.
 
-use crate::learn::rows::Rows;
+use crate::rows::Rows;
 use forebay_model::{NAME_MAX, is_file_name};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! If these fail, a replay does other work than the run, or in an order in which it can't be done.
 
 use super::*;
-use crate::learn::rows::Opened;
+use crate::rows::Opened;
 use forebay_model::run::{OpRow, ProcessRow, TaskRow, Waited};
 use forebay_model::{ClassId, File, FileId, Io, Micros, Op, Open, ProcessId, Tree, TreeId};
 

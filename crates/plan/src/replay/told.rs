@@ -2,8 +2,8 @@
 
 use super::names::Name;
 use super::{Places, places};
-use crate::learn::rows::Rows;
 use crate::learn::turns::Turns;
+use crate::rows::Rows;
 use forebay_model::run::OpenRow;
 use forebay_model::{ClassId, FileId, Op};
 use std::collections::BTreeMap;

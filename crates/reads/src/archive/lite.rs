@@ -3,8 +3,7 @@
 
 use super::asked::QUALITY;
 use crate::error::{Error, Kind};
-use crate::group::is_blank;
-use crate::view::record;
+use crate::group::{is_blank, split_record};
 
 /// Puts what stands in for a quality in place of each; None if it is not known which they are.
 pub(super) fn hide(text: &mut [u8], spots: usize) -> Option<()> {
@@ -13,7 +12,7 @@ pub(super) fn hide(text: &mut [u8], spots: usize) -> Option<()> {
     }
     let mut start = 0;
     while start < text.len() {
-        let (whole, _) = record(&text[start..])?;
+        let (whole, _) = split_record(&text[start..])?;
         let end = start + whole.len();
         let line = whole.strip_suffix(b"\n").unwrap_or(whole);
         let from = start + line.iter().rposition(|byte| *byte == b'\n')? + 1;

@@ -32,7 +32,7 @@ fn feed(bytes: &[u8]) {
     let existing = Existing::open(Arc::new(Memory(files)), INDEX).expect("what was written");
     let (_, face) = existing.faces().expect("names").swap_remove(0);
     let mut shown = vec![0; face.len as usize];
-    let reader = Reader::of_existing(existing, Cache::new(8 << 20, 0));
+    let reader = existing.reader(Cache::new(8 << 20, 0));
     let mut at = 0;
     while at < shown.len() {
         at += reader.read_at(&face, at as u64, &mut shown[at..]).expect("what was there");

@@ -1,9 +1,8 @@
 //! Reading a manifest that may hold anything.
 
-use super::{Family, MANIFEST_MAGIC, Manifest, Shape, Shown, Stripe};
+use super::{Family, MANIFEST_MAGIC, Manifest, PAGE_MAX, Shape, Shown, Stripe};
 use crate::error::{Error, Kind, Result};
 use crate::hash::{Digests, hash};
-use crate::index::PAGE_MAX;
 use crate::wire::Wire;
 
 /// What stands between the first bytes and the checksum.

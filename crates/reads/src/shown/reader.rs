@@ -8,11 +8,11 @@ use super::cache::Cache;
 use super::lane::{Lane, Place, elsewhere};
 use super::source::{Source, Texts};
 use super::streams::{Streams, Way};
-use super::{Face, Wrap, bgzf};
+use super::{Face, Wrap};
 use crate::archive::Archive;
+use crate::bgzf;
 use crate::error::{Error, Result};
-use crate::existing::Existing;
-use crate::window::GROUP_TEXT;
+use crate::profile::GROUP_TEXT;
 
 /// Bytes in a row after which the next group is decoded ahead, which is looked at as often; and
 /// for each how many more another group is.
@@ -22,7 +22,7 @@ const ANOTHER: u64 = 2 << 20;
 /// There is no new request for less than half of them, so requests are long.
 const FAR: u64 = 32;
 
-/// Reads faces of an archive, or of files that were there before ([`Existing`]). A group is decoded once for all who want it at a time, and again
+/// Reads faces of an archive, or of files that were there before ([`crate::Existing`]). A group is decoded once for all who want it at a time, and again
 /// only when the cache has let go of it. Pages of the index are fetched once and kept: 1 KiB for
 /// some 4 MiB of text.
 #[derive(Debug)]
@@ -49,13 +49,8 @@ impl Reader {
         Reader::of(Arc::new(Source::new(archive)), cache)
     }
 
-    /// The same for files that were there before.
-    #[must_use]
-    pub fn of_existing(existing: Existing, cache: Arc<Cache>) -> Reader {
-        Reader::of(Arc::new(existing), cache)
-    }
-
-    fn of(source: Arc<dyn Texts>, cache: Arc<Cache>) -> Reader {
+    /// A reader of whatever has text in groups.
+    pub(crate) fn of(source: Arc<dyn Texts>, cache: Arc<Cache>) -> Reader {
         let number = cache.reader();
         Reader { source, cache, streams: Streams::default(), number }
     }

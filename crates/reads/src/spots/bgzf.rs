@@ -5,8 +5,8 @@ use std::io::{BufReader, Error, ErrorKind, Read, Result};
 
 use flate2::bufread::GzDecoder;
 
+use crate::bgzf::END as BGZF_END;
 use crate::input::members::Members;
-use crate::shown::BGZF_END;
 
 /// Bytes that are read at a time.
 const BUFFER: usize = 64 << 10;

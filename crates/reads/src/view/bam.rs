@@ -2,7 +2,6 @@
 
 mod parts;
 
-use super::records::record;
 use crate::error::{Error, Kind, Result};
 use crate::spots::{BASES, PROGRAM, REST};
 use parts::{Parts, parts, share_name};
@@ -71,7 +70,7 @@ pub(super) fn lines(
     while !rest.is_empty() {
         let mut spot = Vec::with_capacity(2);
         for _ in 0..mates {
-            let Some((record, after)) = record(rest) else { return Ok(None) };
+            let Some((record, after)) = split_record(rest) else { return Ok(None) };
             let Some(parts) = parts(record) else { return Ok(None) };
             spot.push(parts);
             rest = after;

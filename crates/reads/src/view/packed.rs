@@ -8,10 +8,10 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 use super::bam::{self, BamHeader};
 use super::{View, no_records};
 use crate::archive::{Archive, Asked};
+use crate::bgzf::{END as BGZF_END, TEXT as BGZF_TEXT};
 use crate::error::{Error, Result};
 use crate::group::is_blank;
 use crate::index::GroupAt;
-use crate::shown::{BGZF_END, BGZF_TEXT};
 
 /// Bytes of a block at most; and what stands around what is compressed.
 const BLOCK: usize = 1 << 16;

@@ -6,19 +6,6 @@ use memchr::memchr;
 
 use crate::archive::Texts;
 
-/// A record of four lines, and the rest.
-pub(crate) fn record(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let mut end = 0;
-    for line in 0..4 {
-        end += match memchr(b'\n', &text[end..]) {
-            Some(at) => at + 1,
-            None if line == 3 => text.len() - end,
-            None => return None,
-        };
-    }
-    Some(text.split_at(end))
-}
-
 /// Reads of both mates in turns. `mend`: a last line without end gets one.
 pub(super) fn in_turns(texts: &Texts, mend: bool) -> Option<Vec<u8>> {
     let [Some(first), Some(second)] = texts else { return None };
@@ -26,7 +13,7 @@ pub(super) fn in_turns(texts: &Texts, mend: bool) -> Option<Vec<u8>> {
     let (mut rest, mut others) = (&first[..], &second[..]);
     while !rest.is_empty() {
         for rest in [&mut rest, &mut others] {
-            let (record, after) = record(rest)?;
+            let (record, after) = split_record(rest)?;
             out.extend_from_slice(record);
             if mend && !record.ends_with(b"\n") {
                 out.push(b'\n');
@@ -42,7 +29,7 @@ pub(super) fn fasta(text: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 2 + 2);
     let mut rest = text;
     while !rest.is_empty() {
-        let (record, after) = record(rest)?;
+        let (record, after) = split_record(rest)?;
         let name = record.strip_prefix(b"@")?;
         let bases = memchr(b'\n', name)? + 1;
         let end = bases + memchr(b'\n', &name[bases..])? + 1;
@@ -58,7 +45,7 @@ pub(super) fn bases(text: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 2);
     let mut rest = text;
     while !rest.is_empty() {
-        let (record, after) = record(rest)?;
+        let (record, after) = split_record(rest)?;
         let line = record.split(|byte| *byte == b'\n').nth(1)?;
         out.extend_from_slice(line.strip_suffix(b"\r").unwrap_or(line));
         out.push(b'\n');
@@ -75,7 +62,7 @@ pub(super) fn some(mut text: Vec<u8>, records: Range<u64>) -> Option<Vec<u8>> {
         if nth == records.start {
             ends[0] = text.len() - rest.len();
         }
-        rest = record(rest)?.1;
+        rest = split_record(rest)?.1;
     }
     ends[1] = text.len() - rest.len();
     text.truncate(ends[1]);
@@ -88,7 +75,7 @@ pub(super) fn tab(text: &[u8], mates: u64) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len());
     let (mut rest, mut nth) = (text, 0);
     while !rest.is_empty() {
-        let (record, after) = record(rest)?;
+        let (record, after) = split_record(rest)?;
         let mut lines = record.strip_prefix(b"@")?.split(|byte| *byte == b'\n');
         for place in 0..4 {
             let line = lines.next()?;

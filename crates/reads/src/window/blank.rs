@@ -2,9 +2,10 @@
 
 use memchr::memchr_iter;
 
-use super::{GROUP_TEXT, Window};
+use super::Window;
 use crate::error::Result;
 use crate::group::{BOM, Records};
+use crate::profile::GROUP_TEXT;
 
 impl Window {
     /// Bytes at a place that are of no read, and no text either: a byte order mark at the front of a

@@ -76,7 +76,7 @@ fn one(name: &str, bytes: Vec<u8>) -> BTreeMap<String, Vec<u8>> {
 fn shown(objects: &Memory) -> Result<Vec<(String, Vec<u8>)>, Error> {
     let existing = Existing::open(Arc::new(objects.clone()), INDEX)?;
     let faces = existing.faces()?;
-    let reader = Reader::of_existing(existing, Cache::new(32 << 20, 2));
+    let reader = existing.reader(Cache::new(32 << 20, 2));
     let all = faces.into_iter().map(|(_, face)| {
         let mut text = vec![0; face.len as usize];
         let mut at = 0;
@@ -119,7 +119,7 @@ fn any_gzip_is_shown_as_its_text_at_any_place() {
 
         let existing = Existing::open(Arc::new(objects), INDEX).expect("it");
         let (_, face) = existing.faces().expect("names").swap_remove(0);
-        let reader = Reader::of_existing(existing, Cache::new(8 << 20, 0));
+        let reader = existing.reader(Cache::new(8 << 20, 0));
         for nth in 0..40 {
             let at = nth * 7_654_321 % text.len();
             let mut out = vec![0; 4096];

@@ -1,8 +1,8 @@
 //! If these fail, rules that were learnt on one batch of samples match nothing of the next, or files
 //! of different stages share a rule.
-use super::super::rows::Opened;
 use super::super::tests::{secs, task};
 use super::*;
+use crate::rows::Opened;
 use forebay_model::{File, FileId, TreeId};
 
 /// A run: each task with its name, what it reads and what it makes.

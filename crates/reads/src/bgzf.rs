@@ -18,14 +18,14 @@ pub(crate) const END: [u8; 28] = [
 ];
 
 /// Bytes of a text of `text` bytes.
-pub(super) fn len(text: u64) -> u64 {
+pub(crate) fn len(text: u64) -> u64 {
     let blocks = text.div_ceil(TEXT as u64);
     text.saturating_add(blocks * (HEAD + TAIL) as u64).saturating_add(END.len() as u64)
 }
 
 /// Fills `out` with what stands from `offset` on, and says how many bytes there were. `read` reads
 /// the text, which has `text` bytes.
-pub(super) fn read(
+pub(crate) fn read(
     text: u64,
     offset: u64,
     out: &mut [u8],
