@@ -25,7 +25,7 @@ esac
 [[ $* = *--only* && $* != *flow* ]] || [ -x target/tools/nextflow/nextflow ] || tests/real/setup.sh >&2
 target=${CARGO_TARGET_DIR:-target}
 if [ -z "${BUILT:-}" ]; then
-    cargo build --release --locked -p forebay-volume --examples >&2
+    cargo build --release --locked -p forebay-objstore --examples >&2
     [ -n "${FOREBAY:-}" ] || cargo build --release --locked -p forebay >&2
 fi
 work=$PWD/target/bench/bucket

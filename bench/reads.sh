@@ -20,7 +20,7 @@ if [ -z "${BUILT:-}" ]; then
     scripts/setup-reads-peers.sh >&2
     [ -n "${FOREBAY:-}" ] || cargo build --release --locked -p forebay >&2
     cargo build --release --locked -p forebay-reads --example reads_pread >&2
-    cargo build --release --locked -p forebay-volume --example s3_memory >&2
+    cargo build --release --locked -p forebay-objstore --example s3_memory >&2
 fi
 [ -e target/bench/reads/sets/nanopore.fq.gz ] || bench/reads-data.sh >&2
 export PATH=$PWD/target/tools/bin:$PATH

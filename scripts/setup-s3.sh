@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs S3 servers that others wrote into target/tools, for the tests of objects
-# (crates/volume/tests/common/others.rs). Idempotent: with all there it ends at once.
+# (crates/objstore/tests/common/others.rs). Idempotent: with all there it ends at once.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

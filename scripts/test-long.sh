@@ -25,7 +25,7 @@ seeded() {  # SEEDS CARGO-WORDS... -- TEST...
 }
 # 840 packs with 12 lives each: 10,080 ends by kills, and as many with power failures.
 kills() {
-    seeded 840 -p forebay-volume --lib -- --nocapture \
+    seeded 840 -p forebay-packlog --lib -- --nocapture \
         a_kill_loses_nothing a_power_failure_leaves_a_past_moment
 }
 # 100 volumes in buckets on 12 machines each, which are gone after some write.

@@ -13,7 +13,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use forebay_model::{Run, RunWriter};
-use forebay_volume::real_path::resolve;
+use forebay_os::real_path::resolve;
 use rustix::fs::{Access, access};
 
 use crate::exit::Stop;

@@ -13,7 +13,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use forebay_model::{Rules, Site};
-use forebay_volume::store::{ProfileFile, Settings};
+use forebay_objstore::{ProfileFile, Settings};
 use forebay_volume::tiers::{Trouble, Wanted};
 
 use crate::exit::{NOTHING_RUN, Stop};

@@ -12,7 +12,7 @@ mod made;
 mod place;
 #[path = "common/processes.rs"]
 mod processes;
-#[path = "../../volume/tests/common/s3.rs"]
+#[path = "../../objstore/tests/common/s3.rs"]
 mod s3;
 #[path = "common/turn.rs"]
 mod turn;

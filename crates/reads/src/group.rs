@@ -4,6 +4,8 @@
 mod column;
 mod lent;
 
+use memchr::memchr;
+
 use crate::codecs::{self, Candidates, FOR_TEXT, Shape};
 use crate::columns::{Columns, exceptions, mend, put_lengths, take_lengths};
 use crate::error::{Error, Result};

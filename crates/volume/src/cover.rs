@@ -32,7 +32,7 @@ use rustix::mount::MountFlags;
 
 use crate::bucket::{Lent, Ways};
 use crate::reads::Found;
-use crate::real_path::{open_real, resolve};
+use forebay_os::real_path::{open_real, resolve};
 
 /// The most mounts below covered directories that get a mount of their own.
 const MOST_SUBMOUNTS: usize = 32;

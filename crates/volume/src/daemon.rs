@@ -18,7 +18,6 @@ use forebay_model::{Ended, Exit, Header, Micros};
 use parking_lot::Mutex;
 
 use crate::bucket::{Follow, Prefix, Ready, Told, Waiting};
-use crate::clock::{Clock, SystemClock};
 use crate::cover::{Access, Plan};
 use crate::daemon_log::{self, About};
 use crate::fuse::{Emulated, Session};
@@ -29,7 +28,8 @@ use crate::processes::Processes;
 use crate::reads::Shown;
 use crate::recorder::Recorder;
 use crate::tiers::{Progress, Tiers, Underway, Which, bring_home};
-use crate::whereabouts::moved_along;
+use forebay_os::clock::{Clock, SystemClock};
+use forebay_os::whereabouts::moved_along;
 use house::House;
 use record::Keeper;
 
@@ -100,7 +100,7 @@ enum Event {
 pub(crate) fn main(parts: Parts) -> ! {
     let stderr = parts.log.to_stderr.then(held_stderr).flatten();
     detach();
-    crate::heap::keep_little();
+    forebay_os::heap::keep_little();
     daemon_log::speak(parts.log.clone(), &about(&parts), stderr);
     let code = match serve(parts) {
         Ok(()) => 0,
@@ -143,7 +143,7 @@ fn detach() {
         let _ = rustix::stdio::dup2_stderr(&null);
     }
     // It ends when its users end; SIGKILL alone comes earlier. All signals are held back already.
-    crate::descriptors::take_all();
+    forebay_os::descriptors::take_all();
     // Not below a covered directory: its own working directory must keep no file system busy.
     let _ = rustix::process::chdir("/");
 }

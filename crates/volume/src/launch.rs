@@ -118,7 +118,7 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
     daemon_log::hold(&launch.log.levels);
     // Before the fork, so that the message comes from the place that failed.
     drop(crate::fuse::open_device().map_err(|e| Failure::Closed("opening /dev/fuse".into(), e))?);
-    crate::creds::check_rights().map_err(system("acting as other users"))?;
+    forebay_os::credentials::check_rights().map_err(system("acting as other users"))?;
     let (rescue, rescuer) = Rescue::start()?;
     let plan = cover::plan(&launch.cover, &launch.ways).map_err(Failure::Refused)?;
     let tiers =
@@ -180,7 +180,7 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
     // ours to keep while it runs.
     if !names.is_empty() {
         drop(names);
-        crate::heap::trim();
+        forebay_os::heap::trim();
     }
     let bound_here = launch.placement.as_ref().is_some_and(Wanted::binds_to_this_machine);
     let mut outcome = front.watch(launch.underway, bound_here.then_some(launch.sent_away));

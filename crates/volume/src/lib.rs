@@ -4,30 +4,17 @@
 //! decided by `forebay_model::Rules`.
 
 pub mod bucket;
-pub mod clock;
 pub mod cover;
-pub mod creds;
 mod daemon;
 pub mod daemon_log;
-mod descriptors;
 pub mod fuse;
-mod heap;
 pub mod launch;
 pub mod live;
 pub mod native;
-mod numbered;
-mod pack;
 pub mod probe;
-pub mod proc;
 pub mod processes;
 pub mod reads;
-pub mod real_path;
 pub mod recorder;
 pub mod sampler;
-#[cfg(test)]
-mod seeds;
-mod short;
-pub mod store;
 pub mod tiers;
 mod watch;
-mod whereabouts;

@@ -53,9 +53,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+use forebay_os::credentials::{Caller, Credentials, Groups};
+use forebay_os::files::{FileIdentity, reopen, stat_of};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::{FxHashMap, FxHashSet};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxFlags, openat, statx};
+use rustix::fs::{Mode, OFlags, Statx, openat};
 use rustix::io::Errno;
 
 pub use attr::{Change, When};
@@ -66,7 +68,7 @@ pub(crate) use early::start as start_early;
 pub(crate) use handle::{DirHandle, Handle};
 pub use iostate::IoState;
 pub use locks::{Lock, LockWait, LockWaiting};
-pub(crate) use node::{Identity, Node, ROOT, device_of};
+pub(crate) use node::{Node, ROOT};
 pub use open::Opened;
 use packed::is_there;
 pub(crate) use placed::Seen;
@@ -74,7 +76,6 @@ use placed::boot_nanos;
 pub(crate) use still::Stays;
 
 use crate::bucket::{Follow, Mirror, Prefix};
-use crate::creds::{Caller, Groups, Wardrobe};
 use crate::fuse::Device;
 use crate::reads::Shown;
 use crate::recorder::{Known, Older};
@@ -127,7 +128,7 @@ pub struct Native {
     pub(crate) table: Table,
     settings: Settings,
     foreign: FxHashSet<(u64, u64)>,
-    wardrobe: Wardrobe,
+    credentials: Credentials,
     groups: Box<dyn Fn(u32) -> Groups + Send + Sync>,
     handles: Mutex<FxHashMap<u64, Arc<Handle>>>,
     releases: space::Releases,
@@ -212,7 +213,7 @@ impl Native {
             table: Table::new(root, &stat),
             settings,
             foreign,
-            wardrobe: Wardrobe::new(),
+            credentials: Credentials::new(),
             groups,
             handles: Mutex::default(),
             releases: space::Releases::default(),
@@ -293,12 +294,12 @@ impl Native {
     /// EPERM when it can't, and the request is to be refused.
     pub(crate) fn act_as(&self, caller: Caller) -> Result<()> {
         maker::note(caller.pid);
-        self.wardrobe.wear(caller, || (self.groups)(caller.pid))
+        self.credentials.impersonate(caller, || (self.groups)(caller.pid))
     }
 
     /// Makes this thread the daemon itself: threads that it begins are as it is.
     pub(crate) fn act_as_itself(&self) {
-        self.wardrobe.undress();
+        self.credentials.revert();
     }
 
     pub(crate) fn node(&self, id: u64) -> Result<Arc<Node>> {
@@ -329,7 +330,7 @@ impl Native {
     fn open_path(&self, dir: BorrowedFd<'_>, name: &CStr, node: &Node) -> Result<OwnedFd> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = self.with_room(|| openat(dir, name, flags, Mode::empty()))?;
-        if Identity::of(&stat_of(fd.as_fd(), c"")?) != node.identity() {
+        if FileIdentity::of(&stat_of(fd.as_fd(), c"")?) != node.identity() {
             return Err(Errno::STALE);
         }
         Ok(fd)
@@ -408,7 +409,7 @@ impl Native {
         let (parent, name) = node.name().ok_or(Errno::STALE)?;
         let dir = self.dir_fd(parent)?;
         match stat_of(dir.as_fd(), &name)? {
-            stat if Identity::of(&stat) == node.identity() => Ok(self.shown(node, stat)),
+            stat if FileIdentity::of(&stat) == node.identity() => Ok(self.shown(node, stat)),
             _ => Err(Errno::STALE),
         }
     }
@@ -420,7 +421,7 @@ impl Native {
                 self.let_descriptors_go();
                 let again = open();
                 if matches!(again, Err(Errno::MFILE)) {
-                    crate::descriptors::name_limit();
+                    forebay_os::descriptors::name_limit();
                 }
                 again
             }
@@ -508,7 +509,7 @@ impl Native {
     pub(crate) fn head(&self, handle: &Handle, most: usize) -> Vec<u8> {
         use std::io::Read;
         let mut content = Vec::new();
-        self.wardrobe.undress();
+        self.credentials.revert();
         if let Ok(file) = reopen(handle.file.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK) {
             let _ = std::fs::File::from(file).take(most as u64).read_to_end(&mut content);
         }
@@ -548,22 +549,4 @@ impl AsFd for Held {
             Held::Fresh(fd) => fd.as_fd(),
         }
     }
-}
-
-/// statx(2) of `name` below `dir`, or of `dir` itself for an empty name; follows nothing.
-pub(crate) fn stat_of(dir: BorrowedFd<'_>, name: &CStr) -> Result<Statx> {
-    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT;
-    statx(dir, name, flags, StatxFlags::BASIC_STATS | StatxFlags::BTIME)
-}
-
-/// The name under which /proc leads to an open descriptor: the way to reopen, or to change by
-/// path, exactly that file (see proc(5), `/proc/pid/fd`).
-pub(crate) fn proc_path(fd: BorrowedFd<'_>) -> CString {
-    use std::os::fd::AsRawFd;
-    CString::new(format!("/proc/self/fd/{}", fd.as_raw_fd())).expect("digits hold no NUL")
-}
-
-/// Opens again, with other flags, the file behind a descriptor.
-pub(crate) fn reopen(fd: BorrowedFd<'_>, flags: OFlags) -> Result<OwnedFd> {
-    openat(CWD, proc_path(fd), flags | OFlags::CLOEXEC, Mode::empty())
 }

@@ -25,10 +25,10 @@ use rustc_hash::FxHashMap;
 use rustix::event::epoll;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
-use crate::creds::{Groups, Wardrobe};
 use crate::launch::{Channel, RESCUER, ToFront};
-use crate::proc::{Proc, Stat};
 use crate::recorder::Recorder;
+use forebay_os::credentials::{Credentials, Groups};
+use forebay_os::proc::{Proc, Stat};
 
 /// How long an answer of /proc is trusted.
 const TRUST_NANOS: u64 = 100_000_000;
@@ -74,7 +74,7 @@ struct Program {
 #[derive(Debug)]
 pub struct Processes {
     recorder: Arc<Recorder>,
-    wardrobe: Wardrobe,
+    credentials: Credentials,
     /// Start of the run in microseconds since boot, the scale of /proc.
     start_us: u64,
     by_thread: RwLock<FxHashMap<u32, Arc<Known>>>,
@@ -126,7 +126,7 @@ impl Processes {
         let (later, jobs) = channel();
         Processes {
             recorder,
-            wardrobe: Wardrobe::new(),
+            credentials: Credentials::new(),
             start_us,
             by_thread: RwLock::default(),
             by_id: RwLock::default(),
@@ -232,7 +232,7 @@ impl Processes {
             self.look_at_forked(known);
             return Some(known);
         }
-        self.wardrobe.undress();
+        self.credentials.revert();
         PROC.with_borrow_mut(|proc| self.meet(proc, thread)).map(|known| known.id)
     }
 
@@ -240,7 +240,7 @@ impl Processes {
     fn look_at_forked(&self, id: ProcessId) {
         let known = self.by_id.read().get(id.0 as usize).cloned();
         let Some(known) = known.filter(|known| known.forked.load(Relaxed)) else { return };
-        self.wardrobe.undress();
+        self.credentials.revert();
         PROC.with_borrow_mut(|proc| {
             if let Ok(stat) = proc.stat(known.pid) {
                 self.look_for_exec(proc, &known, &stat);
@@ -427,7 +427,7 @@ impl Processes {
     /// Looks at all living processes of the run: new children, counters, and who has gone.
     /// `counters` also reads what each has used.
     pub fn survey(&self, counters: bool) {
-        self.wardrobe.undress();
+        self.credentials.revert();
         let living: Vec<Arc<Known>> =
             self.by_id.read().iter().filter(|k| !k.ended.load(Relaxed)).cloned().collect();
         PROC.with_borrow_mut(|proc| {

@@ -16,8 +16,8 @@ use forebay_model::{
 use parking_lot::Mutex;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use crate::clock::Clock;
 use crate::live::Counters;
+use forebay_os::clock::Clock;
 
 /// What the record knows of a path: computed once, kept with the node.
 #[derive(Debug)]

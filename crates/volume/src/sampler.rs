@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use forebay_model::{ByteCount, Fact, Outside, ProcessId};
 
-use crate::proc::Proc;
 use crate::processes::Processes;
 use crate::recorder::Recorder;
+use forebay_os::proc::Proc;
 pub use watch::Watch;
 
 /// Between two looks for new processes.

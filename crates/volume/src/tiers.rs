@@ -38,12 +38,12 @@ use parking_lot::Mutex;
 use rustix::fs::{Statx, readlinkat};
 use rustix::io::Errno;
 
-use crate::creds::Wardrobe;
 use book::{Book, Entry};
 use cache::Cache;
 pub(crate) use cache::Lent;
 pub use cache::Warmed;
 pub(crate) use folder::make_own;
+use forebay_os::credentials::Credentials;
 pub(crate) use home::times::set as set_times;
 pub use home::{
     Checked, Finding, Homecoming, Left, Progress, Strays, Underway, Which, bring_home, check,
@@ -61,8 +61,7 @@ pub(crate) use room::leaving::Slot as LeavingSlot;
 pub(crate) use ruling::{Maker, Spot};
 pub(crate) use syncing::{SyncJob, Which as WhichSync};
 
-/// The directory, in a covered one, that holds what is Forebay's own.
-pub const OWN: &str = ".forebay";
+pub use forebay_os::real_path::OWN;
 
 /// How long a body that was replaced is kept: until the file system in place has surely committed
 /// the replacement (ext4 and XFS within 30 s), so that a power failure leaves the old or the new.
@@ -200,11 +199,11 @@ impl Tiers {
     }
 
     /// The last name of a body is about to go. The first time it is for the daemon itself to say so.
-    pub(crate) fn leaves(&self, placed: &Placed, wardrobe: Wardrobe) -> LeavingSlot {
+    pub(crate) fn leaves(&self, placed: &Placed, credentials: Credentials) -> LeavingSlot {
         let room = self.room(placed);
         match room.notes_removals() {
             true => room.leaves(&placed.key),
-            false => wardrobe.undressed(|| room.leaves(&placed.key)),
+            false => credentials.as_daemon(|| room.leaves(&placed.key)),
         }
     }
 

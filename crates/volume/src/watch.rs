@@ -17,7 +17,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
-use crate::native::{Identity, IoState, Native, proc_path, stat_of};
+use crate::native::{IoState, Native};
+use forebay_os::files::{FileIdentity, proc_path, stat_of};
 
 /// Events are gathered for this long: far below the promised second, and a burst costs one wake-up.
 const GATHER: Duration = Duration::from_millis(3);
@@ -210,7 +211,7 @@ fn leads_where_we_know(native: &Native, dir: u64, name: &std::ffi::CStr) -> bool
     // A directory that is gone has no names that anybody could ask for.
     let Ok(fd) = native.dir_fd(dir) else { return true };
     let Ok(stat) = stat_of(fd.as_fd(), name) else { return native.gone.take(dir, name) };
-    let known = native.table.find(Identity::of(&stat));
+    let known = native.table.find(FileIdentity::of(&stat));
     known.is_some_and(|node| {
         node.place.lock().names.iter().any(|(p, n)| *p == dir && n.as_c_str() == name)
     })

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use forebay_volume::clock::SystemClock;
+use forebay_os::clock::SystemClock;
 use forebay_volume::tiers::{Progress, Purpose, Tiers, Which, bring_home, strays};
 
 use crate::exit::{FILES_AWAY, Stop};

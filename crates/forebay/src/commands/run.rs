@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 pub(super) use forebay_model::civil;
 use forebay_model::{ByteCount, Commands, Header, Micros, Privacy, Salt};
+use forebay_os::real_path::open_own;
 use forebay_volume::daemon_log::Levels;
 use forebay_volume::launch::{self, Exit, Failure, Launch, Outcome};
-use forebay_volume::real_path::open_own;
 use rustix::fs::{AtFlags, renameat, symlinkat, unlinkat};
 
 use super::{attach, summary};

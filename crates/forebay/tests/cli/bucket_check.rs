@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use forebay_volume::store::{Objects, When};
+use forebay_objstore::{Objects, When};
 
 use crate::bucket::Volume;
 use crate::place::{Done, PATIENCE, done, finish};

@@ -9,7 +9,7 @@ use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 use super::Target;
 use crate::existing::{Existing, Original, index};
 use crate::objects::{Memory, Objects};
-use crate::shown::{Cache, Reader};
+use crate::shown::Cache;
 
 pub(super) const TARGET: Target = Target { name: "existing", feed, seeds };
 

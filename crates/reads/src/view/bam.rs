@@ -3,6 +3,7 @@
 mod parts;
 
 use crate::error::{Error, Kind, Result};
+use crate::group::split_record;
 use crate::spots::{BASES, PROGRAM, REST};
 use parts::{Parts, parts, share_name};
 

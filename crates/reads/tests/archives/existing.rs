@@ -6,9 +6,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use flate2::{Compression, write::GzEncoder};
-use forebay_reads::{
-    Cache, Error, Existing, Kind, Memory, Objects, Original, Reader, index, is_original,
-};
+use forebay_reads::{Cache, Error, Existing, Kind, Memory, Objects, Original, index, is_original};
 
 const INDEX: &str = "index";
 

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use super::record::{Place, Record, Time};
 use super::segment::Draft;
 use super::tree::Tree;
-use crate::store::{Failed, Found, Objects, Version};
+use forebay_objstore::{Failed, Found, Objects, Version};
 
 /// Records that make the log speak of what is there; they are in the tree already. `last` is who
 /// wrote last: objects of others are not ours.
@@ -73,7 +73,7 @@ fn of(tag: &str, writer: &str) -> Option<Time> {
 mod tests {
     use super::super::record::{Attr, Kind};
     use super::*;
-    use crate::store::{Settings, When};
+    use forebay_objstore::{Settings, When};
 
     fn tree(key: &str, version: &str) -> Tree {
         let mut tree = Tree::default();

@@ -25,8 +25,8 @@ use super::health::Health;
 use super::local::unmark;
 use super::record::{Place, Time};
 use super::request::Bucket;
-use crate::native::Identity;
 use crate::tiers::Patience;
+use forebay_os::files::FileIdentity;
 use known::{Known, writable};
 pub(super) use losses::Losses;
 pub(crate) use times::Modified;
@@ -73,7 +73,7 @@ pub(crate) struct Bodies {
 impl Bodies {
     pub(crate) fn new(
         bucket: Arc<dyn Bucket>,
-        away: impl IntoIterator<Item = (Identity, u64, Away)>,
+        away: impl IntoIterator<Item = (FileIdentity, u64, Away)>,
         (patience, health): (Patience, Arc<Health>),
     ) -> Bodies {
         let mut known = Known::default();
@@ -110,7 +110,7 @@ impl Bodies {
     /// EIO: the bytes can't be had.
     pub(crate) fn open(
         self: &Arc<Self>,
-        identity: &Identity,
+        identity: &FileIdentity,
         file: BorrowedFd<'_>,
     ) -> Result<Option<Arc<Body>>> {
         let (body, small, is_new) = {
@@ -144,7 +144,7 @@ impl Bodies {
     }
 
     /// A body that all bytes are here of need not be known any more.
-    pub(crate) fn close(&self, identity: &Identity, body: &Body) {
+    pub(crate) fn close(&self, identity: &FileIdentity, body: &Body) {
         if !body.is_whole() {
             return;
         }

@@ -17,7 +17,7 @@ use super::record::Place;
 use super::request::Bucket;
 use super::tree::Tree;
 use super::writer::Writer;
-use crate::store::{Failed, Found, Objects};
+use forebay_objstore::{Failed, Found, Objects};
 use sweep::Held;
 
 /// Requests at a time.

@@ -13,7 +13,7 @@ use super::log::segment;
 use super::record::Place;
 use super::request::Bucket;
 use super::segment::{HEADER, Head};
-use crate::store::Failed;
+use forebay_objstore::Failed;
 
 /// Bytes of segments that are kept in memory.
 const KEPT: u64 = 64 << 20;

@@ -28,9 +28,10 @@ use super::local::is_away;
 use super::request::Bucket;
 use super::state::State;
 use super::{Body, Trouble};
-use crate::native::{Identity, Native};
-use crate::store::{Failed, Objects, Settings};
+use crate::native::Native;
 use crate::tiers::Patience;
+use forebay_objstore::{Failed, Objects, Settings};
+use forebay_os::files::FileIdentity;
 pub(super) use opening::open;
 use shown::Shown;
 use tail::Tail;
@@ -63,7 +64,7 @@ pub(crate) struct Followed {
     state: State,
     shown: Shown,
     tail: Tail,
-    away: Vec<(Identity, u64, bodies::Away)>,
+    away: Vec<(FileIdentity, u64, bodies::Away)>,
 }
 
 impl Followed {
@@ -140,7 +141,7 @@ impl Follow {
     /// EIO: they can't be had. ESTALE: another file has its name by now.
     pub(crate) fn body(
         &self,
-        identity: &Identity,
+        identity: &FileIdentity,
         file: BorrowedFd<'_>,
     ) -> bodies::Result<Option<Arc<Body>>> {
         match self.bodies.open(identity, file)? {

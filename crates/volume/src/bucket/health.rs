@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use parking_lot::Mutex;
 
 use super::state::Volume;
-use crate::store::Failed;
+use forebay_objstore::Failed;
 
 const TROUBLE: &str = "trouble";
 

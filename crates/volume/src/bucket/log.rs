@@ -15,7 +15,7 @@ use super::record::Record;
 use super::request::Bucket;
 use super::segment::Draft;
 use super::tree::Tree;
-use crate::store::{Failed, Found};
+use forebay_objstore::{Failed, Found};
 pub(crate) use history::History;
 pub(in crate::bucket) use reader::{Reader, read};
 

@@ -8,8 +8,8 @@ use parking_lot::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWri
 use rustc_hash::FxHashSet;
 
 use super::ship::Dirty;
-use crate::clock::{Clock, MachineClock};
-use crate::native::Identity;
+use forebay_os::clock::{Clock, MachineClock};
+use forebay_os::files::FileIdentity;
 
 thread_local!(
     /// How many changes this thread is making: a rename is two.
@@ -29,11 +29,11 @@ pub(crate) struct Marks {
 pub(super) struct Noted {
     pub(super) dirty: Dirty,
     /// Files that may have been written.
-    pub(super) written: FxHashSet<Identity>,
+    pub(super) written: FxHashSet<FileIdentity>,
     /// Files of which the bytes count although somebody may write more.
-    pub(super) synced: FxHashSet<Identity>,
+    pub(super) synced: FxHashSet<FileIdentity>,
     /// Files that can't be read, and are not in the bucket as they are.
-    pub(super) unread: FxHashSet<Identity>,
+    pub(super) unread: FxHashSet<FileIdentity>,
     /// How often somebody asked for a cut; how many of these are in the bucket.
     pub(super) asked: u64,
     pub(super) done: u64,
@@ -114,7 +114,7 @@ impl Marks {
     }
 
     /// The bytes of this file may be others.
-    pub(crate) fn is_written(&self, file: Identity) {
+    pub(crate) fn is_written(&self, file: FileIdentity) {
         let mut noted = self.noted.lock();
         noted.written.insert(file);
         noted.changed();

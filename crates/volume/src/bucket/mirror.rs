@@ -29,9 +29,9 @@ use super::request::Bucket;
 use super::ship::Ship;
 use super::state::State;
 use crate::native::Native;
-use crate::store::{Failed, Objects};
 use crate::tiers::Underway;
 use fill::Fill;
+use forebay_objstore::{Failed, Objects};
 use worker::{Crowd, Tries, Worker};
 
 /// Names after which it is not waited for.

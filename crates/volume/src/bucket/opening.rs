@@ -24,9 +24,9 @@ use super::scan::Scan;
 use super::state::{Journal, State};
 use super::tree::Tree;
 use super::writer::Writer;
-use crate::native::Identity;
-use crate::store::{Objects, Settings};
 use crate::tiers::Patience;
+use forebay_objstore::{Objects, Settings};
+use forebay_os::files::FileIdentity;
 pub use trouble::Trouble;
 
 /// A volume in a bucket, and what this machine has of it.
@@ -65,7 +65,7 @@ pub(crate) struct Opened {
     pub(super) at: Position,
     pub(super) tree: Tree,
     pub(super) scan: Scan,
-    pub(super) away: Vec<(Identity, u64, Away)>,
+    pub(super) away: Vec<(FileIdentity, u64, Away)>,
     /// What people should know.
     pub(super) warning: Option<String>,
 }
@@ -141,7 +141,7 @@ fn root_of(path: &Path) -> io::Result<OwnedFd> {
 
 /// The files whose bytes are in the bucket alone; bytes of which some have come since get their
 /// own time again.
-fn away(root: &Path, tree: &Tree, scan: &Scan) -> io::Result<Vec<(Identity, u64, Away)>> {
+fn away(root: &Path, tree: &Tree, scan: &Scan) -> io::Result<Vec<(FileIdentity, u64, Away)>> {
     let marked = local::marked(&root_of(root)?)?;
     let mut found = Vec::new();
     for (identity, file) in marked {

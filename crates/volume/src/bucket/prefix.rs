@@ -24,10 +24,10 @@ use super::health::Health;
 use super::opening::Trouble;
 use super::request::Bucket;
 use super::{Body, bodies};
-use crate::native::{Identity, stat_of};
-use crate::store::{Failed, Folder, Objects, Settings};
 use crate::tiers::{Patience, patiently};
 use fill::fill;
+use forebay_objstore::{Failed, Folder, Objects, Settings};
+use forebay_os::files::{FileIdentity, stat_of};
 pub(crate) use held::Held;
 pub use held::folder_of;
 
@@ -48,7 +48,7 @@ pub(crate) struct Lent {
     held: Held,
     /// The number of its directory, which is listed.
     root: u64,
-    away: Vec<(Identity, u64, Away)>,
+    away: Vec<(FileIdentity, u64, Away)>,
     odd: Vec<String>,
 }
 
@@ -180,7 +180,7 @@ impl Prefix {
     /// EIO: they can't be had. ESTALE: the object is another one.
     pub(crate) fn body(
         &self,
-        identity: &Identity,
+        identity: &FileIdentity,
         file: BorrowedFd<'_>,
     ) -> bodies::Result<Option<Arc<Body>>> {
         self.bodies.pin(identity)?;

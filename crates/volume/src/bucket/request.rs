@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use crate::store::{Failed, Folder, Found, Objects, Version, When};
+use forebay_objstore::{Failed, Folder, Found, Objects, Version, When};
 
 /// Requests, so that tests can stop at every request.
 pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {

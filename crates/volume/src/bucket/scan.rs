@@ -21,8 +21,8 @@ use rustix::io::Errno;
 
 use super::record::Kind;
 use super::tree::{ROOT, Tree};
-use crate::native::Identity;
 pub(super) use extended::{is_kept, of as extended_of};
+use forebay_os::files::FileIdentity;
 #[cfg(test)]
 pub(crate) use found::LARGEST;
 use found::stamp_of;
@@ -40,10 +40,10 @@ const INTO: OFlags =
 #[derive(Debug)]
 pub(crate) struct Scan {
     root: OwnedFd,
-    numbers: FxHashMap<Identity, u64>,
+    numbers: FxHashMap<FileIdentity, u64>,
     stamps: FxHashMap<u64, Stamp>,
     /// Files that somebody may have written since their bytes were stored; `None`: any.
-    written: Option<FxHashSet<Identity>>,
+    written: Option<FxHashSet<FileIdentity>>,
     learnt: Learnt,
     rules: Arc<Kept>,
 }
@@ -51,7 +51,7 @@ pub(crate) struct Scan {
 impl Scan {
     /// Of a tree of which nothing is known yet.
     pub(crate) fn new(root: OwnedFd) -> Result<Scan> {
-        let identity = Identity::of(&look(&root, c"")?);
+        let identity = FileIdentity::of(&look(&root, c"")?);
         let numbers = FxHashMap::from_iter([(identity, ROOT)]);
         Ok(Scan {
             root,
@@ -68,7 +68,7 @@ impl Scan {
         let device = self.numbers.iter().find(|(_, ino)| **ino == ROOT).map(|(id, _)| id.device);
         let Some(device) = device else { return };
         for (ino, (inode, born)) in &learnt.numbers {
-            self.numbers.insert(Identity { device, inode: *inode, born: *born }, *ino);
+            self.numbers.insert(FileIdentity { device, inode: *inode, born: *born }, *ino);
         }
         self.stamps.extend(learnt.stamps.iter().copied());
     }
@@ -79,14 +79,14 @@ impl Scan {
     }
 
     /// These files may have been written. From the first cut of everything on, others have not.
-    pub(crate) fn were_written(&mut self, files: impl IntoIterator<Item = Identity>) {
+    pub(crate) fn were_written(&mut self, files: impl IntoIterator<Item = FileIdentity>) {
         if let Some(written) = &mut self.written {
             written.extend(files);
         }
     }
 
     /// Whether the bucket has this state of a file, which nobody has written since.
-    pub(crate) fn is_clean_as(&self, identity: &Identity, ino: u64, stamp: &Stamp) -> bool {
+    pub(crate) fn is_clean_as(&self, identity: &FileIdentity, ino: u64, stamp: &Stamp) -> bool {
         let is_written = self.written.as_ref().is_none_or(|all| all.contains(identity));
         !is_written && self.stamps.get(&ino) == Some(stamp)
     }
@@ -102,13 +102,13 @@ impl Scan {
     }
 
     /// This file has taken the place of that one: its bytes are to be looked at.
-    pub(crate) fn replaces(&mut self, identity: Identity, ino: u64) {
+    pub(crate) fn replaces(&mut self, identity: FileIdentity, ino: u64) {
         self.is_number(identity, ino);
         self.is_as(ino, Stamp::NEVER);
     }
 
     /// Which of the bucket's files this is.
-    pub(crate) fn number(&self, identity: &Identity) -> Option<u64> {
+    pub(crate) fn number(&self, identity: &FileIdentity) -> Option<u64> {
         self.numbers.get(identity).copied()
     }
 
@@ -128,7 +128,7 @@ impl Scan {
         (tree, found): (&mut Tree, &mut Found),
         path: &[u8],
         name: &CStr,
-        is_busy: &dyn Fn(&Identity) -> bool,
+        is_busy: &dyn Fn(&FileIdentity) -> bool,
     ) -> Result<()> {
         let mut turn = Turn {
             scan: self,
@@ -145,7 +145,7 @@ impl Scan {
             folder => folder?,
         };
         let stat = look(&folder, c"")?;
-        let known = turn.scan.numbers.get(&Identity::of(&stat)).copied();
+        let known = turn.scan.numbers.get(&FileIdentity::of(&stat)).copied();
         let Some(ino) = known.filter(|ino| turn.tree.file(*ino).is_some()) else { return Ok(()) };
         turn.name((ino, &folder), path, name)?;
         drop(lent);
@@ -161,7 +161,7 @@ impl Scan {
     pub(crate) fn all(
         &mut self,
         (tree, found): (&mut Tree, &mut Found),
-        is_busy: &dyn Fn(&Identity) -> bool,
+        is_busy: &dyn Fn(&FileIdentity) -> bool,
     ) -> Result<()> {
         let mut turn =
             Turn { scan: self, tree, found, is_busy, deep: true, has_moved: false, is_lent: false };
@@ -178,7 +178,7 @@ impl Scan {
     /// Those of the file system.
     pub(crate) fn adopt(&mut self, folder: &OwnedFd, name: &CStr, ino: u64) -> Result<()> {
         let stat = look(folder, name)?;
-        self.is_number(Identity::of(&stat), ino);
+        self.is_number(FileIdentity::of(&stat), ino);
         self.is_as(ino, stamp_of(&stat));
         Ok(())
     }
@@ -189,7 +189,7 @@ impl Scan {
         self.is_clean(&large.identity);
     }
 
-    fn is_clean(&mut self, identity: &Identity) {
+    fn is_clean(&mut self, identity: &FileIdentity) {
         if let Some(written) = &mut self.written {
             written.remove(identity);
         }
@@ -201,7 +201,7 @@ impl Scan {
         self.learnt.stamps.push((ino, stamp));
     }
 
-    fn is_number(&mut self, identity: Identity, ino: u64) {
+    fn is_number(&mut self, identity: FileIdentity, ino: u64) {
         self.numbers.insert(identity, ino);
         self.learnt.numbers.push((ino, (identity.inode, identity.born)));
     }

@@ -27,8 +27,8 @@ use super::record::Record;
 use super::request::Bucket;
 use super::scan::{Found, Scan};
 use super::tree::Tree;
-use crate::native::Identity;
-use crate::store::Failed;
+use forebay_objstore::Failed;
+use forebay_os::files::FileIdentity;
 pub(crate) use moved::Moved;
 use moves::Moves;
 use short::Short;
@@ -125,7 +125,7 @@ impl Ship {
     pub(crate) fn cut(
         &mut self,
         dirty: Option<&Dirty>,
-        is_busy: &dyn Fn(&Identity) -> bool,
+        is_busy: &dyn Fn(&FileIdentity) -> bool,
     ) -> Result<(), Errno> {
         debug_assert!(self.pending.is_none(), "the cut before is shipped first");
         let mut found = Found::default();

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::record::{Attr, HERE, Kind, Place, Record};
 use super::scan::is_kept;
-use crate::short::ShortName;
+use forebay_os::short::ShortName;
 
 /// The volume itself.
 pub(crate) const ROOT: u64 = 1;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::opening::Wanted;
 use super::request::Bucket;
-use crate::store::{Failed, Found, Objects, When};
+use forebay_objstore::{Failed, Found, Objects, When};
 
 const NOTE: &str = ".forebay/writer";
 

@@ -17,7 +17,7 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use super::Plan;
 use crate::fuse::open_device;
-use crate::real_path::open_real;
+use forebay_os::real_path::open_real;
 
 /// Where the way in was closed.
 #[derive(Debug)]

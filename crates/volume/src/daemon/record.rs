@@ -15,10 +15,10 @@ use std::time::Duration;
 use forebay_model::{Ended, Error, Fact, Header, Kind, RunWriter};
 use parking_lot::Mutex;
 
-use crate::native::proc_path;
-use crate::real_path::{make_and_open, open_own};
 use crate::recorder::Recorder;
 use crate::tiers::{OWN, make_own};
+use forebay_os::files::proc_path;
+use forebay_os::real_path::{make_and_open, open_own};
 
 /// Between two writes: what a kill -9 can take from the record.
 const EVERY: Duration = Duration::from_secs(1);

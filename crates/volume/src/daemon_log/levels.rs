@@ -6,9 +6,28 @@ use std::str::FromStr;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 
-/// Where our modules begin. What libraries say of themselves is not for our log: a client of a
-/// bucket may tell what it signs.
-pub(super) const OURS: &str = "forebay_volume";
+/// Our crates that a daemon consists of. What libraries say of themselves is not for our log: a
+/// client of a bucket may tell what it signs.
+const OURS: [&str; 3] = ["forebay_os", "forebay_packlog", "forebay_volume"];
+/// What people leave out of the name of a module, the first that fits.
+const LEFT_OUT: [&str; 2] = ["forebay_volume::", "forebay_"];
+
+/// A module as people know it: `bucket::ship`, `packlog::safe`.
+pub(super) fn short_name(module: &str) -> &str {
+    LEFT_OUT.iter().find_map(|prefix| module.strip_prefix(prefix)).unwrap_or(module)
+}
+
+/// The module of a short name, with its crate.
+fn whole_name(module: &str) -> String {
+    let first = module.split("::").next().unwrap_or_default();
+    if OURS.iter().any(|ours| first == *ours) {
+        module.to_owned()
+    } else if OURS.iter().any(|ours| short_name(ours) == first) {
+        format!("forebay_{module}")
+    } else {
+        format!("forebay_volume::{module}")
+    }
+}
 
 /// What is said at all.
 #[derive(Debug, Clone)]
@@ -34,7 +53,7 @@ impl std::error::Error for NotLevels {}
 impl Default for Levels {
     /// What goes wrong, and the few things that are worth a line each.
     fn default() -> Levels {
-        Levels(Targets::new().with_target(OURS, LevelFilter::INFO))
+        Levels(Targets::new().with_targets(OURS.map(|ours| (ours, LevelFilter::INFO))))
     }
 }
 
@@ -51,12 +70,10 @@ impl FromStr for Levels {
                 level => level.parse::<LevelFilter>().map_err(drop),
             };
             let level = level.map_err(|()| NotLevels(word.to_owned()))?;
-            let module = match module.trim() {
-                "" => OURS.to_owned(),
-                module if module.starts_with(OURS) => module.to_owned(),
-                module => format!("{OURS}::{module}"),
+            levels.0 = match module.trim() {
+                "" => levels.0.with_targets(OURS.map(|ours| (ours, level))),
+                module => levels.0.with_target(whole_name(module), level),
             };
-            levels.0 = levels.0.with_target(module, level);
         }
         Ok(levels)
     }
@@ -70,13 +87,18 @@ mod tests {
 
     #[test]
     fn levels_are_told_by_module() {
-        let levels: Levels = "warn,bucket=debug, fuse::crew=off".parse().expect("levels");
+        let words = "warn,bucket=debug, fuse::crew=off,packlog::safe=trace";
+        let levels: Levels = words.parse().expect("levels");
         let says = |module: &str, level| levels.0.would_enable(module, &level);
         assert!(says("forebay_volume::tiers", Level::WARN));
         assert!(!says("forebay_volume::tiers", Level::INFO));
         assert!(says("forebay_volume::bucket::ship", Level::DEBUG));
         assert!(!says("forebay_volume::bucket::ship", Level::TRACE));
         assert!(!says("forebay_volume::fuse::crew", Level::ERROR));
+        assert!(says("forebay_packlog::safe", Level::TRACE));
+        assert!(!says("forebay_packlog::log", Level::INFO));
+        assert_eq!(short_name("forebay_packlog::safe"), "packlog::safe");
+        assert_eq!(short_name("forebay_volume::bucket::ship"), "bucket::ship");
         let all: Levels = "TRACE".parse().expect("a level");
         assert!(all.0.would_enable("forebay_volume::watch", &Level::TRACE));
         assert!(!all.0.would_enable("object_store::aws", &Level::ERROR), "it is not ours");

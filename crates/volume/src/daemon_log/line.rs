@@ -8,7 +8,7 @@ use forebay_model::privacy::mask_words;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use tracing::Level;
 
-use super::levels::OURS;
+use super::levels::short_name;
 
 /// Longer text is cut.
 const MOST: usize = 4000;
@@ -27,7 +27,7 @@ impl Said {
     pub(super) fn now(level: Level, target: &'static str, text: &str) -> Said {
         // The time of day, which people have on their other logs: it may jump, and lines then say so.
         let at = clock_gettime(ClockId::Realtime);
-        let module = target.strip_prefix(OURS).unwrap_or(target).trim_start_matches("::");
+        let module = short_name(target);
         let cut = text.floor_char_boundary(MOST);
         let is_cut = cut < text.len();
         let words = [text.as_bytes()[..cut].to_vec()];

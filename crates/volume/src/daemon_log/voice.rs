@@ -16,7 +16,7 @@ use super::Levels;
 use super::limit::{Admitted, Limit};
 use super::line::Said;
 use super::writer::Word;
-use crate::clock::{Clock, MachineClock};
+use forebay_os::clock::{Clock, MachineClock};
 
 /// Lines that are held before there is a daemon.
 const HELD: usize = 1000;

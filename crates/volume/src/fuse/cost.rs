@@ -13,7 +13,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use super::abi::{self, InHeader, op};
 use super::device::Device;
-use crate::clock::Clock;
+use forebay_os::clock::Clock;
 
 const NAME: &str = "system.forebay.request";
 /// As many are timed. The quickest counts: what others take depends on who is asleep and on which

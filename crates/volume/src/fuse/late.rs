@@ -26,10 +26,10 @@ use forebay_model::Profile;
 use parking_lot::{Condvar, Mutex};
 
 use super::abi::InHeader;
-use crate::clock::{Clock, MachineClock};
 use crate::native::TRUST_WATCHED;
 use asked::{Asked, answered};
 use board::Board;
+use forebay_os::clock::{Clock, MachineClock};
 use shape::Shape;
 
 thread_local! {

@@ -16,8 +16,8 @@ use zerocopy::{FromBytes, IntoBytes};
 use super::abi::{self, FileLock, LkIn, op};
 use super::device::Device;
 use super::session::{Request, Session};
-use crate::creds::Caller;
 use crate::native::{Lock, LockWait, LockWaiting, Result};
+use forebay_os::credentials::Caller;
 
 /// The signal that ends a lock wait in one of our threads; it is never sent to a program.
 const WAKE: i32 = libc::SIGUSR2;

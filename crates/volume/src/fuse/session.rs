@@ -15,12 +15,12 @@ use super::device::Device;
 use super::gate::Gate;
 use super::later;
 use super::lock::Waiters;
-use crate::clock::Clock;
-use crate::creds::Caller;
 use crate::native::{Handle, Native, Node, Opened, Result, Stays};
 use crate::processes::Processes;
 use crate::recorder::Recorder;
 use crate::watch::Watch;
+use forebay_os::clock::Clock;
+use forebay_os::credentials::Caller;
 
 /// The largest read or write the kernel sends at once.
 pub(super) const MOST_BYTES: usize = 1 << 20;

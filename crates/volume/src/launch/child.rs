@@ -11,10 +11,10 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 use super::front::Signals;
 use super::{Failure, Rescue};
-use crate::clock::MachineClock;
 use crate::cover::{Plan, enter};
 use crate::daemon_log;
 use crate::fuse::time_the_way;
+use forebay_os::clock::MachineClock;
 
 /// What stopped the way to exec.
 #[derive(Clone, Copy)]

@@ -20,8 +20,8 @@ use crate::daemon::{self, Record};
 use crate::daemon_log;
 use crate::fuse::Emulated;
 use crate::live;
-use crate::real_path::resolve;
 use crate::tiers::{Trouble, Underway, Wanted, Warmed};
+use forebay_os::real_path::resolve;
 
 /// What to mount, and where.
 #[derive(Debug)]
@@ -86,9 +86,9 @@ pub struct Unmounting {
 /// When it can't be shown; nothing is left behind then.
 pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
     // SAFETY: nothing here owns one of these yet.
-    unsafe { crate::descriptors::close_all(3, libc::c_uint::MAX) };
+    unsafe { forebay_os::descriptors::close_all(3, libc::c_uint::MAX) };
     daemon_log::hold(&wanted.log.levels);
-    crate::creds::check_rights().map_err(system("acting as other users"))?;
+    forebay_os::credentials::check_rights().map_err(system("acting as other users"))?;
     let (rescue, _) = Rescue::start()?;
     let opened = wanted.bucket.map(bucket::Role::open).transpose().map_err(Failure::Bucket)?;
     let local = opened.as_ref().map(bucket::Ready::directory);

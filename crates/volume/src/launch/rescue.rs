@@ -157,9 +157,9 @@ fn leave_the_caller(inside: &OwnedFd) {
     // SAFETY: plain numbers; what is closed is nobody's here.
     unsafe {
         if keep > 0 {
-            crate::descriptors::close_all(0, keep - 1);
+            forebay_os::descriptors::close_all(0, keep - 1);
         }
-        crate::descriptors::close_all(keep + 1, libc::c_uint::MAX);
+        forebay_os::descriptors::close_all(keep + 1, libc::c_uint::MAX);
     }
     // Each is a wish: a group of its own, no directory kept busy, a name.
     let _ = rustix::process::setpgid(None, None);

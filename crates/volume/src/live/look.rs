@@ -8,10 +8,10 @@ use super::heat::Heat;
 use super::{BucketNow, FileNow, Kind, Live, SCHEMA, TaskNow, TierNow};
 use crate::daemon_log;
 use crate::fuse::Session;
-use crate::proc::Proc;
 use crate::processes::Processes;
 use crate::recorder::Recorder;
 use crate::tiers::Tiers;
+use forebay_os::proc::Proc;
 
 /// More rows do not fit a message, nor a screen.
 const FILES_MOST: usize = 40;

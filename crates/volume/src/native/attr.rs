@@ -10,7 +10,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
-use super::{Entry, Native, Node, Result, proc_path, reopen, stat_of};
+use super::{Entry, Native, Node, Result};
+use forebay_os::files::{proc_path, reopen, stat_of};
 
 /// A time to set.
 #[derive(Debug, Clone, Copy)]

@@ -9,7 +9,8 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use super::open::{EXEC, writes};
-use super::{Handle, Native, Node, Result, reopen};
+use super::{Handle, Native, Node, Result};
+use forebay_os::files::reopen;
 
 impl Handle {
     /// The file itself, as far as it was ever opened.
@@ -55,7 +56,7 @@ impl Native {
         let open = || self.with_room(|| reopen(path.as_fd(), self.backing_flags(flags)));
         match open() {
             // A program that the caller may execute and not read: the kernel has seen that.
-            Err(Errno::ACCESS) if flags & EXEC != 0 => self.wardrobe.undressed(open),
+            Err(Errno::ACCESS) if flags & EXEC != 0 => self.credentials.as_daemon(open),
             opened => opened,
         }
     }
@@ -69,7 +70,7 @@ impl Native {
             return Ok(handle.own_file());
         }
         let again = || reopen(handle.file.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK);
-        let file = self.wardrobe.undressed(|| self.with_room(again))?;
+        let file = self.credentials.as_daemon(|| self.with_room(again))?;
         Ok(handle.opened.get_or_init(|| file))
     }
 }

@@ -119,7 +119,7 @@ impl Native {
         let Some(tiers) = self.tiers().filter(|tiers| tiers.has_cache()) else { return };
         if !handle.writes && node.is_in_place() && !node.foreign.load(Relaxed) {
             // The thread still wears what its last caller wore.
-            self.wardrobe.undress();
+            self.credentials.revert();
             tiers.closed(|| self.path_of(node), &handle.file, node.identity());
         }
     }

@@ -10,8 +10,9 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::device_numbers::unpack_device;
-use super::{Entry, Native, Node, Opened, Result, Seen, proc_path, stat_of};
-use crate::creds::set_umask;
+use super::{Entry, Native, Node, Opened, Result, Seen};
+use forebay_os::credentials::set_umask;
+use forebay_os::files::{proc_path, stat_of};
 
 /// A new file, open.
 #[derive(Debug)]
@@ -177,8 +178,9 @@ impl Native {
         let by_name = node.name().and_then(|(up, old)| Some((self.dir_fd(up).ok()?, old)));
         match by_name {
             Some((up, old))
-                if stat_of(up.as_fd(), &old)
-                    .is_ok_and(|stat| super::Identity::of(&stat) == node.identity()) =>
+                if stat_of(up.as_fd(), &old).is_ok_and(|stat| {
+                    forebay_os::files::FileIdentity::of(&stat) == node.identity()
+                }) =>
             {
                 if let Some(tiers) = &self.tiers {
                     tiers.sync_before_naming(up.as_fd(), &old)?;

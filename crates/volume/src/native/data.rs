@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
 
-use super::{Handle, IoState, Native, Result, reopen, stat_of};
+use super::{Handle, IoState, Native, Result};
+use forebay_os::files::{reopen, stat_of};
 
 impl Native {
     /// Reads into `buffer` at `offset`; returns how much there was. `keeps`: the kernel keeps it

@@ -20,8 +20,8 @@ use rustix::io::Errno;
 
 use super::packed::Packed;
 use super::{Native, Node, Result, boot_nanos};
-use crate::pack::{Found, Pack, Turn};
 use crate::tiers::{Maker, Unnamed, make_packed};
+use forebay_packlog::{Found, Pack, Turn};
 
 /// How long nobody must have used a file, in nanoseconds.
 const IDLE: u64 = 2_000_000_000;
@@ -52,7 +52,7 @@ pub(crate) fn start(native: &Arc<Native>) {
         let weak = Arc::downgrade(native);
         let work = move || {
             // Each is to have the mode that it is made with; else all go home in the end.
-            if crate::creds::set_umask(0).is_ok() {
+            if forebay_os::credentials::set_umask(0).is_ok() {
                 while work(&weak) {}
             }
         };

@@ -39,6 +39,6 @@ impl Native {
         offset: u64,
     ) -> Option<Result<usize>> {
         let (reads, face) = (self.reads.as_ref()?, handle.face.as_ref()?);
-        Some(self.wardrobe.undressed(|| reads.read(face, offset, buffer)))
+        Some(self.credentials.as_daemon(|| reads.read(face, offset, buffer)))
     }
 }

@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use rustix::fs::Statx;
 
-use crate::pack::Time;
+use forebay_packlog::Time;
 pub(super) use names::Known;
 use names::Names;
 use times::Times;

@@ -15,8 +15,9 @@ use rustc_hash::FxHashMap;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::{Handle, IoState, Native, Result, reopen};
+use super::{Handle, IoState, Native, Result};
 use crate::fuse::Device;
+use forebay_os::files::reopen;
 
 /// A lock as asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use parking_lot::RwLockReadGuard;
 use rustix::fs::{Mode, OFlags, openat};
 
-use super::{Handle, Identity, Native, Node, Result};
+use super::{Handle, Native, Node, Result};
 use crate::bucket::{Bodies, Follow, Inside, Mirror, Prefix, joined};
+use forebay_os::files::FileIdentity;
 
 /// Names of extended attributes that are ours begin so; programs don't see them.
 pub(super) const OURS: &[u8] = b"user.forebay.";
@@ -67,7 +68,7 @@ impl Native {
             let fd = openat(self.dir_fd_of(dir)?, c".", flags, Mode::empty())?;
             Ok((self.path_of(dir), fd))
         };
-        self.wardrobe.undressed(|| prefix.look(number, open))
+        self.credentials.as_daemon(|| prefix.look(number, open))
     }
 
     /// A name in a directory, or with `None` the directory or file itself, is about to be changed.
@@ -109,7 +110,7 @@ impl Native {
         self.mark_written(handle);
         let asked = mirror.ask(&self.path_of(&handle.node), handle.node.identity());
         // Whoever may write a file need not own it.
-        self.wardrobe.undressed(|| mirror.is_synced(handle.file.as_fd()));
+        self.credentials.as_daemon(|| mirror.is_synced(handle.file.as_fd()));
         sync()?;
         asked.map_or(Ok(()), |asked| mirror.wait(asked))
     }
@@ -122,19 +123,19 @@ impl Native {
     }
 
     /// Whether a file is open to be written.
-    pub(crate) fn is_written(&self, identity: &Identity) -> bool {
+    pub(crate) fn is_written(&self, identity: &FileIdentity) -> bool {
         let node = self.table.find(*identity);
         node.is_some_and(|node| node.open.lock().handles.iter().any(|handle| handle.writes))
     }
 
     /// Files that were open to be written when the mount went.
-    pub(crate) fn left_open(&self) -> Vec<Identity> {
+    pub(crate) fn left_open(&self) -> Vec<FileIdentity> {
         let handles = self.handles.lock();
         handles.values().filter(|handle| handle.writes).map(|one| one.node.identity()).collect()
     }
 
     /// Whether anybody has a file open.
-    pub(crate) fn is_open(&self, identity: &Identity) -> bool {
+    pub(crate) fn is_open(&self, identity: &FileIdentity) -> bool {
         let node = self.table.find(*identity);
         node.is_some_and(|node| node.open.lock().shared.is_open())
     }

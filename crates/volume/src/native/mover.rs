@@ -12,8 +12,9 @@ use rustix::io::Errno;
 use super::moves::{LATER_NANOS, Moves, SETTLE_NANOS, Waiting};
 use super::moving::{Begun, Moved};
 use super::placed::boot_nanos;
-use super::{Native, Node, ROOT, reopen};
+use super::{Native, Node, ROOT};
 use crate::tiers::Passage;
+use forebay_os::files::reopen;
 
 /// Files and bytes that get their names before these are made safe together.
 const BATCH: (usize, u64) = (64, 64 << 20);

@@ -15,8 +15,9 @@ use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use super::lease::{self, Leased};
-use super::{Identity, Native, Node, Result, device_of, stat_of};
+use super::{Native, Node, Result};
 use crate::tiers::{Cargo, Carried, Goal, Passage, Tiers};
+use forebay_os::files::{FileIdentity, device_of, stat_of};
 pub(crate) use landing::Moved;
 
 /// A move under way, as those who use the file know it.
@@ -138,7 +139,7 @@ impl Native {
         let kind = u32::from(here.stx_mode) & libc::S_IFMT;
         let wanted = if node.placed.is_some() { libc::S_IFLNK } else { libc::S_IFREG };
         let place = node.place.lock();
-        Ok(Identity::of(&here) == node.identity()
+        Ok(FileIdentity::of(&here) == node.identity()
             && kind == wanted
             && here.stx_nlink == 1
             && place.names.len() == 1

@@ -1,6 +1,7 @@
 //! What we know of one file, directory or link below a covered directory: which one it is, where
 //! it was last seen, and how it is open. It holds knowledge; the directory stays the truth.
 
+use forebay_os::files::FileIdentity;
 use std::ffi::{CStr, CString};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -21,38 +22,13 @@ use crate::recorder::Known;
 /// The kernel's number for the root of a mount (`FUSE_ROOT_ID`).
 pub(crate) const ROOT: u64 = 1;
 
-/// Tells one file from another, also after its inode number was used again: device, inode and,
-/// where the file system keeps it, time of birth in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Identity {
-    pub(crate) device: u64,
-    pub(crate) inode: u64,
-    pub(crate) born: i128,
-}
-
-impl Identity {
-    pub(crate) fn of(stat: &Statx) -> Identity {
-        let born = if stat.stx_mask & libc::STATX_BTIME != 0 {
-            i128::from(stat.stx_btime.tv_sec) * 1_000_000_000 + i128::from(stat.stx_btime.tv_nsec)
-        } else {
-            0
-        };
-        Identity { device: device_of(stat), inode: stat.stx_ino, born }
-    }
-}
-
-/// The device number of the file system that holds the file.
-pub(crate) fn device_of(stat: &Statx) -> u64 {
-    rustix::fs::makedev(stat.stx_dev_major, stat.stx_dev_minor)
-}
-
 /// One file, directory, link or special file that the kernel knows by number.
 #[derive(Debug)]
 pub(crate) struct Node {
     /// The number in requests (`nodeid`), never used twice in one mount.
     pub(crate) id: u64,
     /// Changed by the table alone, when the file moves.
-    pub(super) identity: RwLock<Identity>,
+    pub(super) identity: RwLock<FileIdentity>,
     /// What programs were shown before the file moved.
     pub(super) guise: Guise,
     /// The file type bits of the mode (`S_IFMT`).
@@ -114,10 +90,10 @@ pub(crate) struct Place {
 
 impl Node {
     pub(crate) fn new(id: u64, stat: &Statx) -> Node {
-        Node::of(id, Identity::of(stat), u32::from(stat.stx_mode) & libc::S_IFMT)
+        Node::of(id, FileIdentity::of(stat), u32::from(stat.stx_mode) & libc::S_IFMT)
     }
 
-    pub(super) fn of(id: u64, identity: Identity, kind: u32) -> Node {
+    pub(super) fn of(id: u64, identity: FileIdentity, kind: u32) -> Node {
         Node {
             id,
             identity: RwLock::new(identity),
@@ -146,7 +122,7 @@ impl Node {
         self.folder.get_or_init(Box::default)
     }
 
-    pub(crate) fn identity(&self) -> Identity {
+    pub(crate) fn identity(&self) -> FileIdentity {
         *self.identity.read()
     }
 

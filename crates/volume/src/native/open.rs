@@ -10,11 +10,10 @@ use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, Statx, accessat, openat};
 use rustix::io::Errno;
 
 use super::iostate::{Fresh, Wish};
-use super::{
-    Handle, Identity, IoState, Native, Node, Result, device_of, proc_path, reopen, stat_of,
-};
-use crate::creds::worn;
+use super::{Handle, IoState, Native, Node, Result};
 use crate::tiers::Lent;
+use forebay_os::credentials::impersonated_ids;
+use forebay_os::files::{FileIdentity, device_of, proc_path, reopen, stat_of};
 
 /// What an open gives.
 #[derive(Debug)]
@@ -118,7 +117,7 @@ impl Native {
     fn open_program(&self, node: &Arc<Node>) -> Result<OwnedFd> {
         let held = self.open_backing(node, OFlags::PATH | OFlags::CLOEXEC)?;
         accessat(CWD, proc_path(held.as_fd()), Access::EXEC_OK, AtFlags::EACCESS)?;
-        self.wardrobe.undressed(|| self.with_room(|| reopen(held.as_fd(), backing_flags(0))))
+        self.credentials.as_daemon(|| self.with_room(|| reopen(held.as_fd(), backing_flags(0))))
     }
 
     fn open_backing(&self, node: &Arc<Node>, flags: OFlags) -> Result<OwnedFd> {
@@ -144,7 +143,7 @@ impl Native {
         let dir = self.dir_fd(parent)?;
         let how = flags | OFlags::NOFOLLOW;
         let file = self.with_room(|| openat(&dir, &name, how, Mode::empty()))?;
-        match Identity::of(&stat_of(file.as_fd(), c"")?) == node.identity() {
+        match FileIdentity::of(&stat_of(file.as_fd(), c"")?) == node.identity() {
             true => Ok(file),
             false => Err(Errno::STALE),
         }
@@ -198,7 +197,7 @@ impl Native {
             match self.lend(bytes, from) {
                 Some(backing) => {
                     open.backing = Some(Arc::new(backing));
-                    open.lent_for = Some(worn().0);
+                    open.lent_for = Some(impersonated_ids().0);
                 }
                 None => {
                     let other = Wish { passthrough: false, ..wish }.state();
@@ -208,7 +207,8 @@ impl Native {
             }
         }
         // Others are let in by the storage below, which may know more than modes and lists.
-        if by_path && (state != IoState::Passthrough || open.lent_for != Some(worn().0)) {
+        if by_path && (state != IoState::Passthrough || open.lent_for != Some(impersonated_ids().0))
+        {
             match self.open_after_all(&file, flags) {
                 Ok(open) => (file, by_path) = (open, false),
                 Err(error) => {
@@ -289,9 +289,9 @@ impl Native {
         let device = self.device.get()?;
         // The kernel writes with the rights of who lends, whoever has it open: another's write would
         // use blocks reserved for root, and leave set-user-id bits.
-        let lent = match (worn().0, other_writer(stat)) {
+        let lent = match (impersonated_ids().0, other_writer(stat)) {
             (0, Some(writer)) => {
-                self.wardrobe.dressed(writer, || device.lend(file.as_fd())).ok()?
+                self.credentials.as_user(writer, || device.lend(file.as_fd())).ok()?
             }
             _ => device.lend(file.as_fd()),
         };

@@ -22,7 +22,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::{Native, Node, Result};
-use crate::pack::{Attr, Pack, Time};
+use forebay_packlog::{Attr, Pack, Time};
 use in_use::{InUse, stamp};
 pub(crate) use list::Listing;
 pub(super) use names::is_there;
@@ -141,7 +141,7 @@ impl Native {
     /// than its bytes.
     pub(super) fn settle_now(&self, node: &Node) -> Result<()> {
         let Some(packed) = node.packed.get() else { return Ok(()) };
-        self.wardrobe.undress();
+        self.credentials.revert();
         match &mut *packed.in_use.lock() {
             Some(used) => self.settle_packed(packed, used, true),
             None => Ok(()),

@@ -8,10 +8,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 
-use super::node::{Identity, Node};
+use super::node::Node;
 use super::packed::Packed;
 use super::rest::Rest;
-use crate::numbered::Numbered;
+use forebay_os::files::FileIdentity;
+use forebay_os::numbered::Numbered;
 
 /// Packed files that are not put to rest, few as they are.
 const AWAKE: usize = 4096;
@@ -31,7 +32,7 @@ struct Maps {
 }
 
 impl Maps {
-    fn wake(&mut self, id: u64, identity: Identity) -> Option<Arc<Node>> {
+    fn wake(&mut self, id: u64, identity: FileIdentity) -> Option<Arc<Node>> {
         if let Some(node) = self.awake.get(&id) {
             return Some(Arc::clone(node));
         }
@@ -62,8 +63,8 @@ impl PackedNodes {
         PackedNodes { maps: RwLock::default(), device }
     }
 
-    fn identity(&self, id: u64) -> Identity {
-        Identity { device: self.device, inode: id, born: 0 }
+    fn identity(&self, id: u64) -> FileIdentity {
+        FileIdentity { device: self.device, inode: id, born: 0 }
     }
 
     pub(crate) fn get(&self, id: u64) -> Option<Arc<Node>> {
@@ -144,7 +145,7 @@ mod tests {
     use super::*;
     use crate::native::ROOT;
     use crate::native::node::Recorded;
-    use crate::pack::FIRST;
+    use forebay_packlog::FIRST;
 
     const MANY: u64 = 3 * AWAKE as u64;
 

@@ -10,8 +10,9 @@ use rustix::fs::{AtFlags, Gid, OFlags, Statx, Uid, chownat};
 use rustix::io::Errno;
 
 use super::packed::Packed;
-use super::{Handle, Held, Identity, Native, Node, Result, device_of, stat_of};
+use super::{Handle, Held, Native, Node, Result};
 use crate::tiers::{LeavingSlot, Placed, Tiers, merged, ours};
+use forebay_os::files::{FileIdentity, device_of, stat_of};
 
 /// How often a name may be replaced while it is looked at, before the kernel is to ask again.
 const REPLACEMENTS: u32 = 1000;
@@ -80,7 +81,7 @@ impl Native {
             // With a file that is replaced its body goes. If the name still has the same link, its
             // body is gone or somebody else's, and a link that leads there is what is shown.
             let now = stat_of(dir, name)?;
-            if Identity::of(&now) == Identity::of(&stat) {
+            if FileIdentity::of(&now) == FileIdentity::of(&stat) {
                 return Ok(Seen::plain(stat));
             }
             stat = now;
@@ -138,7 +139,7 @@ impl Native {
         let (parent, name) = node.name().ok_or(Errno::STALE)?;
         let dir = self.dir_fd(parent)?;
         match stat_of(dir.as_fd(), &name) {
-            Ok(link) if Identity::of(&link) == node.identity() => {
+            Ok(link) if FileIdentity::of(&link) == node.identity() => {
                 placed.links.store(u64::from(link.stx_nlink), Relaxed);
                 Ok(link)
             }
@@ -185,7 +186,7 @@ impl Native {
             found.charged.store(body.stx_blocks * 512, Relaxed);
             Arc::new(found)
         });
-        let slot = tiers.leaves(&placed, self.wardrobe);
+        let slot = tiers.leaves(&placed, self.credentials);
         Some(Leaver { placed, slot })
     }
 
@@ -203,7 +204,7 @@ impl Native {
             // Whoever has it open sees a file without a name, also while its body is kept.
             placed.links.store(0, Relaxed);
             // The body is its owner's, who need not be the caller.
-            self.wardrobe.undress();
+            self.credentials.revert();
             match replaced {
                 true => tiers.retire(placed, boot_nanos()),
                 false => tiers.remove(placed),
@@ -230,7 +231,7 @@ impl Native {
             && let Some((parent, name)) = node.name()
             && let Ok(dir) = self.dir_fd(parent)
         {
-            self.wardrobe.undress();
+            self.credentials.revert();
             chownat(&dir, &name, uid, gid, AtFlags::SYMLINK_NOFOLLOW)?;
         }
         Ok(())

@@ -9,9 +9,10 @@ use rustix::io::Errno;
 
 use super::create::Created;
 use super::placed::place_of;
-use super::{Native, Node, Permissions, Result, Seen, device_of, proc_path, stat_of};
-use crate::creds::set_umask;
+use super::{Native, Node, Permissions, Result, Seen};
 use crate::tiers::{Maker, Placed, Spot, merged};
+use forebay_os::credentials::set_umask;
+use forebay_os::files::{device_of, proc_path, stat_of};
 
 impl Native {
     /// Makes a file where its rule sends it; `None` when it belongs in place, or has to stay there.

@@ -11,7 +11,8 @@ use rustix::io::Errno;
 
 use super::packed::At;
 use super::space::keeps_its_name;
-use super::{Native, Node, Result, stat_of};
+use super::{Native, Node, Result};
+use forebay_os::files::stat_of;
 
 impl Native {
     /// Removes a name that is not a directory's. Tells the number of a file in the record that has
@@ -116,9 +117,9 @@ impl Native {
                 tiers.sync_before_naming(to, new_name)?;
             }
         }
-        let moved = stat_of(from.as_fd(), name)
-            .ok()
-            .and_then(|stat| self.table.find(super::Identity::of(&stat)).map(|node| (node, stat)));
+        let moved = stat_of(from.as_fd(), name).ok().and_then(|stat| {
+            self.table.find(forebay_os::files::FileIdentity::of(&stat)).map(|node| (node, stat))
+        });
         if let Some((node, _)) = &moved {
             self.disturb(node);
         }

@@ -9,8 +9,9 @@ use forebay_model::FileId;
 use parking_lot::Mutex;
 
 use super::iostate::{Fresh, OpenFile};
-use super::node::{Identity, Node, Place, Recorded};
-use crate::short::ShortName;
+use super::node::{Node, Place, Recorded};
+use forebay_os::files::FileIdentity;
+use forebay_os::short::ShortName;
 
 /// What is kept of a node.
 #[derive(Debug)]
@@ -55,7 +56,7 @@ impl Node {
 
 impl Rest {
     /// The node again. What makes it a packed one is the caller's to add.
-    pub(super) fn wake(self, id: u64, identity: Identity) -> Node {
+    pub(super) fn wake(self, id: u64, identity: FileIdentity) -> Node {
         let Rest { lookups, parent, name, file, epoch, fresh } = self;
         let names = vec![(parent, c_string(&name))];
         let open = OpenFile { fresh: fresh.map(|fresh| *fresh), ..OpenFile::default() };

@@ -4,7 +4,8 @@ use std::os::fd::AsFd;
 
 use rustix::io::Errno;
 
-use super::{Handle, Native, Result, stat_of};
+use super::{Handle, Native, Result};
+use forebay_os::files::stat_of;
 
 impl Native {
     /// Finds data or a hole (`SEEK_DATA`, `SEEK_HOLE`).

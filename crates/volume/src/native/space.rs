@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use rustix::fs::{OFlags, fstatvfs};
 
-use super::{Handle, Identity, Native, Node, stat_of};
+use super::{Handle, Native, Node};
+use forebay_os::files::{FileIdentity, stat_of};
 
 /// How often a removal looks again for a close that may be on its way: for 5 ms or a little more
 /// where little is left, and for 100 ms where nothing is, as a busy machine takes its time.
@@ -55,7 +56,7 @@ impl Native {
         name: &CStr,
     ) -> Option<(Arc<Node>, bool)> {
         let stat = stat_of(dir, name).ok()?;
-        let node = self.table.find(Identity::of(&stat))?;
+        let node = self.table.find(FileIdentity::of(&stat))?;
         self.disturb(&node);
         self.bring_before_loss(&node);
         let is_open = node.open.lock().shared.is_open();

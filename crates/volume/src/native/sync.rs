@@ -8,8 +8,9 @@ use forebay_model::Fsync;
 use rustix::fs::OFlags;
 use rustix::io::fcntl_dupfd_cloexec;
 
-use super::{Handle, Native, Result, reopen};
+use super::{Handle, Native, Result};
 use crate::tiers::{Placed, SyncJob, Tiers, WhichSync};
+use forebay_os::files::reopen;
 
 impl Native {
     /// Makes the file's bytes safe.
@@ -46,7 +47,7 @@ impl Native {
     fn name_placed(&self, tiers: &Tiers, handle: &Handle, placed: &Placed) -> Result<()> {
         if !placed.named.load(Relaxed) {
             // The caller may write the file without being allowed to read its directory.
-            self.wardrobe.undress();
+            self.credentials.revert();
             rustix::fs::fsync(tiers.room(placed).root())?;
             if let Some((parent, _)) = handle.node.name() {
                 let dir = self.dir_fd(parent)?;
@@ -65,7 +66,7 @@ impl Native {
         placed: &Arc<Placed>,
         path: Vec<u8>,
     ) -> Result<()> {
-        self.wardrobe.undress();
+        self.credentials.revert();
         let file = self.open_file(handle)?;
         let file = self.with_room(|| fcntl_dupfd_cloexec(file, 0))?;
         let mut dirs = Vec::new();

@@ -16,9 +16,10 @@ use rustc_hash::FxHashMap;
 use rustix::fs::Statx;
 use rustix::process::{Resource, getrlimit};
 
-use super::node::{Identity, Node, ROOT};
+use super::node::{Node, ROOT};
 use super::packed_nodes::PackedNodes;
-use crate::pack::FIRST;
+use forebay_os::files::{FileIdentity, device_of};
+use forebay_packlog::FIRST;
 
 #[derive(Default)]
 struct Maps {
@@ -55,12 +56,12 @@ impl Table {
         let most_pinned = (limit / 2).clamp(64, 200_000) as usize;
         Table {
             maps: RwLock::new(maps),
-            packed: PackedNodes::on(super::device_of(stat)),
+            packed: PackedNodes::on(device_of(stat)),
             next: AtomicU64::new(ROOT + 1),
             pinned: Mutex::default(),
             most_pinned,
             numbered: Mutex::default(),
-            device: super::device_of(stat),
+            device: device_of(stat),
         }
     }
 
@@ -73,7 +74,7 @@ impl Table {
 
     /// The node for what a name led to, with one more kernel reference (`nlookup`).
     pub(crate) fn take(&self, stat: &Statx) -> Arc<Node> {
-        let identity = Identity::of(stat);
+        let identity = FileIdentity::of(stat);
         {
             let maps = self.maps.read();
             if let Some(node) = maps.by_identity.get(&key(identity))
@@ -127,7 +128,7 @@ impl Table {
     }
 
     /// The node of a file, if the kernel knows it.
-    pub(crate) fn find(&self, identity: Identity) -> Option<Arc<Node>> {
+    pub(crate) fn find(&self, identity: FileIdentity) -> Option<Arc<Node>> {
         let node = self.maps.read().by_identity.get(&key(identity)).cloned()?;
         (node.identity() == identity).then_some(node)
     }
@@ -175,6 +176,6 @@ impl Table {
     }
 }
 
-fn key(identity: Identity) -> (u64, u64) {
+fn key(identity: FileIdentity) -> (u64, u64) {
     (identity.device, identity.inode)
 }

@@ -134,7 +134,10 @@ fn random_verbs_leave_what_they_leave_bare() {
                 (
                     "unlink",
                     gone,
-                    bare(rustix::fs::unlinkat(CWD, &at, AtFlags::empty()).map_err(Into::into)),
+                    bare(
+                        rustix::fs::unlinkat(CWD, &at, rustix::fs::AtFlags::empty())
+                            .map_err(Into::into),
+                    ),
                 )
             }
             4 => {

@@ -18,9 +18,10 @@ use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, RawDir, Statx, accessat, op
 use rustix::io::Errno;
 
 use super::folder::{Folder, Known, Right};
-use super::{Identity, Native, Node, Result, Seen, proc_path, stat_of};
+use super::{Native, Node, Result, Seen};
 use crate::bucket::Inside;
-use crate::pack::Time;
+use forebay_os::files::{FileIdentity, proc_path, stat_of};
+use forebay_packlog::Time;
 
 /// A directory with more names than this is not listed: it would take longer than what it saves.
 const NAMES_MAX: usize = 20_000;
@@ -136,7 +137,9 @@ impl Native {
         }
         let changes = folder.changes();
         let seen = self.look(fd, name)?;
-        if let Some(node) = self.table.find(Identity::of(&seen.stat)).filter(|node| node.is_dir()) {
+        if let Some(node) =
+            self.table.find(FileIdentity::of(&seen.stat)).filter(|node| node.is_dir())
+        {
             folder.keep_dir(changes, now, name, node.id);
         }
         Ok(seen)
@@ -147,7 +150,7 @@ impl Native {
             return;
         }
         let began = super::boot_nanos();
-        let names = self.wardrobe.undressed(|| self.with_room(|| names_in(fd)));
+        let names = self.credentials.as_daemon(|| self.with_room(|| names_in(fd)));
         let names = names.ok().flatten();
         folder.listed(began, names.as_ref().map(|names| names.iter().map(Vec::as_slice)));
     }

@@ -7,7 +7,8 @@ use rustix::fs::{OFlags, XattrFlags, readlinkat, removexattr, setxattr};
 use rustix::io::Errno;
 
 use super::mirrored::OURS;
-use super::{Held, Native, Result, proc_path, reopen};
+use super::{Held, Native, Result};
+use forebay_os::files::{proc_path, reopen};
 
 /// `FS_IOC_GETFLAGS` and its kin: what lsattr(1) and chattr(1) use. Each with the size it moves.
 const FILE_FLAG_IOCTLS: [(u32, usize); 4] =

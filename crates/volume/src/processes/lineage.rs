@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use forebay_model::Fact;
 
 use super::{DEEPEST, Known, Processes, TRIES_MAX};
-use crate::proc::{Proc, Stat};
+use forebay_os::proc::{Proc, Stat};
 
 /// To whom a process belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

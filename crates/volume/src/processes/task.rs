@@ -49,8 +49,8 @@ impl Processes {
 mod tests {
     //! If these fail, programs wait again and again for what is known not to be there.
     use super::*;
-    use crate::clock::SystemClock;
     use crate::recorder::Recorder;
+    use forebay_os::clock::SystemClock;
 
     #[test]
     fn who_has_no_parent_in_the_run_is_waited_for_once() {

@@ -12,8 +12,8 @@ use bytes::Bytes;
 use forebay_reads::{Error, INDEX, Kind, MANIFEST, Objects, Part, Result};
 use parking_lot::Mutex;
 
-use crate::store::{self, Failed, Listed, Settings};
 use client::Client;
+use forebay_objstore::{self, Failed, Listed, Settings};
 use stretches::Stretches;
 
 /// Bytes of the index that are fetched at a time, and how many such blocks are kept: pages are
@@ -49,7 +49,7 @@ impl Listing {
     /// # Errors
     /// What the bucket says.
     pub(crate) fn of(url: &str, settings: Settings) -> std::result::Result<Listing, Failed> {
-        let folder = store::Objects::open(url, settings.clone())?.folder("")?;
+        let folder = forebay_objstore::Objects::open(url, settings.clone())?.folder("")?;
         let objects = folder.objects.into_iter().map(|object| (object.name.clone(), object));
         let (objects, folders) = (objects.collect(), folder.folders.len());
         Ok(Listing { url: url.to_owned(), settings, objects, folders })

@@ -16,7 +16,7 @@ use super::bucket::{Holds, InBucket, Listing};
 use super::empty::{Guise, fill};
 use super::open::Open;
 use crate::bucket::{Held, Ways};
-use crate::store::{Failed, Settings};
+use forebay_objstore::{Failed, Settings};
 
 /// Why reads can't be shown.
 #[derive(Debug)]

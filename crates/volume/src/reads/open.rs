@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::bucket::{InBucket, Listing};
 use super::found::{Place, Trouble, stat, trouble, way_to};
-use crate::store::Settings;
+use forebay_objstore::Settings;
 
 /// An archive that has all its objects.
 pub(super) struct Open<'s> {

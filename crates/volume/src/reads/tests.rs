@@ -16,7 +16,6 @@ use tempfile::TempDir;
 use super::*;
 use crate::bucket::Ways;
 use crate::native::{IoState, Native, ROOT};
-use crate::store;
 
 struct Place {
     dir: TempDir,
@@ -71,7 +70,10 @@ impl Place {
     }
 
     fn ways(&self) -> Ways {
-        Ways { settings: store::Settings::default(), state: self.dir.path().join("state") }
+        Ways {
+            settings: forebay_objstore::Settings::default(),
+            state: self.dir.path().join("state"),
+        }
     }
 
     fn show(&self, shards: u32) -> Stood {
@@ -222,8 +224,12 @@ fn an_archive_that_lacks_something_is_refused_before_anything_is_shown() {
     std::fs::write(&manifest, &bytes).expect("written");
     assert!(
         !place.why().is_empty()
-            && can_show(&place.archive(), ReadsShown::default(), &store::Settings::default())
-                .is_err()
+            && can_show(
+                &place.archive(),
+                ReadsShown::default(),
+                &forebay_objstore::Settings::default()
+            )
+            .is_err()
     );
     std::fs::remove_file(&manifest).expect("removed");
     assert!(place.why().contains(&manifest.display().to_string()), "{}", place.why());

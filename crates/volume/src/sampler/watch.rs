@@ -2,7 +2,7 @@
 
 use forebay_model::{ByteCount, Cpu, Device, Memory, Micros, Network, Pressure, Sample};
 
-use crate::proc::{self, Proc};
+use forebay_os::proc::{self, Proc};
 
 /// Looks at the machine; each look tells what happened since the one before.
 #[derive(Debug, Default)]

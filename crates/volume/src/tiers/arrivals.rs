@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::native::Identity;
+use forebay_os::files::FileIdentity;
 
 /// The list's name in Forebay's own folder.
 pub(super) const LIST: &str = "volume.arrivals";
@@ -28,7 +28,7 @@ pub(super) const FAILED: Mark = Mark(b"/-");
 
 impl Mark {
     /// The mark of a file.
-    pub(super) fn mark(self, file: &Identity) -> Vec<u8> {
+    pub(super) fn mark(self, file: &FileIdentity) -> Vec<u8> {
         let name = format!("{:x}.{:x}", file.inode, file.born);
         [self.0, name.as_bytes()].concat()
     }

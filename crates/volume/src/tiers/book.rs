@@ -25,7 +25,7 @@ use super::opening::directory as tier_directory;
 use super::room::leaving;
 use super::spare::Spare;
 use super::{OWN, Purpose, Trouble, deed, pages};
-use crate::native::proc_path;
+use forebay_os::files::proc_path;
 
 const NAME: &str = "volume.json";
 /// A run that was killed a moment ago takes a moment to be gone.

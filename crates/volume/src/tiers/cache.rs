@@ -25,8 +25,8 @@ use rustix::fs::{OFlags, Statx};
 use rustix::io::Errno;
 
 use super::Tiers;
-use crate::native::{Identity, reopen};
 use copier::Job;
+use forebay_os::files::{FileIdentity, reopen};
 pub(crate) use lent::Lent;
 use stamp::Stamp;
 use table::{Found, Gone, Table};
@@ -74,7 +74,7 @@ impl Tiers {
         stat: &Statx,
     ) -> Option<Arc<Lent>> {
         let (room, ahead) = self.cached(path)?;
-        let file = Identity::of(stat);
+        let file = FileIdentity::of(stat);
         let stamp = Stamp::of(stat);
         let found = self.cache.table.lock().open(file, &stamp);
         match found {
@@ -112,7 +112,12 @@ impl Tiers {
 
     /// The last who read a file in place has closed it: the moment to copy it, if its rule copies
     /// nothing ahead of its use.
-    pub(crate) fn closed(&self, path: impl FnOnce() -> Vec<u8>, home: &OwnedFd, file: Identity) {
+    pub(crate) fn closed(
+        &self,
+        path: impl FnOnce() -> Vec<u8>,
+        home: &OwnedFd,
+        file: FileIdentity,
+    ) {
         if !self.cache.late || self.cache.table.lock().has(file) {
             return;
         }
@@ -123,7 +128,7 @@ impl Tiers {
     }
 
     /// A file changes: no copy of what it was is given from now on.
-    pub(crate) fn forget_copy(&self, file: Identity) {
+    pub(crate) fn forget_copy(&self, file: FileIdentity) {
         if self.cache.used {
             let gone = self.cache.table.lock().forget(file);
             self.cache.litter.lock().extend(gone);
@@ -164,7 +169,7 @@ impl Tiers {
     }
 
     /// Hands a file to the thread that copies, unless it has it already, or more than enough.
-    fn send(&self, path: &[u8], room: usize, home: &OwnedFd, file: Identity) {
+    fn send(&self, path: &[u8], room: usize, home: &OwnedFd, file: FileIdentity) {
         let Some(queue) = self.cache.queue.get() else { return };
         let Some(number) = self.cache.table.lock().promise(file, room) else { return };
         // A description of its own: locks end with the caller's.

@@ -12,7 +12,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat, symlinkat};
 use rustix::io::Errno;
 
 use super::book::Entry;
-use crate::native::{Identity, stat_of};
+use forebay_os::files::{FileIdentity, stat_of};
 
 /// The format that this program writes; it reads no newer one.
 const FORMAT: u32 = 1;
@@ -24,7 +24,7 @@ const DIGITS: usize = 16;
 fn identity(volume: &Path) -> io::Result<(u64, i128)> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = openat(CWD, volume, flags, Mode::empty())?;
-    let Identity { inode, born, .. } = Identity::of(&stat_of(folder.as_fd(), c"")?);
+    let FileIdentity { inode, born, .. } = FileIdentity::of(&stat_of(folder.as_fd(), c"")?);
     Ok((inode, born))
 }
 

@@ -70,7 +70,7 @@ pub fn bring_home(
     let mut done = Homecoming { unsynced: tiers.syncing.finish(), ..Homecoming::default() };
     tiers.end_cache();
     tiers.book.look_after(false);
-    crate::descriptors::take_all();
+    forebay_os::descriptors::take_all();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = match openat(tiers.book.root(), c".", flags, Mode::empty()) {
         Ok(root) => root,

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use super::book::{Book, Entry, Opened};
 use super::{Cache, OWN, Room, Tiers, deed};
-use crate::store::Settings;
+use forebay_objstore::Settings;
 
 /// What the tiers of a directory are opened for.
 #[derive(Debug, Clone, Copy)]
@@ -247,7 +247,7 @@ impl Tiers {
 
     /// Where the covered directory is now.
     pub(crate) fn now_at(&self, then: &Path) -> PathBuf {
-        crate::whereabouts::now_at(self.book.root().as_fd(), then)
+        forebay_os::whereabouts::now_at(self.book.root().as_fd(), then)
     }
 
     /// Nobody uses the volume any more: another run may.

@@ -9,7 +9,7 @@ use forebay_model::TierId;
 
 use super::folder::{check_mine, make};
 use super::{Room, Tiers, Trouble};
-use crate::pack::{DAMAGED, Pack, Time, Unused, World};
+use forebay_packlog::{DAMAGED, Pack, Time, Unused, World};
 
 /// A pack, and the room that it is beside of.
 #[derive(Debug)]

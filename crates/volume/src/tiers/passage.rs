@@ -20,7 +20,7 @@ use rustix::process::geteuid;
 
 use super::OWN;
 use super::arrivals::{Arrival, FAILED, LIST, line};
-use crate::native::{Identity, stat_of};
+use forebay_os::files::{FileIdentity, stat_of};
 
 /// The directory's name in Forebay's own folder.
 const NAME: &CStr = c"moving";
@@ -118,7 +118,7 @@ fn failed(own: &OwnedFd) -> Vec<Arrival> {
         let stat = stat_of(dir.as_fd(), &name).ok()?;
         let body = readlinkat(&dir, &name, Vec::new()).unwrap_or_default();
         let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
-        let link = path(&FAILED.mark(&Identity::of(&stat)));
+        let link = path(&FAILED.mark(&FileIdentity::of(&stat)));
         Some(Arrival { body: path(body.to_bytes()), link })
     };
     names(own).unwrap_or_default().into_iter().filter_map(one).collect()

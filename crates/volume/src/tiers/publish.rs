@@ -23,10 +23,10 @@ use rustix::io::Errno;
 
 use super::Tiers;
 use super::home::{Left, Progress};
-use crate::native::{device_of, stat_of};
 pub(super) use destination::{PublishDir, open};
 use destination::{Shelf, reach};
 use folders::Folder;
+use forebay_os::files::{device_of, stat_of};
 pub(super) use source::Source;
 
 /// What came of publishing.

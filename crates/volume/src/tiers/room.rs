@@ -18,8 +18,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::book::Entry;
-use crate::native::stat_of;
 pub(super) use copies::is_copy;
+use forebay_os::files::stat_of;
 use leaving::{Leaving, Slot};
 
 /// Before the name of a body that another file has replaced: it is no body any more, and goes when

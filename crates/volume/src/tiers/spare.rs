@@ -14,8 +14,8 @@ use rustix::process::geteuid;
 
 use super::book::Entry;
 use super::pages;
-use crate::native::stat_of;
-use crate::pack::DirKey;
+use forebay_os::files::stat_of;
+use forebay_packlog::DirKey;
 
 /// A longer one is none.
 const MOST: u64 = 1 << 20;

@@ -14,7 +14,7 @@ use super::home::Left;
 use super::home::find::held;
 use super::home::opened::{OpenedUp, open_up};
 use super::home::workers::{FAR, in_parallel};
-use crate::native::{Identity, device_of, stat_of};
+use forebay_os::files::{FileIdentity, device_of, stat_of};
 
 /// How a directory is entered.
 const INTO: OFlags =
@@ -73,7 +73,7 @@ struct Walk<'a> {
 /// A directory that the walk is in.
 struct Level {
     held: Option<OwnedFd>,
-    identity: Identity,
+    identity: FileIdentity,
     /// Directories in it that are still to be looked into.
     left: Vec<CString>,
     /// The same of those that were listed ahead, as far as they could be.
@@ -84,7 +84,7 @@ struct Level {
 
 /// What was in a directory when it was listed ahead of the walk.
 struct Listed {
-    identity: Identity,
+    identity: FileIdentity,
     names: Vec<(CString, FileType)>,
 }
 
@@ -115,7 +115,7 @@ fn list_ahead(above: &OwnedFd, name: &CStr, device: u64) -> Result<Listed, Errno
         }
         names.push((entry.file_name().to_owned(), kind));
     }
-    Ok(Listed { identity: Identity::of(&stat), names })
+    Ok(Listed { identity: FileIdentity::of(&stat), names })
 }
 
 impl Level {
@@ -164,7 +164,7 @@ impl Walk<'_> {
         };
         let above = from.ok_or(Errno::STALE).and_then(|from| {
             let above = held(from, OsStr::new(".."))?;
-            let is_same = Identity::of(&stat_of(above.as_fd(), c"")?) == level.identity;
+            let is_same = FileIdentity::of(&stat_of(above.as_fd(), c"")?) == level.identity;
             if is_same { Ok(above) } else { Err(Errno::STALE) }
         });
         match above {
@@ -200,7 +200,7 @@ impl Walk<'_> {
         if device_of(&stat) != self.device {
             return Ok(None);
         }
-        let identity = Identity::of(&stat);
+        let identity = FileIdentity::of(&stat);
         let mut left = Vec::new();
         if let Some(listed) = listed.filter(|listed| listed.identity == identity) {
             for (name, kind) in &listed.names {

@@ -4,10 +4,10 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use forebay_model::attached::{ReadsShown, Shows, is_bucket};
+use forebay_objstore::Failed;
 use forebay_volume::bucket::{Trouble, Ways};
 use forebay_volume::cover::Refusal;
 use forebay_volume::reads::{Holds, holds};
-use forebay_volume::store::Failed;
 
 use super::super::mount::bucket::next_of_bucket;
 use super::reads;

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use forebay_model::attached::{ReadsShown, Shows};
+use forebay_objstore::Failed;
 use forebay_reads::{Kind, MANIFEST};
 use forebay_volume::reads::{Trouble, can_show};
-use forebay_volume::store::Failed;
 
 use super::bucket;
 use crate::exit::Stop;

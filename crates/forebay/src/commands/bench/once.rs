@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use forebay_volume::proc::Proc;
+use forebay_os::proc::Proc;
 
 use super::fresh::Fresh;
 use super::held::{ENDS, Held};

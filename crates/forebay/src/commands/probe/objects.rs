@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use forebay_model::Reach;
-use forebay_volume::store::{Failed, NO_KEYS, Objects};
+use forebay_objstore::{Failed, NO_KEYS, Objects};
 use rustix::io::Errno;
 
 use super::bounds::{Bounds, Halt};

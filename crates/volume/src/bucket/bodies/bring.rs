@@ -14,7 +14,7 @@ use super::super::local;
 use super::super::record::Place;
 use super::super::scan::Stamp;
 use super::{Bodies, PART, Result};
-use crate::store::Failed;
+use forebay_objstore::Failed;
 
 /// Bytes up to which all are waited for: one answer, which a second request may overtake.
 const AT_ONCE: u64 = 1 << 20;

@@ -16,23 +16,23 @@ use super::super::scan::Stamp;
 use super::super::ship::Moved;
 use super::super::tree::File;
 use super::{Away, Bodies, Result};
-use crate::native::{Identity, reopen};
+use forebay_os::files::{FileIdentity, reopen};
 
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) away: FxHashMap<u64, Away>,
-    pub(super) numbers: FxHashMap<Identity, u64>,
-    pub(super) bodies: FxHashMap<Identity, Arc<Body>>,
+    pub(super) numbers: FxHashMap<FileIdentity, u64>,
+    pub(super) bodies: FxHashMap<FileIdentity, Arc<Body>>,
     /// Files that have come: what the bucket has of them is what is here.
     pub(super) came: Vec<(u64, Stamp)>,
     /// Nothing that comes counts any more.
     pub(super) is_over: bool,
     /// Files that are made holes now, and their own times of modification.
-    pub(super) leaving: FxHashMap<Identity, Time>,
+    pub(super) leaving: FxHashMap<FileIdentity, Time>,
     /// Files that came, or were made holes, last.
-    pub(super) settled: VecDeque<Identity>,
+    pub(super) settled: VecDeque<FileIdentity>,
     /// Files that others have taken the places of, and what they were called.
-    pub(super) retired: Vec<(Identity, u64, String)>,
+    pub(super) retired: Vec<(FileIdentity, u64, String)>,
 }
 
 impl Away {
@@ -67,7 +67,7 @@ impl Bodies {
 
     /// A file's bytes are in the bucket alone from now on, and what is here is about to be made a
     /// hole; [`Bodies::has_left`] says that it is one.
-    pub(crate) fn leave(&self, identity: Identity, ino: u64, away: Away) {
+    pub(crate) fn leave(&self, identity: FileIdentity, ino: u64, away: Away) {
         let mut known = self.known.lock();
         if known.leaving.insert(identity, away.mtime).is_none() {
             self.count.fetch_add(1, Relaxed);
@@ -91,7 +91,7 @@ impl Bodies {
     }
 
     /// Whether a file's bytes are in the bucket alone.
-    pub(crate) fn is_away(&self, identity: &Identity) -> bool {
+    pub(crate) fn is_away(&self, identity: &FileIdentity) -> bool {
         let known = self.known.lock();
         known.numbers.get(identity).is_some_and(|ino| known.away.contains_key(ino))
     }

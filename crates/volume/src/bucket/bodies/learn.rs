@@ -8,8 +8,8 @@ use std::sync::{Arc, Weak};
 use super::super::body::Body;
 use super::super::ship::Moved;
 use super::{Away, Bodies, Place, Result};
-use crate::native::Identity;
-use crate::store::Failed;
+use forebay_objstore::Failed;
+use forebay_os::files::FileIdentity;
 
 /// Tells where bytes are that somebody else moves.
 pub(in crate::bucket) trait Behind: Send + Sync {
@@ -34,7 +34,7 @@ impl Bodies {
     pub(in crate::bucket) fn go_on(
         &self,
         moved: Vec<Moved>,
-        retired: impl IntoIterator<Item = (Identity, u64, String)>,
+        retired: impl IntoIterator<Item = (FileIdentity, u64, String)>,
     ) {
         self.moved(moved);
         let mut known = self.known.lock();
@@ -66,7 +66,10 @@ impl Bodies {
     }
 
     /// More files whose bytes are away.
-    pub(in crate::bucket) fn learn(&self, more: impl IntoIterator<Item = (Identity, u64, Away)>) {
+    pub(in crate::bucket) fn learn(
+        &self,
+        more: impl IntoIterator<Item = (FileIdentity, u64, Away)>,
+    ) {
         let mut known = self.known.lock();
         for (identity, ino, away) in more {
             known.numbers.insert(identity, ino);
@@ -90,7 +93,7 @@ impl Bodies {
     ///
     /// # Errors
     /// ESTALE: it is another object already. EIO: nobody knows.
-    pub(in crate::bucket) fn pin(&self, identity: &Identity) -> Result<()> {
+    pub(in crate::bucket) fn pin(&self, identity: &FileIdentity) -> Result<()> {
         let unknown = {
             let known = self.known.lock();
             let ino = known.numbers.get(identity).copied();

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use parking_lot::Mutex;
 use rustix::io::Errno;
 
-use crate::store::Failed;
+use forebay_objstore::Failed;
 
 /// Objects that are named; of more there is no use.
 const MOST: usize = 1000;

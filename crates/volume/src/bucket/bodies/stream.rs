@@ -12,7 +12,7 @@ use super::super::record::Place;
 use super::super::request::of_state_or_any;
 use super::super::sums::sum_of;
 use super::Bodies;
-use crate::store::Failed;
+use forebay_objstore::Failed;
 
 /// How often wrong bytes are asked for again at once.
 const AGAIN: u32 = 3;

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::super::record::Time;
 use super::Bodies;
 use super::known::Known;
-use crate::native::Identity;
+use forebay_os::files::FileIdentity;
 
 /// So many files that came or went are known: whoever looked at one meanwhile has long had time to
 /// ask.
@@ -23,7 +23,7 @@ pub(crate) enum Modified {
 impl Bodies {
     /// The file's own time of modification, where bytes that come or go change it; `None`: it is the
     /// one that was read.
-    pub(crate) fn own_modification_time(&self, identity: &Identity) -> Option<Modified> {
+    pub(crate) fn own_modification_time(&self, identity: &FileIdentity) -> Option<Modified> {
         if self.count.load(Relaxed) == 0 {
             return None;
         }
@@ -36,7 +36,7 @@ impl Bodies {
     }
 
     /// A file is a hole with its own time.
-    pub(crate) fn has_left(&self, identity: Identity) {
+    pub(crate) fn has_left(&self, identity: FileIdentity) {
         let mut known = self.known.lock();
         if known.leaving.remove(&identity).is_some() {
             self.count.fetch_sub(1, Relaxed);
@@ -44,7 +44,7 @@ impl Bodies {
         }
     }
 
-    pub(super) fn has_settled(&self, known: &mut Known, identity: Identity) {
+    pub(super) fn has_settled(&self, known: &mut Known, identity: FileIdentity) {
         let before = known.settled.len();
         known.settled.retain(|other| *other != identity);
         known.settled.push_back(identity);

@@ -7,7 +7,7 @@ use super::super::log::History;
 use super::super::request::Bucket;
 use super::super::sums::Summing;
 use super::packed;
-use crate::store::Failed;
+use forebay_objstore::Failed;
 
 /// Whether an object has the bytes that were written, as their checksums say.
 pub(super) fn has_bytes_of(

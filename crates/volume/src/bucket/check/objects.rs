@@ -8,7 +8,7 @@ use super::super::request::Bucket;
 use super::super::tree::Tree;
 use super::copied::has_bytes_of;
 use super::{Bad, Finding, each};
-use crate::store::{Failed, Found, Version};
+use forebay_objstore::{Failed, Found, Version};
 
 /// What is Forebay's, whoever has it.
 const OURS: [&str; 3] = [".forebay/log/", ".forebay/checkpoint/", ".forebay/writer"];

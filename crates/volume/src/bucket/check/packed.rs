@@ -11,7 +11,7 @@ use super::super::record::Place;
 use super::super::request::Bucket;
 use super::super::segment::{HEADER, Head};
 use super::{Bad, each};
-use crate::store::Failed;
+use forebay_objstore::Failed;
 
 /// Bytes of a segment that are in memory at once.
 const WINDOW: u64 = 4 << 20;

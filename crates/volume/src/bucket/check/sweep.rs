@@ -6,7 +6,7 @@ use super::super::opening::{Trouble, Wanted};
 use super::super::request::Bucket;
 use super::super::writer::Writer;
 use super::{AT_ONCE, each};
-use crate::store::{Failed, Found};
+use forebay_objstore::{Failed, Found};
 
 /// A volume that nobody mounts meanwhile: the note of a writer is there, and is ours.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use super::super::ship::Moved;
 use super::super::tree::Tree;
 use super::shown::{Changes, Learn, Result, Shown};
 use super::touched::{Differs, Touched};
-use crate::short::ShortName;
+use forebay_os::short::ShortName;
 
 /// A folder, and a name in it.
 type Name = (u64, ShortName);

@@ -8,7 +8,7 @@ use super::super::state::{State, Volume};
 use super::shown::{Changes, Shown};
 use super::tail::Tail;
 use super::{Followed, Following, Trouble};
-use crate::store::Objects;
+use forebay_objstore::Objects;
 
 /// Readers of one volume on one machine at a time.
 const MOST: u32 = 256;

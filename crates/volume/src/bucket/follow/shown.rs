@@ -19,15 +19,15 @@ use super::super::scan::{Lent, into};
 use super::super::ship::Moved;
 use super::super::state::State;
 use super::super::tree::{DEEPEST, ROOT, joined};
-use crate::native::{Identity, stat_of};
-use crate::short::ShortName;
+use forebay_os::files::{FileIdentity, stat_of};
+use forebay_os::short::ShortName;
 
 pub(super) use whole::{remove_all, remove_in};
 
 pub(super) type Result<T> = std::result::Result<T, Errno>;
 
 /// Told of a file whose bytes are in the bucket, before it has a name.
-pub(super) type Learn<'a> = &'a mut dyn FnMut((Identity, u64, Away));
+pub(super) type Learn<'a> = &'a mut dyn FnMut((FileIdentity, u64, Away));
 
 /// The directory beside the tree; no file of a volume has this number.
 pub(super) const ASIDE: u64 = 0;
@@ -47,7 +47,7 @@ pub(super) struct Spot {
     /// A folder, and the name in it: of several names one.
     pub(super) parent: u64,
     pub(super) name: ShortName,
-    pub(super) identity: Identity,
+    pub(super) identity: FileIdentity,
     pub(super) number: u64,
     pub(super) is_folder: bool,
 }
@@ -56,13 +56,13 @@ pub(super) struct Spot {
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     /// Names that lead elsewhere: the folder, and the name in it.
-    pub(super) names: Vec<(Identity, ShortName)>,
+    pub(super) names: Vec<(FileIdentity, ShortName)>,
     /// Files whose attributes are others.
-    pub(super) files: Vec<Identity>,
+    pub(super) files: Vec<FileIdentity>,
     /// Files whose bytes are elsewhere in the bucket.
     pub(super) moved: Vec<Moved>,
     /// Files that have no name here any more, and what they were called.
-    pub(super) retired: Vec<(Identity, u64, String)>,
+    pub(super) retired: Vec<(FileIdentity, u64, String)>,
 }
 
 /// A folder that is open, with what was lent to get there.
@@ -86,7 +86,7 @@ impl Shown {
             Ok::<_, io::Error>(openat(CWD, path, flags, Mode::empty())?)
         };
         let (tree, aside) = (empty(&state.tree())?, empty(&state.aside())?);
-        let identity = Identity::of(&stat_of(tree.as_fd(), c"")?);
+        let identity = FileIdentity::of(&stat_of(tree.as_fd(), c"")?);
         let root =
             Spot { parent: ROOT, name: ShortName::NONE, identity, number: 0, is_folder: true };
         Ok(Shown { tree, aside, spots: FxHashMap::from_iter([(ROOT, root)]), made: 0 })
@@ -119,9 +119,9 @@ impl Shown {
     }
 
     /// Which file has this name here, if any has.
-    pub(super) fn there(&self, folder: &Entered, name: &ShortName) -> Result<Option<Identity>> {
+    pub(super) fn there(&self, folder: &Entered, name: &ShortName) -> Result<Option<FileIdentity>> {
         match stat_of(folder.fd.as_fd(), &c_name(name)?) {
-            Ok(stat) => Ok(Some(Identity::of(&stat))),
+            Ok(stat) => Ok(Some(FileIdentity::of(&stat))),
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(error),
         }

@@ -8,7 +8,7 @@ use super::super::request::Bucket;
 use super::super::tree::Tree;
 use super::Trouble;
 use super::touched::Touched;
-use crate::store::Failed;
+use forebay_objstore::Failed;
 
 /// Looks of which one asks for checkpoints, too: a writer removes segments that it needs no more, and
 /// who was away so long would wait for the next one for ever.

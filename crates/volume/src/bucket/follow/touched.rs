@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::record::{Attr, Kind, Place, Record};
 use super::super::tree::{File, Tree};
-use crate::short::ShortName;
+use forebay_os::short::ShortName;
 
 #[derive(Debug, Default)]
 pub(super) struct Touched {

@@ -12,9 +12,9 @@ use super::shown::{Changes, Shown};
 use super::tail::Tail;
 use super::touched::Touched;
 use super::{Bodies, Follow};
-use crate::clock::{Clock, MachineClock};
 use crate::native::Native;
-use crate::store::Failed;
+use forebay_objstore::Failed;
+use forebay_os::clock::{Clock, MachineClock};
 
 /// Pauses that a look may be late before segments may have come and gone meanwhile: this machine
 /// slept, say.

@@ -10,7 +10,7 @@ use rustix::time::Timespec;
 
 use super::super::record::Time;
 use super::Result;
-use crate::native::proc_path;
+use forebay_os::files::proc_path;
 
 /// The extended attribute of a file whose bytes are in the bucket alone.
 pub(crate) const AWAY: &str = "user.forebay.away";

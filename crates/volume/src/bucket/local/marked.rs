@@ -6,19 +6,19 @@ use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
 
 use super::super::scan::{Lent, into};
 use super::{INTO, Result, is_away};
-use crate::native::{Identity, stat_of};
+use forebay_os::files::{FileIdentity, stat_of};
 
 /// The files below a directory whose bytes are in the bucket alone, open to read.
 ///
 /// # Errors
 /// Those of the file system.
-pub(crate) fn marked(root: &OwnedFd) -> Result<Vec<(Identity, OwnedFd)>> {
+pub(crate) fn marked(root: &OwnedFd) -> Result<Vec<(FileIdentity, OwnedFd)>> {
     let mut found = Vec::new();
     below(&openat(root, c".", INTO, Mode::empty())?, &mut found)?;
     Ok(found)
 }
 
-fn below(folder: &OwnedFd, found: &mut Vec<(Identity, OwnedFd)>) -> Result<()> {
+fn below(folder: &OwnedFd, found: &mut Vec<(FileIdentity, OwnedFd)>) -> Result<()> {
     for entry in Dir::read_from(folder)? {
         let entry = entry?;
         let name = entry.file_name();
@@ -33,7 +33,7 @@ fn below(folder: &OwnedFd, found: &mut Vec<(Identity, OwnedFd)>) -> Result<()> {
                 // What this user may not even read was not made by this user.
                 let Ok(file) = openat(folder, name, how, Mode::empty()) else { continue };
                 if is_away(&file) {
-                    found.push((Identity::of(&stat_of(file.as_fd(), c"")?), file));
+                    found.push((FileIdentity::of(&stat_of(file.as_fd(), c"")?), file));
                 }
             }
             _ => {}

@@ -10,7 +10,7 @@ use super::super::record::{Place, Time};
 use super::super::tree::File;
 use super::Result;
 use super::mark::while_writable;
-use crate::native::stat_of;
+use forebay_os::files::stat_of;
 
 const SYNCED: &str = "user.forebay.synced";
 /// More than the longest mark.

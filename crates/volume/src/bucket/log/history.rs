@@ -12,7 +12,7 @@ use super::super::tree::Tree;
 use super::reader::{Reader, read};
 use super::sweep::unneeded;
 use super::{name_of_checkpoint as checkpoint, segment};
-use crate::store::{Failed, Found};
+use forebay_objstore::{Failed, Found};
 
 /// Checkpoints that are kept: where the last one is damaged, the one before leads to the same tree.
 pub(super) const KEPT: usize = 2;

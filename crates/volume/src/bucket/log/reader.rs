@@ -9,7 +9,7 @@ use super::super::request::Bucket;
 use super::super::segment::{Damage, HEADER, Head};
 use super::super::tree::{DEEPEST, Tree};
 use super::{CHECKPOINTS, LOG, Position, name_of_checkpoint, numbers, segment};
-use crate::store::Failed;
+use forebay_objstore::Failed;
 
 /// Bytes of a segment of which the start is asked for: the records of most are in it.
 const START: u64 = 256 << 10;

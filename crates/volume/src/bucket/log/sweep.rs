@@ -10,7 +10,7 @@ use super::super::request::Bucket;
 use super::history::KEPT;
 use super::reader::read;
 use super::{CHECKPOINTS, LOG, Log, name_of_checkpoint, numbers, segment};
-use crate::store::Failed;
+use forebay_objstore::Failed;
 
 /// A segment that says who begins has nothing else, and is shorter than this.
 const SHORT: u64 = 4096;

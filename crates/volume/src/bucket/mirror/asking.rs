@@ -8,21 +8,21 @@ use rustix::io::Errno;
 
 use super::super::local::mark_synced;
 use super::Mirror;
-use crate::native::Identity;
+use forebay_os::files::FileIdentity;
 
 /// Something that somebody wants to be in the bucket.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Asked {
     number: u64,
-    identity: Identity,
+    identity: FileIdentity,
 }
 
 impl Mirror {
     /// Asks for the bytes of a file and all that was done before to be brought to the bucket, if
     /// its rule says so, or it was mounted so. Of a directory it counts what a rule says of all in
     /// it.
-    pub(crate) fn ask(&self, path: &[u8], identity: Identity) -> Option<Asked> {
+    pub(crate) fn ask(&self, path: &[u8], identity: FileIdentity) -> Option<Asked> {
         if self.rules.sync_to(path).unwrap_or(self.durable) == SyncTo::Local {
             return None;
         }

@@ -1,8 +1,8 @@
 //! How a volume in a bucket is just now, for who looks on.
 
 use super::Mirror;
-use crate::clock::{Clock, MachineClock};
 use crate::live::BucketNow;
+use forebay_os::clock::{Clock, MachineClock};
 
 impl Mirror {
     pub(crate) fn now(&self) -> BucketNow {

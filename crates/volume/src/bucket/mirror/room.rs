@@ -14,7 +14,8 @@ use super::super::record::{Kind, Place};
 use super::super::scan::Stamp;
 use super::super::tree::{ROOT, Tree, joined};
 use super::worker::Worker;
-use crate::native::{Identity, Native, reopen, stat_of};
+use crate::native::Native;
+use forebay_os::files::{FileIdentity, reopen, stat_of};
 
 /// Room is made when less than one part in so many of the disk is free, until twice as much is.
 const NEARLY_FULL: u64 = 16;
@@ -146,7 +147,7 @@ impl Worker {
         let mirror = std::sync::Arc::clone(&self.mirror);
         let file = mirror.open(&one.path).ok()?;
         let stat = stat_of(file.as_fd(), c"").ok()?;
-        let identity = Identity::of(&stat);
+        let identity = FileIdentity::of(&stat);
         let scan = self.ship.scan();
         let is_known = self.journal.knows(one.ino)
             && scan.number(&identity) == Some(one.ino)

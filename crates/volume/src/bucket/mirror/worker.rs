@@ -15,9 +15,10 @@ use super::super::ship::{Dirty, Ship};
 use super::super::state::Journal;
 use super::Mirror;
 use super::again::Again;
-use crate::native::{Identity, Native};
-use crate::store::{Failed, Objects};
+use crate::native::Native;
 pub(super) use crowd::Crowd;
+use forebay_objstore::{Failed, Objects};
+use forebay_os::files::FileIdentity;
 pub(super) use trouble::Tries;
 
 /// How often a cut is made for who waits for one while files are written all the time.
@@ -32,7 +33,7 @@ pub(super) struct Worker {
     pub(super) wanted: Wanted,
     pub(super) bucket: Arc<Objects>,
     /// Files of which somebody waits until the bucket has them.
-    pub(super) synced: FxHashSet<Identity>,
+    pub(super) synced: FxHashSet<FileIdentity>,
     /// Bytes by which the local files may have grown since it was looked whether there is room.
     pub(super) grown: u64,
     /// Files that would have been given back are in use.

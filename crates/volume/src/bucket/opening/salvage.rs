@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use super::super::local::{Synced, is_away};
 use super::super::scan::{Lent, Scan, Stamp, into};
 use super::super::tree::{Tree, joined};
-use crate::native::{Identity, stat_of};
+use forebay_os::files::{FileIdentity, stat_of};
 use judge::Verdict;
 use place::{names_of, remove};
 
@@ -49,7 +49,7 @@ struct Found {
     ino: Option<u64>,
     path: Vec<u8>,
     has_name: bool,
-    identity: Identity,
+    identity: FileIdentity,
 }
 
 impl Salvage<'_> {
@@ -112,7 +112,7 @@ impl Salvage<'_> {
         if is_away(&file) {
             return Ok(Verdict::Drop);
         }
-        let identity = Identity::of(&stat_of(file.as_fd(), c"")?);
+        let identity = FileIdentity::of(&stat_of(file.as_fd(), c"")?);
         let stamp = Stamp::of(file.as_fd())?;
         let ino = self.known.number(&identity);
         let synced = Synced::of(&file);

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::super::writer::Writer;
-use crate::store::Failed;
+use forebay_objstore::Failed;
 
 /// Why a volume can't be opened.
 #[derive(Debug)]

@@ -15,8 +15,8 @@ use rustix::fs::{
 use super::super::bodies::Away;
 use super::super::local::{AWAY, is_away, set_mtime};
 use super::super::record::{Place, Time};
-use crate::native::{Identity, proc_path, stat_of};
-use crate::store::{Folder, Listed};
+use forebay_objstore::{Folder, Listed};
+use forebay_os::files::{FileIdentity, proc_path, stat_of};
 
 /// The extended attribute that says which state of its object a file has.
 const OBJECT: &str = "user.forebay.object";
@@ -30,7 +30,7 @@ const PLAIN: Mode = Mode::from_bits_retain(0o644);
 #[derive(Debug, Default)]
 pub(super) struct Filled {
     /// Files whose bytes are in the bucket.
-    pub(super) away: Vec<(Identity, u64, Away)>,
+    pub(super) away: Vec<(FileIdentity, u64, Away)>,
     /// Keys that no file can have for a name.
     pub(super) odd: Vec<String>,
 }
@@ -105,7 +105,11 @@ impl Filled {
             let version = object.version.as_ref().map(|version| version.0.clone());
             let key = format!("{above}{}", object.name);
             let place = Place::Own { key, version, size: object.size };
-            self.away.push((Identity::of(&stat), stat.stx_ino, Away { place, sums: None, mtime }));
+            self.away.push((
+                FileIdentity::of(&stat),
+                stat.stx_ino,
+                Away { place, sums: None, mtime },
+            ));
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::super::record::{HERE, Place, Time};
 use super::super::segment::Draft;
 use super::super::ship::Unread;
 use super::Result;
-use crate::native::Identity;
+use forebay_os::files::FileIdentity;
 
 /// Files up to this size, in bytes, go into segments; larger ones are objects of their own.
 pub(crate) const LARGEST: u64 = 128 << 10;
@@ -74,7 +74,7 @@ impl std::fmt::Display for Stamp {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Large {
     pub(crate) ino: u64,
-    pub(crate) identity: Identity,
+    pub(crate) identity: FileIdentity,
     pub(crate) path: Vec<u8>,
     pub(crate) stamp: Stamp,
     /// Another of its names, by which it has an object.

@@ -13,7 +13,7 @@ use super::one::One;
 use super::stat::look;
 use super::turn::Turn;
 use super::{INTO, Result};
-use crate::native::proc_path;
+use forebay_os::files::proc_path;
 
 /// A permission that was lent; it is taken back when this goes.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use super::found::Stamp;
 use super::stat::attr_of;
 use super::turn::Turn;
 use super::{INTO, Result};
-use crate::native::Identity;
+use forebay_os::files::FileIdentity;
 
 /// A name, and what is known of its file.
 pub(super) struct One<'a> {
@@ -22,7 +22,7 @@ pub(super) struct One<'a> {
     pub(super) ino: u64,
     /// It has a name in the bucket.
     pub(super) is_known: bool,
-    pub(super) identity: Identity,
+    pub(super) identity: FileIdentity,
     pub(super) kind: Kind,
     /// Its bytes may be changing.
     pub(super) is_busy: bool,

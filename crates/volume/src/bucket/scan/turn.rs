@@ -13,14 +13,14 @@ use super::lend::{Lent, into};
 use super::one::One;
 use super::stat::{kind_of, look};
 use super::{INTO, Result, Scan};
-use crate::native::Identity;
+use forebay_os::files::FileIdentity;
 
 /// One look, at a name or at everything.
 pub(super) struct Turn<'a> {
     pub(super) scan: &'a mut Scan,
     pub(super) tree: &'a mut Tree,
     pub(super) found: &'a mut Found,
-    pub(super) is_busy: &'a dyn Fn(&Identity) -> bool,
+    pub(super) is_busy: &'a dyn Fn(&FileIdentity) -> bool,
     /// Into folders that are known, too.
     pub(super) deep: bool,
     /// What is looked at has another name than before, or is in a folder that has.
@@ -88,7 +88,7 @@ impl Turn<'_> {
             }
             stat => stat?,
         };
-        let identity = Identity::of(&stat);
+        let identity = FileIdentity::of(&stat);
         let known = self.scan.numbers.get(&identity).copied();
         let known = known.filter(|ino| self.tree.file(*ino).is_some());
         let kind = kind_of(fd, name, &stat)?;

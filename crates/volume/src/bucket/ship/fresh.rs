@@ -10,7 +10,7 @@ use super::super::scan::Large;
 use super::Ship;
 use super::moved::unused;
 use super::moves::{MOVING, name_of};
-use crate::store::Failed;
+use forebay_objstore::Failed;
 
 /// The name that the object of a file is to have.
 pub(super) fn own_name(large: &Large) -> String {

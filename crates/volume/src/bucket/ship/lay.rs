@@ -12,7 +12,7 @@ use super::super::sums::{Summing, are_right};
 use super::super::tree::File;
 use super::Ship;
 use super::store::Stored;
-use crate::store::Failed;
+use forebay_objstore::Failed;
 
 impl Ship {
     /// Tells this state of a file from all others.

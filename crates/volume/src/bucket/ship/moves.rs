@@ -12,7 +12,7 @@ use super::super::request::Bucket;
 use super::super::segment::Draft;
 use super::super::tree::{ROOT, Tree};
 use super::moved::Moved;
-use crate::store::{Failed, key_of};
+use forebay_objstore::{Failed, key_of};
 
 /// Where an object is whose file's path can't be its name, or is another's for a moment more.
 pub(super) const MOVING: &str = ".forebay/moving";

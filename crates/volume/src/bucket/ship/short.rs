@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::super::record::{Place, Record};
 use super::super::scan::Found;
 use super::Ship;
-use crate::store::Failed;
+use forebay_objstore::Failed;
 
 /// Segments after which a checkpoint is worth its object: a reopening reads no more than these.
 const BETWEEN_CHECKPOINTS: u64 = 64;

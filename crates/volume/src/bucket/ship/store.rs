@@ -10,7 +10,7 @@ use super::super::scan::{Found, Large, Stamp};
 use super::super::sums::Summing;
 use super::fresh::own_name;
 use super::{Open, Ship};
-use crate::store::Failed;
+use forebay_objstore::Failed;
 
 /// A segment that has become so long, in bytes, is written before the cut is complete.
 const LONGEST: usize = 16 << 20;

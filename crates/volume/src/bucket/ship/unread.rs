@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::super::tree::joined;
 use super::{Dirty, Ship};
-use crate::native::Identity;
+use forebay_os::files::FileIdentity;
 
 /// Names in a message; of more the number is told.
 const TOLD: usize = 3;
@@ -14,12 +14,12 @@ const TOLD: usize = 3;
 #[derive(Debug)]
 pub(crate) struct Unread {
     pub(crate) path: Vec<u8>,
-    pub(crate) identity: Identity,
+    pub(crate) identity: FileIdentity,
 }
 
 /// All that can't, as it was seen last.
 #[derive(Debug, Default)]
-pub(super) struct AllUnread(BTreeMap<Vec<u8>, Identity>);
+pub(super) struct AllUnread(BTreeMap<Vec<u8>, FileIdentity>);
 
 impl AllUnread {
     /// What a look at these names has found; `None`: at all.
@@ -54,7 +54,7 @@ impl Ship {
     }
 
     /// Which they are.
-    pub(crate) fn unread_files(&self) -> impl Iterator<Item = Identity> {
+    pub(crate) fn unread_files(&self) -> impl Iterator<Item = FileIdentity> {
         self.unread.0.values().copied()
     }
 }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 
 use super::request::Bucket;
-use crate::store::{Failed, Folder, Found, Listed, Version};
+use forebay_objstore::{Failed, Folder, Found, Listed, Version};
 
 /// Bytes of a stream come in such pieces.
 const PIECE: usize = 50_000;

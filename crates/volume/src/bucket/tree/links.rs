@@ -2,7 +2,7 @@
 
 use super::super::record::{Kind, Place};
 use super::Tree;
-use crate::short::ShortName;
+use forebay_os::short::ShortName;
 
 impl Tree {
     pub(super) fn name(&mut self, folder: u64, name: &[u8], ino: u64) -> bool {

@@ -1,8 +1,8 @@
 //! If these fail, programs wait for another storage than the one that was asked for.
 use super::*;
-use crate::clock::ManualClock;
 use crate::fuse::abi::{OutHeader, WriteIn, op};
 use forebay_model::{Op, Rate, Seconds};
+use forebay_os::clock::ManualClock;
 use zerocopy::IntoBytes;
 
 fn slow() -> Profile {

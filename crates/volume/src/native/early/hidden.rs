@@ -7,7 +7,8 @@ use std::sync::Arc;
 use parking_lot::MutexGuard;
 use rustix::io::Errno;
 
-use crate::native::{Native, Node, Result, boot_nanos, stat_of};
+use crate::native::{Native, Node, Result, boot_nanos};
+use forebay_os::files::stat_of;
 
 /// How often a directory is looked at that is changed meanwhile.
 const LOOKS: usize = 4;

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use crate::native::packed::At;
 use crate::native::{Native, Node, Result, is_there};
-use crate::pack::Found;
+use forebay_packlog::Found;
 
 /// Names that are apart from each other.
 const STRIPES: usize = 64;

@@ -5,7 +5,7 @@ use parking_lot::MutexGuard;
 use rustix::fs::Statx;
 
 use super::{Folder, Moment};
-use crate::pack::Time;
+use forebay_packlog::Time;
 
 /// Of modification, and of change.
 type Stamps = [Time; 2];

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use rustix::fs::Statx;
 
-use super::super::{Handle, Identity, Native, Node, Opened, Result, stat_of};
+use super::super::{Handle, Native, Node, Opened, Result};
 use crate::bucket::{Body, Modified};
+use forebay_os::files::{FileIdentity, stat_of};
 
 impl Native {
     /// The body of a file that was opened, if its bytes are not all here.
@@ -15,11 +16,13 @@ impl Native {
         stat: &Statx,
         file: BorrowedFd<'_>,
     ) -> Result<Option<Arc<Body>>> {
-        let identity = Identity::of(stat);
+        let identity = FileIdentity::of(stat);
         match (&self.mirror, &self.prefix, &self.follow) {
-            (Some(mirror), ..) => self.wardrobe.undressed(|| mirror.bodies.open(&identity, file)),
-            (_, Some(prefix), _) => self.wardrobe.undressed(|| prefix.body(&identity, file)),
-            (.., Some(follow)) => self.wardrobe.undressed(|| follow.body(&identity, file)),
+            (Some(mirror), ..) => {
+                self.credentials.as_daemon(|| mirror.bodies.open(&identity, file))
+            }
+            (_, Some(prefix), _) => self.credentials.as_daemon(|| prefix.body(&identity, file)),
+            (.., Some(follow)) => self.credentials.as_daemon(|| follow.body(&identity, file)),
             (None, None, None) => Ok(None),
         }
     }
@@ -29,7 +32,7 @@ impl Native {
         match (self.bodies(), &handle.body) {
             (Some(bodies), Some(body)) if !body.is_whole() => {
                 let bring = || bodies.read(body, offset..offset + length);
-                self.given_room(|| self.wardrobe.undressed(bring))
+                self.given_room(|| self.credentials.as_daemon(bring))
             }
             _ => Ok(()),
         }
@@ -55,7 +58,7 @@ impl Native {
     pub(in crate::native) fn bring_all(&self, handle: &Handle) -> Result<()> {
         if let (Some(mirror), Some(body)) = (&self.mirror, &handle.body) {
             if !body.is_whole() {
-                self.given_room(|| self.wardrobe.undressed(|| mirror.bodies.fill(body)))?;
+                self.given_room(|| self.credentials.as_daemon(|| mirror.bodies.fill(body)))?;
             }
             body.changes();
         }
@@ -65,7 +68,7 @@ impl Native {
     /// The same of a file whose size or times are about to be set.
     pub(in crate::native) fn bring_before(&self, node: &Arc<Node>) -> Result<()> {
         if let (Some(mirror), Some(body)) = (&self.mirror, self.body_before(node)?) {
-            self.given_room(|| self.wardrobe.undressed(|| mirror.bodies.fill(&body)))?;
+            self.given_room(|| self.credentials.as_daemon(|| mirror.bodies.fill(&body)))?;
             body.changes();
         }
         Ok(())
@@ -91,7 +94,7 @@ impl Native {
             return Ok(None);
         }
         let held = self.hold(node)?;
-        self.wardrobe.undressed(|| mirror.bodies.open(&node.identity(), held.as_fd()))
+        self.credentials.as_daemon(|| mirror.bodies.open(&node.identity(), held.as_fd()))
     }
 
     /// A file that is open loses a name: its object may go with the next cut, and its bytes come
@@ -99,7 +102,7 @@ impl Native {
     pub(in crate::native) fn bring_before_loss(&self, node: &Node) {
         let body = node.open.lock().handles.iter().find_map(|handle| handle.body.clone());
         if let (Some(mirror), Some(body)) = (&self.mirror, body) {
-            self.wardrobe.undressed(|| mirror.bodies.is_losing(&body));
+            self.credentials.as_daemon(|| mirror.bodies.is_losing(&body));
         }
     }
 

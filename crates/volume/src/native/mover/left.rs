@@ -6,7 +6,8 @@ use std::os::fd::AsFd;
 use rustix::fs::OFlags;
 
 use crate::native::placed::boot_nanos;
-use crate::native::{Native, ROOT, reopen};
+use crate::native::{Native, ROOT};
+use forebay_os::files::reopen;
 
 impl Native {
     /// Files that an earlier run or mount left on their tier, because it was killed, come home too:

@@ -10,8 +10,9 @@ use rustix::io::Errno;
 
 use super::{Moving, Ticket};
 use crate::native::lease::{self, Leased};
-use crate::native::{Native, Result, proc_path, reopen, stat_of};
+use crate::native::{Native, Result};
 use crate::tiers::{Carried, Passage, Placed, Tiers, merged};
+use forebay_os::files::{proc_path, reopen, stat_of};
 
 /// A file that has moved, and what is to go when its name is safe.
 #[derive(Debug)]

@@ -19,8 +19,8 @@ use super::super::moves::SETTLE_NANOS;
 use super::super::placed::boot_nanos;
 use super::super::{Change, Permissions, ROOT, Settings};
 use super::*;
-use crate::creds::Wardrobe;
 use crate::tiers::{Homecoming, Progress, Purpose, Wanted, Which, bring_home};
+use forebay_os::credentials::Credentials;
 
 const RULES: &str = "
     [[rule]]\nmatch = '*.bam'\nhome = 'far'\nwrite_back = 'on-close'
@@ -137,7 +137,7 @@ impl Ground {
 
     pub(crate) fn go_home(&self) -> Homecoming {
         self.native.end_moves();
-        let clock = crate::clock::ManualClock::default();
+        let clock = forebay_os::clock::ManualClock::default();
         let progress = Progress::new(&clock, &|_| ());
         let done = bring_home(&self.home, &self.tiers, Which::Ruled { succeeded: true }, &progress);
         assert!(done.left.is_empty() && done.nameless.is_empty(), "{done:?}");
@@ -314,7 +314,7 @@ fn a_body_whose_move_did_not_land_stays_when_its_link_is_taken_away() {
     drop(begun);
     fs::remove_file(ground.home.join("a.bam")).expect("taken away");
     ground.native.end_moves();
-    let clock = crate::clock::ManualClock::default();
+    let clock = forebay_os::clock::ManualClock::default();
     let progress = Progress::new(&clock, &|_| ());
     let done = bring_home(&ground.home, &ground.tiers, Which::All, &progress);
     assert_eq!(done.nameless.len(), 1, "{done:?}");
@@ -333,15 +333,15 @@ fn a_body_goes_if_its_name_was_being_removed_and_stays_if_somebody_took_its_link
     };
     let (leaves, stays) = (placed("leaves.bam", "words"), placed("stays.bam", "words"));
     let (_empty, taken) = (placed("made.bam", ""), placed("taken.bam", "words"));
-    ground.tiers.leaves(&leaves, Wardrobe::new());
+    ground.tiers.leaves(&leaves, Credentials::new());
     // It could not be removed, and then somebody takes its link away.
-    let slot = ground.tiers.leaves(&stays, Wardrobe::new());
+    let slot = ground.tiers.leaves(&stays, Credentials::new());
     ground.tiers.stays(&stays, slot);
     for name in ["leaves.bam", "stays.bam", "made.bam", "taken.bam"] {
         fs::remove_file(ground.home.join(name)).expect("taken away");
     }
     ground.native.end_moves();
-    let clock = crate::clock::ManualClock::default();
+    let clock = forebay_os::clock::ManualClock::default();
     let progress = Progress::new(&clock, &|_| ());
     let done = bring_home(&ground.home, &ground.tiers, Which::All, &progress);
     let mut left = done.nameless.clone();

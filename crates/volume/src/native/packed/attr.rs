@@ -9,7 +9,7 @@ use super::open::keep_set_id;
 use super::{Packed, SET_ID, stamp, writes};
 use crate::native::open::EXEC;
 use crate::native::{Change, Entry, Native, Node, Result, When};
-use crate::pack::{Attr, Time};
+use forebay_packlog::{Attr, Time};
 
 fn shown_time(time: Time) -> StatxTimestamp {
     // SAFETY: plain numbers, for which zero is a value.
@@ -84,8 +84,8 @@ impl Native {
         change: Change,
     ) -> Result<Entry> {
         let pack = self.pack().ok_or(Errno::STALE)?;
-        let by_root = crate::creds::worn().0 == 0;
-        self.wardrobe.undress();
+        let by_root = forebay_os::credentials::impersonated_ids().0 == 0;
+        self.credentials.revert();
         if let Some(size) = change.size {
             let (attr, _) = packed.attr(pack)?;
             let open = change.handle.and_then(|fh| self.handle(fh).ok());

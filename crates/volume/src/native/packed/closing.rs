@@ -37,7 +37,7 @@ impl Native {
     /// A handle of a packed file was closed.
     pub(in crate::native) fn closed_packed(&self, node: &Node) {
         if let Some(packed) = node.packed.get() {
-            self.wardrobe.undress();
+            self.credentials.revert();
             self.put_away(node, packed, &mut packed.in_use.lock());
         }
     }

@@ -5,8 +5,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::fs::OFlags;
 
-use crate::native::{Native, Node, ROOT, reopen, stat_of};
-use crate::pack::{DirKey, Found};
+use crate::native::{Native, Node, ROOT};
+use forebay_os::files::{reopen, stat_of};
+use forebay_packlog::{DirKey, Found};
 
 impl Native {
     /// The packed file that a name leads to.
@@ -46,7 +47,7 @@ impl Native {
                 rustix::fs::syncfs(root)
             };
             // Who asks need not be allowed to read the directory.
-            let done = self.wardrobe.undressed(sync);
+            let done = self.credentials.as_daemon(sync);
             done.inspect_err(|error| tracing::error!("making files in place durable: {error}"))
                 .is_ok()
         })

@@ -5,8 +5,9 @@ use std::os::fd::AsFd;
 use rustix::fs::{Statx, Timestamps, futimens};
 use rustix::time::Timespec;
 
-use crate::native::{Result, stat_of};
-use crate::pack::{Time, Work};
+use crate::native::Result;
+use forebay_os::files::stat_of;
+use forebay_packlog::{Time, Work};
 
 #[derive(Debug)]
 pub(super) struct InUse {

@@ -14,8 +14,9 @@ use super::open::{keep_set_id, show_rights};
 use super::{InUse, Packed, stamp};
 use crate::native::create::Created;
 use crate::native::folder::Right;
-use crate::native::{Native, Node, Permissions, Result, Seen, reopen, stat_of};
-use crate::pack::{Attr, Time};
+use crate::native::{Native, Node, Permissions, Result, Seen};
+use forebay_os::files::{reopen, stat_of};
+use forebay_packlog::{Attr, Time};
 
 impl Native {
     /// Makes a packed file; `None` when it has to be in place.
@@ -37,11 +38,12 @@ impl Native {
             // Somebody was faster, from outside.
             return Ok(None);
         }
-        let (uid, mut gid) = if self.is_shared() { crate::creds::worn() } else { self.me };
+        let (uid, mut gid) =
+            if self.is_shared() { forebay_os::credentials::impersonated_ids() } else { self.me };
         if u32::from(directory.stx_mode) & libc::S_ISGID != 0 {
             gid = directory.stx_gid;
         }
-        self.wardrobe.undress();
+        self.credentials.revert();
         let now = pack.now();
         let mode = permissions.mode & !permissions.umask & 0o7777;
         let attr = Attr { mode, uid, gid, size: 0, atime: now, mtime: now, ctime: now, born: now };

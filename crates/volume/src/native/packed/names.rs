@@ -9,15 +9,16 @@ use rustix::io::Errno;
 
 use super::{At, Packed};
 use crate::native::folder::Right;
-use crate::native::{Entry, Identity, Native, Node, Result, Seen, stat_of};
-use crate::pack::{DirKey, Found, Pack};
+use crate::native::{Entry, Native, Node, Result, Seen};
+use forebay_os::files::{FileIdentity, stat_of};
+use forebay_packlog::{DirKey, Found, Pack};
 
 impl Native {
     /// The pack, and what it knows a directory by; directories on other file systems have no
     /// packed files.
     pub(in crate::native) fn pack_of(&self, dir: &Node) -> Option<(&Arc<Pack>, DirKey)> {
         let pack = self.pack()?;
-        let Identity { device, inode, born } = dir.identity();
+        let FileIdentity { device, inode, born } = dir.identity();
         (device == self.table.device()).then_some((pack, DirKey { inode, born }))
     }
 
@@ -34,7 +35,7 @@ impl Native {
             None => {
                 let seen = self.look_known(dir, fd, name)?;
                 if let Some(pack) = self.pack() {
-                    pack.seen(crate::pack::Time::of(&seen.stat.stx_mtime));
+                    pack.seen(forebay_packlog::Time::of(&seen.stat.stx_mtime));
                 }
                 Ok(seen)
             }

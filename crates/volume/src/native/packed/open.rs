@@ -9,8 +9,9 @@ use rustix::io::Errno;
 
 use super::{InUse, Packed, SET_ID, stamp, writes};
 use crate::native::open::backing_flags;
-use crate::native::{Native, Node, Opened, Result, reopen};
-use crate::pack::{Attr, Pack};
+use crate::native::{Native, Node, Opened, Result};
+use forebay_os::files::reopen;
+use forebay_packlog::{Attr, Pack};
 
 impl Native {
     /// Opens a packed file.
@@ -46,7 +47,7 @@ impl Native {
         attr: &Attr,
         how: OFlags,
     ) -> Result<(OwnedFd, Statx)> {
-        self.wardrobe.undress();
+        self.credentials.revert();
         let used = match in_use {
             Some(used) => used,
             none => {

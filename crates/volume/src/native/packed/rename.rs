@@ -9,8 +9,9 @@ use rustix::fs::{AtFlags, RenameFlags, Statx, unlinkat};
 use rustix::io::Errno;
 
 use crate::native::folder::Right;
-use crate::native::{Native, Node, Result, stat_of};
-use crate::pack::{DirKey, Found};
+use crate::native::{Native, Node, Result};
+use forebay_os::files::stat_of;
+use forebay_packlog::{DirKey, Found};
 
 /// A name in a directory.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use super::rename::At;
 use crate::native::folder::Right;
 use crate::native::{Native, Node, Result};
-use crate::pack::Found;
+use forebay_packlog::Found;
 
 impl Native {
     pub(super) fn swap_packed(

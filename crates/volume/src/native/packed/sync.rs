@@ -9,8 +9,9 @@ use rustix::fs::OFlags;
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 
 use super::Packed;
-use crate::native::{Handle, Native, Node, Result, reopen};
+use crate::native::{Handle, Native, Node, Result};
 use crate::tiers::{Maker, SyncJob, WhichSync};
+use forebay_os::files::reopen;
 
 impl Native {
     /// fsync(2): the bytes and the names, once and for all that is packed.
@@ -24,7 +25,7 @@ impl Native {
         if policy == Fsync::Scratch {
             return Ok(());
         }
-        self.wardrobe.undress();
+        self.credentials.revert();
         if let Some(used) = &mut *packed.in_use.lock() {
             self.settle_packed(packed, used, true)?;
             if policy == Fsync::Ordered {

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use rustix::fs::Statx;
 
 use super::{Table, key};
-use crate::native::node::{Identity, Node};
+use crate::native::node::Node;
+use forebay_os::files::FileIdentity;
 
 impl Table {
     /// A node is another file from now on, and shows the number that it had. False if the kernel
@@ -16,7 +17,7 @@ impl Table {
     pub(in crate::native) fn moved(
         &self,
         node: &Arc<Node>,
-        to: Identity,
+        to: FileIdentity,
         (shown, since): (&Statx, &Statx),
     ) -> bool {
         let mut maps = self.maps.write();
@@ -74,7 +75,7 @@ mod tests {
     use rustix::fs::{CWD, Mode, OFlags, openat};
 
     use super::*;
-    use crate::native::{device_of, stat_of};
+    use forebay_os::files::{device_of, stat_of};
 
     #[test]
     fn a_number_is_lost_to_a_file_of_the_same_device_only() {
@@ -92,7 +93,7 @@ mod tests {
         let table = Table::new(root, &stat);
         let (before, since) = (file(0, u64::MAX - 7), file(0, u64::MAX - 8));
         let node = table.take(&before);
-        assert!(table.moved(&node, Identity::of(&since), (&before, &since)));
+        assert!(table.moved(&node, FileIdentity::of(&since), (&before, &since)));
         // Subvolumes of btrfs have the numbers of each other.
         let other = table.take(&file(1, before.stx_ino));
         assert_ne!(other.id, node.id);
@@ -115,7 +116,7 @@ mod tests {
         since.stx_ino = u64::MAX - 8;
         let table = Table::new(root, &stat);
         let node = table.take(&before);
-        assert!(table.moved(&node, Identity::of(&since), (&before, &since)));
+        assert!(table.moved(&node, FileIdentity::of(&since), (&before, &since)));
         assert!(table.forget(node.id, 1).is_some());
         assert!(table.maps.read().lent.is_empty());
     }

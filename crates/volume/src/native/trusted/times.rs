@@ -7,8 +7,9 @@ use parking_lot::MutexGuard;
 use rustix::fs::{AtFlags, CWD, Timestamps, utimensat};
 use rustix::time::Timespec;
 
-use crate::native::{Native, Node, boot_nanos, proc_path, stat_of};
-use crate::pack::Time;
+use crate::native::{Native, Node, boot_nanos};
+use forebay_os::files::{proc_path, stat_of};
+use forebay_packlog::Time;
 
 /// How long the times of a directory in place may be behind its packed names, in nanoseconds.
 const BEHIND_MAX: u64 = 1_000_000_000;
@@ -86,7 +87,7 @@ impl Native {
             if let Ok([wanted, there]) = time
                 && wanted != there
             {
-                self.wardrobe.undressed(|| self.set_time(fd.as_fd(), Some(wanted)));
+                self.credentials.as_daemon(|| self.set_time(fd.as_fd(), Some(wanted)));
             }
             stats = stat.ok().zip(stat_of(fd.as_fd(), c"").ok());
             folder.end_times();
@@ -98,7 +99,7 @@ impl Native {
     }
 
     fn set_time(&self, fd: BorrowedFd<'_>, time: Option<Time>) {
-        self.wardrobe.undress();
+        self.credentials.revert();
         let spec = |tv_nsec| Timespec { tv_sec: 0, tv_nsec };
         let (now, omit) = (spec(libc::UTIME_NOW), spec(libc::UTIME_OMIT));
         let exact = time.map(|time| Timespec { tv_sec: time.sec, tv_nsec: time.nsec as _ });

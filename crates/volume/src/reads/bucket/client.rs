@@ -12,8 +12,8 @@ use forebay_reads::{Error, Kind, Part, Result};
 
 use super::Listing;
 use super::stretches::LONGEST;
-use crate::store::{Failed, Objects, Pin};
 use crate::tiers::{Patience, patiently};
+use forebay_objstore::{Failed, Objects, Pin};
 
 /// Requests at a time, a second one for what is overdue among them.
 const CONNECTIONS: usize = 8;

@@ -13,7 +13,7 @@ use super::super::home::copy::bytes as copy_bytes;
 use super::Tiers;
 use super::stamp::Stamp;
 use super::table::Number;
-use crate::native::stat_of;
+use forebay_os::files::stat_of;
 
 /// Files that may wait to be copied; more are tried again when they are opened next.
 const WAITING_MAX: usize = 256;

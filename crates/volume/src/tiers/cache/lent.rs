@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use super::Tiers;
 use super::stamp::Stamp;
 use super::table::Number;
-use crate::native::stat_of;
+use forebay_os::files::stat_of;
 
 /// A copy that is read.
 pub(crate) struct Lent {

@@ -7,7 +7,7 @@ use std::ffi::CString;
 use rustc_hash::FxHashMap;
 
 use super::Stamp;
-use crate::native::Identity;
+use forebay_os::files::FileIdentity;
 
 /// The number of a copy, never used again.
 pub(super) type Number = u64;
@@ -34,7 +34,7 @@ pub(super) enum Found {
 
 #[derive(Debug)]
 struct Copy {
-    file: Identity,
+    file: FileIdentity,
     room: usize,
     name: CString,
     bytes: u64,
@@ -47,7 +47,7 @@ struct Copy {
 /// The table.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    of_file: FxHashMap<Identity, Number>,
+    of_file: FxHashMap<FileIdentity, Number>,
     copies: FxHashMap<Number, Copy>,
     next: Number,
     /// Counts openings: the time by which copies are old.
@@ -58,7 +58,7 @@ pub(super) struct Table {
 
 impl Table {
     /// Looks for a copy of `file` as it is now.
-    pub(super) fn open(&mut self, file: Identity, now: &Stamp) -> Found {
+    pub(super) fn open(&mut self, file: FileIdentity, now: &Stamp) -> Found {
         self.openings += 1;
         let Some(number) = self.of_file.get(&file).copied() else { return Found::Absent(None) };
         let copy = self.copies.get_mut(&number).expect("listed copies are there");
@@ -74,7 +74,7 @@ impl Table {
     }
 
     /// Somebody will copy the file: nobody else does. `None` if there is a copy, or one comes.
-    pub(super) fn promise(&mut self, file: Identity, room: usize) -> Option<Number> {
+    pub(super) fn promise(&mut self, file: FileIdentity, room: usize) -> Option<Number> {
         if self.over || self.of_file.contains_key(&file) {
             return None;
         }
@@ -114,7 +114,7 @@ impl Table {
 
     /// The file changes: no copy of it is given from now on. One that is read, or written, keeps its
     /// bytes until that is over.
-    pub(super) fn forget(&mut self, file: Identity) -> Option<Gone> {
+    pub(super) fn forget(&mut self, file: FileIdentity) -> Option<Gone> {
         let number = self.of_file.remove(&file)?;
         self.take(number)
     }
@@ -133,7 +133,7 @@ impl Table {
     /// Takes away the oldest copies of a room that nobody reads, as many as it takes to free
     /// `missing` bytes; none if all of them would not do.
     pub(super) fn make_way(&mut self, room: usize, missing: u64) -> Option<Vec<Gone>> {
-        let mut idle: Vec<(u64, u64, Identity)> = self
+        let mut idle: Vec<(u64, u64, FileIdentity)> = self
             .copies
             .values()
             .filter(|copy| copy.room == room && copy.readers == 0 && copy.stamp.is_some())
@@ -155,14 +155,14 @@ impl Table {
     }
 
     /// Whether there is a copy, or one comes.
-    pub(super) fn has(&self, file: Identity) -> bool {
+    pub(super) fn has(&self, file: FileIdentity) -> bool {
         self.of_file.contains_key(&file)
     }
 
     /// Forgets all, for good.
     pub(super) fn clear(&mut self) -> Vec<Gone> {
         self.over = true;
-        let files: Vec<Identity> = self.of_file.keys().copied().collect();
+        let files: Vec<FileIdentity> = self.of_file.keys().copied().collect();
         files.into_iter().filter_map(|file| self.forget(file)).collect()
     }
 

@@ -14,8 +14,8 @@ use rustix::io::Errno;
 
 use super::Tiers;
 use super::copier::{Copied, Job};
-use crate::clock::{Clock, SystemClock};
-use crate::native::{Identity, stat_of};
+use forebay_os::clock::{Clock, SystemClock};
+use forebay_os::files::{FileIdentity, stat_of};
 
 /// Threads that copy: enough for storage that answers late, few enough to leave it to others.
 const THREADS: (usize, usize) = (2, 4);
@@ -80,7 +80,7 @@ impl Tiers {
             let stat = stat_of(home.as_fd(), c"")?;
             let name = path.file_name().unwrap_or_default().as_bytes().to_vec();
             // Another name of it may have come before.
-            let number = self.cache.table.lock().promise(Identity::of(&stat), room);
+            let number = self.cache.table.lock().promise(FileIdentity::of(&stat), room);
             Ok(number.map(|number| Job { number, room, home, name }))
         };
         match open() {

@@ -11,8 +11,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::attributes;
-use crate::native::{proc_path, stat_of};
 use crate::tiers::{Placed, Tiers};
+use forebay_os::files::{proc_path, stat_of};
 
 /// Bytes that one system call copies; more would make a kill, and who looks on, wait.
 const STEP: usize = 4 << 20;

@@ -11,9 +11,9 @@ use rustix::fs::{FileType, Mode, openat, readlinkat};
 use rustix::io::Errno;
 
 use super::{Left, Links};
-use crate::native::stat_of;
 use crate::tiers::walk::{HOLD, Walking, walk};
 use crate::tiers::{Placed, Room, Tiers, ours};
+use forebay_os::files::stat_of;
 
 /// One body, and all links to it.
 pub(in crate::tiers) struct Group {

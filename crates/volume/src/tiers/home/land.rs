@@ -11,8 +11,8 @@ use rustix::io::Errno;
 use super::find::{Group, parent};
 use super::workers::in_parallel;
 use super::{Work, copy};
-use crate::native::{device_of, stat_of};
 use crate::tiers::{Placed, Tiers};
+use forebay_os::files::{device_of, stat_of};
 
 /// Files and bytes that are copied before they are made safe together.
 const BATCH: (usize, u64) = (512, 256 << 20);

@@ -10,10 +10,10 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Statx, syncfs, unlinkat};
 
 use super::{Work, copy, find};
-use crate::native::stat_of;
 use crate::tiers::Placed;
 use crate::tiers::arrivals::{Arrival, FAILED, LANDS};
 use crate::tiers::room::is_copy;
+use forebay_os::files::stat_of;
 
 impl Work<'_> {
     /// Takes away what an earlier, killed, homecoming left: copies beside links, and bodies whose

@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, CWD, Mode, Statx, chmodat};
 use rustix::process::geteuid;
 
 use super::find::held;
-use crate::native::{proc_path, stat_of};
+use forebay_os::files::{proc_path, stat_of};
 
 /// A directory that its owner may use for a moment; dropped, it is as it was.
 pub(in crate::tiers) struct OpenedUp {

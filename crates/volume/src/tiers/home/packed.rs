@@ -17,7 +17,7 @@ use super::packed_file::make_all;
 use super::packed_names::Files;
 use super::workers::{FAR, in_parallel};
 use super::{Left, Which, Work, verdict};
-use crate::pack::{DirKey, Found, Pack};
+use forebay_packlog::{DirKey, Found, Pack};
 
 /// Files that are made safe together.
 const BATCH: usize = 2048;

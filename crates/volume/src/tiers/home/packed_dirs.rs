@@ -14,9 +14,9 @@ use rustix::io::Errno;
 
 use super::find::below;
 use super::opened::{OpenedUp, open_up, open_way};
-use crate::native::stat_of;
-use crate::pack::{DirKey, PackedDir};
 use crate::tiers::walk::{Walking, walk};
+use forebay_os::files::stat_of;
+use forebay_packlog::{DirKey, PackedDir};
 
 /// A directory in place, open.
 pub(super) struct Place {

@@ -13,8 +13,8 @@ use rustix::time::Timespec;
 
 use super::copy;
 use super::packed::Name;
-use crate::native::stat_of;
-use crate::pack::{Attr, DirKey, Found, Pack, Time};
+use forebay_os::files::stat_of;
+use forebay_packlog::{Attr, DirKey, Found, Pack, Time};
 pub(crate) use naming::Unnamed;
 
 /// Makes a file under all its names.
@@ -122,7 +122,7 @@ fn fill(pack: &Pack, found: &Found, file: &OwnedFd, new: &Statx) -> Result<(), E
     if u32::from(new.stx_mode) & 0o7777 != mode {
         fchmod(file, Mode::from_raw_mode(mode))?;
     }
-    let time = |time: crate::pack::Time| Timespec { tv_sec: time.sec, tv_nsec: time.nsec as _ };
+    let time = |time: forebay_packlog::Time| Timespec { tv_sec: time.sec, tv_nsec: time.nsec as _ };
     let times = Timestamps { last_access: time(atime), last_modification: time(mtime) };
     futimens(file, &times)
 }

@@ -13,10 +13,10 @@ use rustix::fs::{AtFlags, Statx, syncfs, unlinkat};
 use super::packed::{Landed, Name, leave_pack};
 use super::packed_dirs::{self, Place};
 use super::{Work, find};
-use crate::native::stat_of;
-use crate::pack::DirKey;
 use crate::tiers::walk::Walking;
 use crate::tiers::{Room, ours};
+use forebay_os::files::stat_of;
+use forebay_packlog::DirKey;
 
 impl Work<'_> {
     /// Ends what was cut short, and takes away the bodies that were replaced before.

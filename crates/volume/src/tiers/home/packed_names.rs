@@ -10,8 +10,8 @@ use std::sync::Arc;
 use super::packed::Name;
 use super::packed_dirs::{self, Place, why_not};
 use super::{Left, Work};
-use crate::pack::{DirKey, Found, Pack, PackedDir};
 use crate::tiers::walk::Walking;
+use forebay_packlog::{DirKey, Found, Pack, PackedDir};
 
 /// Names that are looked at together.
 const PART: usize = 4096;

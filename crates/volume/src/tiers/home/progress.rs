@@ -5,7 +5,7 @@ use std::cell::Cell;
 use forebay_model::Micros;
 use serde::{Deserialize, Serialize};
 
-use crate::clock::Clock;
+use forebay_os::clock::Clock;
 
 /// Between two words.
 const EVERY: Micros = Micros(200_000);
@@ -107,7 +107,7 @@ impl<'a> Progress<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::ManualClock;
+    use forebay_os::clock::ManualClock;
     use std::cell::RefCell;
 
     #[test]

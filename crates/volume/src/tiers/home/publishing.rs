@@ -7,8 +7,8 @@ use rustix::fs::Statx;
 
 use super::Work;
 use super::packed::Name;
-use crate::pack::{Pack, Time};
 use crate::tiers::publish::Source;
+use forebay_packlog::{Pack, Time};
 
 impl Work<'_> {
     /// Publishes a file under those of its names that are to be, before it goes; false if it must

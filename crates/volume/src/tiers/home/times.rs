@@ -9,8 +9,8 @@ use rustix::fs::{AtFlags, CWD, Statx, Timestamps, utimensat};
 use rustix::time::Timespec;
 
 use super::find::below;
-use crate::native::{proc_path, stat_of};
-use crate::pack::{DirKey, Time};
+use forebay_os::files::{proc_path, stat_of};
+use forebay_packlog::{DirKey, Time};
 
 /// Times as they were before the first file came.
 #[derive(Default)]

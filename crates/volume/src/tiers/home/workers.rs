@@ -53,7 +53,7 @@ fn at_once<T: Sync, R: Send + Sync>(
     };
     let serve = |reports: Sender<u64>| {
         // Where a thread can't have a mask of its own, modes are set afterwards.
-        let _ = crate::creds::set_umask(0);
+        let _ = forebay_os::credentials::set_umask(0);
         while let Some((one, result)) = take() {
             let tell = |amount| {
                 // Who listens does so until all workers are done.

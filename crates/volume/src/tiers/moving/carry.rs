@@ -10,11 +10,11 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::{Cargo, Goal};
-use crate::native::{Identity, stat_of};
 use crate::tiers::arrivals::{FAILED, LANDS};
 use crate::tiers::home::attributes::attributes;
 use crate::tiers::home::copy::{Step, bytes};
 use crate::tiers::{Passage, Tiers};
+use forebay_os::files::{FileIdentity, stat_of};
 
 /// The unit in which file systems give room.
 const BLOCK: u64 = 4096;
@@ -25,7 +25,7 @@ pub(crate) struct Carried {
     /// In the passage: the file, or the link to its body.
     pub(super) name: CString,
     /// Which file that is. Whatever else has the name when it is to land was put there by somebody.
-    identity: Identity,
+    identity: FileIdentity,
     /// The body, and the bytes that were set apart for it.
     pub(super) body: Option<(usize, CString, u64)>,
     /// The path of the body that it leaves behind.
@@ -37,9 +37,9 @@ impl Carried {
     ///
     /// # Errors
     /// ECANCELED when it is not.
-    pub(crate) fn check(&self, passage: &Passage) -> Result<Identity, Errno> {
+    pub(crate) fn check(&self, passage: &Passage) -> Result<FileIdentity, Errno> {
         match stat_of(passage.dir().as_fd(), &self.name) {
-            Ok(stat) if Identity::of(&stat) == self.identity => Ok(self.identity),
+            Ok(stat) if FileIdentity::of(&stat) == self.identity => Ok(self.identity),
             Ok(_) | Err(Errno::NOENT) => Err(Errno::CANCELED),
             Err(other) => Err(other),
         }
@@ -97,7 +97,7 @@ impl Tiers {
         };
         let from = Some(self.rooms[placed.room].target(&placed.key));
         match make() {
-            Ok(stat) => Ok(Carried { name, identity: Identity::of(&stat), body: None, from }),
+            Ok(stat) => Ok(Carried { name, identity: FileIdentity::of(&stat), body: None, from }),
             Err(error) => {
                 self.drop_way(passage, &name, None);
                 Err(error)
@@ -143,7 +143,7 @@ impl Tiers {
         let body = Some((number, key, bytes));
         let from = cargo.from.as_ref().map(|from| self.rooms[from.room].target(&from.key));
         match made {
-            Ok(stat) => Ok(Carried { name, identity: Identity::of(&stat), body, from }),
+            Ok(stat) => Ok(Carried { name, identity: FileIdentity::of(&stat), body, from }),
             Err(error) => {
                 self.drop_way(passage, &name, body.as_ref());
                 Err(error)

@@ -14,10 +14,10 @@ use rustix::fs::{Mode, OFlags, openat};
 
 use super::patience::{Patience, patiently};
 use super::source::Source;
-use crate::native::stat_of;
-use crate::pack::Time;
-use crate::store::{Failed, Objects, Settings, When, key_of};
 use crate::tiers::home::copy;
+use forebay_objstore::{Failed, Objects, Settings, When, key_of};
+use forebay_os::files::stat_of;
+use forebay_packlog::Time;
 
 /// Made and removed again before the command starts, since S3 has no other way to ask whether one
 /// may write.

@@ -7,10 +7,10 @@ use forebay_model::{Tier, TierId};
 use rustix::fs::{Access, CWD, Mode, OFlags, access, openat};
 use rustix::io::Errno;
 
-use crate::native::{Identity, stat_of};
-use crate::store::Settings;
 use crate::tiers::opening::directory as tier_directory;
 use crate::tiers::{Trouble, Wanted};
+use forebay_objstore::Settings;
+use forebay_os::files::{FileIdentity, stat_of};
 
 /// Where files of a directory are published.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(super) enum Shelf {
         path: PathBuf,
         /// Which directory it was at the start: a file system that is gone at the end leaves
         /// another.
-        identity: Identity,
+        identity: FileIdentity,
     },
     Bucket {
         url: String,
@@ -71,9 +71,9 @@ pub(in crate::tiers) fn open(
 }
 
 /// Opens a directory, and tells which it is.
-pub(super) fn reach(path: &Path) -> Result<(OwnedFd, Identity), Errno> {
+pub(super) fn reach(path: &Path) -> Result<(OwnedFd, FileIdentity), Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let fd = openat(CWD, path, flags, Mode::empty())?;
-    let identity = Identity::of(&stat_of(fd.as_fd(), c"")?);
+    let identity = FileIdentity::of(&stat_of(fd.as_fd(), c"")?);
     Ok((fd, identity))
 }

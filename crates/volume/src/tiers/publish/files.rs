@@ -13,9 +13,9 @@ use rustix::io::Errno;
 
 use super::Publisher;
 use super::source::{Source, fill};
-use crate::native::stat_of;
-use crate::pack::Time;
 use crate::tiers::home::below;
+use forebay_os::files::stat_of;
+use forebay_packlog::Time;
 
 impl Publisher<'_> {
     /// Publishes a plain file; tells how many bytes it has.

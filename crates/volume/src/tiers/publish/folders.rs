@@ -13,8 +13,8 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use super::Publisher;
-use crate::native::{proc_path, stat_of};
 use crate::tiers::home::below;
+use forebay_os::files::{proc_path, stat_of};
 
 const INTO: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);

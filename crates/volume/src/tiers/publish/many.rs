@@ -14,11 +14,11 @@ use super::bucket::{Bucket, key, lasting};
 use super::patience::{Patience, patiently};
 use super::source::Source;
 use super::walk::{Wanted, What};
-use crate::native::stat_of;
-use crate::pack::Time;
-use crate::store::Failed;
 use crate::tiers::Tiers;
 use crate::tiers::home::parent;
+use forebay_objstore::Failed;
+use forebay_os::files::stat_of;
+use forebay_packlog::Time;
 
 /// Files on their way at the same time: a request takes as long for a small file as for none.
 const AT_ONCE: usize = 16;

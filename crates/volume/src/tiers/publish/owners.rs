@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use super::Publisher;
-use crate::native::stat_of;
+use forebay_os::files::stat_of;
 
 impl Publisher<'_> {
     /// Whether a path is free for what is published: not in `forebay-UID`, where bodies lie.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use crate::clock::{Clock, MachineClock};
-use crate::store::Failed;
+use forebay_objstore::Failed;
+use forebay_os::clock::{Clock, MachineClock};
 
 /// An outage of a bucket that is waited for, where nobody says another.
 const USUAL: Duration = Duration::from_secs(300);
@@ -92,7 +92,7 @@ mod tests {
     use std::io::ErrorKind;
 
     use super::*;
-    use crate::clock::ManualClock;
+    use forebay_os::clock::ManualClock;
 
     #[test]
     fn a_bucket_that_is_away_is_waited_for_once_and_again_when_it_was_back() {

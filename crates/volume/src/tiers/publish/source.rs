@@ -7,10 +7,10 @@ use rustix::fs::{Gid, Mode, OFlags, Timestamps, Uid, fchmod, fchown, futimens, o
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
-use crate::native::stat_of;
-use crate::pack::{Attr, Pack, Time};
 use crate::tiers::home::{attributes, copy, packed_file};
 use crate::tiers::{Placed, Tiers};
+use forebay_os::files::stat_of;
+use forebay_packlog::{Attr, Pack, Time};
 
 /// Where the bytes of a file are.
 pub(crate) enum Source<'a> {

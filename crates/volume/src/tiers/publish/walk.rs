@@ -12,11 +12,11 @@ use rustix::io::Errno;
 
 use super::Publisher;
 use super::source::Source;
-use crate::native::stat_of;
-use crate::pack::Time;
 use crate::tiers::home::{Left, parent};
 use crate::tiers::walk::{Walking, walk};
 use crate::tiers::{Placed, ours};
+use forebay_os::files::stat_of;
+use forebay_packlog::Time;
 
 /// How the names begin that files have on their way home, beside their own.
 const PASSING: &[u8] = b".forebay.";

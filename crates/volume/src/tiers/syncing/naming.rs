@@ -6,8 +6,8 @@ use std::os::fd::BorrowedFd;
 use rustix::io::Errno;
 
 use super::{SyncJob, Syncing, Which};
-use crate::native::stat_of;
 use crate::tiers::Tiers;
+use forebay_os::files::stat_of;
 
 impl Syncing {
     /// Nothing of this is still to be done, and nothing failed.

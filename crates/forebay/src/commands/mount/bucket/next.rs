@@ -2,8 +2,8 @@
 
 use std::io::ErrorKind;
 
+use forebay_objstore::{Failed, NO_KEYS};
 use forebay_volume::bucket::Trouble;
-use forebay_volume::store::{Failed, NO_KEYS};
 
 use crate::exit::{NOTHING_RUN, Stop};
 

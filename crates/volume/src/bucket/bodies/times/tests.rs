@@ -9,12 +9,12 @@ use crate::bucket::health::Health;
 use crate::bucket::local::AWAY;
 use crate::bucket::memory::Memory;
 use crate::bucket::record::Place;
-use crate::native::stat_of;
 use crate::tiers::Patience;
+use forebay_os::files::stat_of;
 
-fn file() -> (OwnedFd, Identity) {
+fn file() -> (OwnedFd, FileIdentity) {
     let file: OwnedFd = tempfile::tempfile().expect("a file").into();
-    let identity = Identity::of(&stat_of(file.as_fd(), c"").expect("attributes"));
+    let identity = FileIdentity::of(&stat_of(file.as_fd(), c"").expect("attributes"));
     (file, identity)
 }
 

@@ -11,8 +11,8 @@ use super::super::super::local;
 use super::super::super::record::Kind;
 use super::super::shown::{ASIDE, Entered, Result, Spot, c_name, open_up};
 use super::Turn;
-use crate::native::{Identity, stat_of};
-use crate::short::ShortName;
+use forebay_os::files::{FileIdentity, stat_of};
+use forebay_os::short::ShortName;
 
 /// The name of a file beside the tree; with one more where it gets several.
 fn aside(ino: u64, more: bool) -> ShortName {
@@ -55,7 +55,7 @@ impl Turn<'_> {
         let name = aside(ino, false);
         let made = c_name(&name)?;
         local::one(&self.shown.aside, &made, file)?;
-        let identity = Identity::of(&stat_of(self.shown.aside.as_fd(), &made)?);
+        let identity = FileIdentity::of(&stat_of(self.shown.aside.as_fd(), &made)?);
         self.shown.made += 1;
         let number = self.shown.made;
         if file.kind == Kind::Plain && file.place.size() > 0 {

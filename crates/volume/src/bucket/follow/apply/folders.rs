@@ -10,8 +10,8 @@ use super::super::super::scan::into;
 use super::super::super::tree::ROOT;
 use super::super::shown::{ASIDE, Result, Spot, c_name, is_folder, open_up};
 use super::{Name, Turn};
-use crate::native::{Identity, stat_of};
-use crate::short::ShortName;
+use forebay_os::files::{FileIdentity, stat_of};
+use forebay_os::short::ShortName;
 
 /// The name of a folder beside the tree.
 fn aside(ino: u64) -> ShortName {
@@ -68,7 +68,7 @@ impl Turn<'_> {
         let made = c_name(&name)?;
         let _ = unlinkat(&self.shown.aside, &made, AtFlags::REMOVEDIR);
         mkdirat(&self.shown.aside, &made, Mode::RWXU)?;
-        let identity = Identity::of(&stat_of(self.shown.aside.as_fd(), &made)?);
+        let identity = FileIdentity::of(&stat_of(self.shown.aside.as_fd(), &made)?);
         let spot = Spot { parent: ASIDE, name, identity, number: 0, is_folder: true };
         self.shown.spots.insert(ino, spot);
         Ok(())

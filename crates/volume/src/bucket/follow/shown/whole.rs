@@ -15,8 +15,8 @@ use super::super::super::record::Kind;
 use super::super::super::tree::{ROOT, Tree};
 use super::super::touched::Touched;
 use super::{Changes, Learn, Result, Shown, open_up};
-use crate::native::proc_path;
-use crate::short::ShortName;
+use forebay_os::files::proc_path;
+use forebay_os::short::ShortName;
 
 /// Names of a tree that is new are made so many at a time.
 const AT_ONCE: usize = 4096;

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::super::super::ship::Dirty;
 use super::Worker;
-use crate::native::Identity;
-use crate::store::Failed;
+use forebay_objstore::Failed;
+use forebay_os::files::FileIdentity;
 
 impl Worker {
     /// Tells how many calls for a cut this one answers.
@@ -31,7 +31,7 @@ impl Worker {
             self.ship.scan().were_written(native.left_open());
         }
         let synced = &self.synced;
-        let is_busy = |identity: &Identity| {
+        let is_busy = |identity: &FileIdentity| {
             let is_written = native.as_ref().is_some_and(|native| native.is_written(identity));
             // The kernel need not tell the last closes when a mount goes.
             is_written && !is_over && !synced.contains(identity)

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use super::Worker;
-use crate::store::Failed;
+use forebay_objstore::Failed;
 
 /// How it went lately.
 #[derive(Debug, Default)]

@@ -10,7 +10,7 @@ use super::super::super::local::dress;
 use super::super::super::record::{Attr, Kind, Time};
 use super::super::super::tree::{ROOT, Tree, joined};
 use super::{Result, Salvage, into_flags};
-use crate::native::stat_of;
+use forebay_os::files::stat_of;
 
 impl Salvage<'_> {
     /// A file of the old tree gets a name in the new one.

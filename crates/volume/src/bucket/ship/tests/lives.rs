@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 
 use super::super::super::local;
 use super::*;
-use crate::seeds::{replay, seeds, told};
+use forebay_os::seeds::{replay, seeds, told};
 
 /// Machines of a volume.
 const LIVES: u64 = 12;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::*;
 
-fn file(number: u64) -> Identity {
-    Identity { device: 1, inode: number, born: 0 }
+fn file(number: u64) -> FileIdentity {
+    FileIdentity { device: 1, inode: number, born: 0 }
 }
 
 fn stamp(version: u64) -> Stamp {

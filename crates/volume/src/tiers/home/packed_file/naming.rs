@@ -8,9 +8,9 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::native::{proc_path, stat_of};
-use crate::pack::{DirKey, Found};
 use crate::tiers::Passage;
+use forebay_os::files::{proc_path, stat_of};
+use forebay_packlog::{DirKey, Found};
 
 /// A file that is not there yet for those who look at its directory.
 #[derive(Debug)]

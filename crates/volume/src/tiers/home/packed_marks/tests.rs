@@ -10,9 +10,9 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use tempfile::TempDir;
 
 use super::*;
-use crate::clock::ManualClock;
 use crate::native::{Native, Permissions, ROOT, Settings};
 use crate::tiers::{Homecoming, Progress, Purpose, Tiers, Wanted, Which, bring_home};
+use forebay_os::clock::ManualClock;
 
 const RULES: &str = "
     [[rule]]\nmatch = '*.txt'\nhome = 'far'\nlayout = 'packed'

@@ -1,0 +1,141 @@
+//! Modules of a crate that import each other: who changes one of them has to know all. Cargo keeps
+//! crates apart; this keeps the modules within one in an order.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{code, none, rust};
+
+/// The knots that there still are: the crate, and its modules that each reach each other. One that
+/// was cut out leaves this list with the same change, and none comes in.
+const KNOTS: &[(&str, &[&str])] = &[("volume", &["x"])];
+
+type Imports = BTreeMap<String, BTreeSet<String>>;
+
+/// Names of modules at the root of the crate that a piece of code goes to: those behind `crate::`.
+fn roots(code: &str) -> BTreeSet<&str> {
+    let mut found = BTreeSet::new();
+    for (at, _) in code.match_indices("crate::") {
+        // `pub(in crate::a)` says who may come in.
+        if code[..at].ends_with("in ") {
+            continue;
+        }
+        let rest = &code[at + "crate::".len()..];
+        match rest.strip_prefix('{') {
+            Some(group) => found.extend(first_names(group)),
+            None => found.extend(first_name(rest)),
+        }
+    }
+    found
+}
+
+fn first_name(text: &str) -> Option<&str> {
+    let text = text.trim_start();
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    (end > 0).then(|| &text[..end])
+}
+
+/// `a` and `c` of `a::{x, y}, c::z}; ...`.
+fn first_names(group: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut found) = (0, 0, Vec::new());
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            ',' | '}' if depth == 0 => {
+                found.extend(first_name(&group[start..at]));
+                start = at + 1;
+                if c == '}' {
+                    break;
+                }
+            }
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The module at the root of its crate that a file belongs to, and the crate.
+fn module_of(path: &str) -> Option<(&str, &str)> {
+    let (name, file) = path.strip_prefix("crates/")?.split_once("/src/")?;
+    let module = file.split('/').next()?;
+    let module = module.strip_suffix(".rs").unwrap_or(module);
+    (!matches!(module, "lib" | "main")).then_some((name, module))
+}
+
+/// What the modules of each crate import; tests may look anywhere.
+fn imports(files: &[(String, String)]) -> BTreeMap<String, Imports> {
+    let mut crates: BTreeMap<String, Imports> = BTreeMap::new();
+    for (path, text) in files {
+        let Some((name, module)) = module_of(path) else { continue };
+        let into = crates.entry(name.to_owned()).or_default().entry(module.to_owned()).or_default();
+        let lines: Vec<&str> = code(path, text).into_iter().map(|(_, line)| line).collect();
+        into.extend(roots(&lines.join("\n")).into_iter().map(str::to_owned));
+    }
+    for imports in crates.values_mut() {
+        let modules: BTreeSet<String> = imports.keys().cloned().collect();
+        for (module, into) in imports.iter_mut() {
+            into.retain(|other| other != module && modules.contains(other));
+        }
+    }
+    crates
+}
+
+fn reached<'i>(imports: &'i Imports, from: &'i str) -> BTreeSet<&'i str> {
+    let (mut found, mut left) = (BTreeSet::new(), vec![from]);
+    while let Some(module) = left.pop() {
+        for other in imports.get(module).into_iter().flatten() {
+            if found.insert(other.as_str()) {
+                left.push(other);
+            }
+        }
+    }
+    found
+}
+
+/// Modules that reach themselves.
+fn knot(imports: &Imports) -> BTreeSet<&str> {
+    let modules = imports.keys().map(String::as_str);
+    modules.filter(|module| reached(imports, module).contains(module)).collect()
+}
+
+fn tied(imports: &BTreeMap<String, Imports>, known: &[(&str, &[&str])]) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for (name, imports) in imports {
+        let found = knot(imports);
+        let known = known.iter().find(|(of, _)| of == name).map_or(&[][..], |(_, known)| known);
+        let known: BTreeSet<&str> = known.iter().copied().collect();
+        complaints.extend(found.difference(&known).map(|module| {
+            let to: Vec<&str> =
+                imports[*module].iter().map(String::as_str).filter(|to| found.contains(to)).collect();
+            format!("{name}: `{module}` imports {} and is reached from there", to.join(", "))
+        }));
+        complaints.extend(known.difference(&found).map(|module| {
+            format!("{name}: `{module}` is in no knot any more: take it out of KNOTS")
+        }));
+    }
+    complaints
+}
+
+#[test]
+fn modules_import_each_other_in_no_circle() {
+    let imports = imports(&rust());
+    assert!(imports["volume"]["daemon"].contains("launch"), "imports are found");
+    none("modules", tied(&imports, KNOTS));
+}
+
+#[test]
+fn a_circle_is_found() {
+    let file = |path: &str, text: &str| (format!("crates/x/src/{path}"), text.to_owned());
+    let circle = imports(&[
+        file("a.rs", "//! A.\nuse crate::{b::C, d};\n"),
+        file("b/inner.rs", "//! B.\nfn f() {\n    crate::a::g();\n}\n"),
+        file("d.rs", "//! D.\n#[cfg(test)]\nmod tests {\n    use crate::a;\n}\n"),
+        file("lib.rs", "//! X.\nuse crate::a;\n"),
+    ]);
+    assert_eq!(knot(&circle["x"]).into_iter().collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(tied(&circle, &[]).len(), 2);
+    none("known", tied(&circle, &[("x", &["a", "b"])]));
+    assert_eq!(tied(&circle, &[("x", &["a", "b", "d"])]).len(), 1, "it left");
+    assert_eq!(first_names("a::{x, y}, c::z, d}; e"), ["a", "c", "d"]);
+    assert!(roots("pub(in crate::a) fn f()").is_empty());
+}

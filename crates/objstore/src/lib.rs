@@ -1,0 +1,13 @@
+//! Where the bytes of files can live, other than in a directory: objects, which are put whole and
+//! read by range.
+
+mod failed;
+mod key;
+mod object;
+mod settings;
+mod sound;
+
+pub use failed::{Failed, NO_KEYS};
+pub use key::key_of;
+pub use object::{Folder, Found, Listed, Objects, Pin, Version, When};
+pub use settings::{ProfileFile, Settings};

@@ -1,0 +1,211 @@
+//! Objects of a bucket, for callers that wait: the runtime of the client stays in here.
+
+mod far;
+mod folder;
+mod hedge;
+mod pages;
+mod put;
+mod read;
+mod scheme;
+mod sieve;
+mod upload;
+
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::TryStreamExt;
+use object_store::path::Path;
+use object_store::{Attribute, GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt};
+use tokio::runtime::Runtime;
+
+use super::Failed;
+pub use far::Pin;
+pub use folder::{Folder, Listed};
+use hedge::Hedge;
+pub(super) use pages::ENDLESS;
+pub use put::When;
+
+/// Threads that carry requests: bytes are copied and signed, the rest is waiting.
+const THREADS: usize = 2;
+/// How often bytes are asked for that come other than they were written: on the way they change by
+/// chance, where they lie they stay wrong.
+const LOOKS: usize = 4;
+/// What an object says of itself, as user-defined metadata: who wrote it, and which state of it.
+const TAG: Attribute = Attribute::Metadata(std::borrow::Cow::Borrowed("forebay"));
+
+/// What is below a prefix of a bucket.
+#[derive(Debug)]
+pub struct Objects {
+    runtime: Runtime,
+    store: Arc<dyn ObjectStore>,
+    prefix: String,
+    hedge: Arc<Hedge>,
+    /// MiB that parts of uploads may take, of all uploads together.
+    room: Arc<tokio::sync::Semaphore>,
+    odd: sieve::Odd,
+}
+
+/// Tells one state of an object from all others: its ETag (RFC 9110, section 8.8.3).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Version(pub String);
+
+/// An object that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Its name after the prefix that was opened.
+    pub name: String,
+    /// Bytes.
+    pub size: u64,
+    /// `None`: the store tells none.
+    pub version: Option<Version>,
+    /// What its writer called this state of it; a listing does not tell.
+    pub tag: Option<String>,
+}
+
+impl Objects {
+    fn over(store: Arc<dyn ObjectStore>, prefix: &str) -> Result<Objects, Failed> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(THREADS)
+            .thread_name("forebay-objects")
+            .enable_all()
+            .build()
+            .map_err(|error| Failed { kind: error.kind(), why: error.to_string() })?;
+        let prefix = prefix.trim_matches('/').to_owned();
+        let (hedge, odd) = (Arc::default(), Arc::default());
+        let room = Arc::new(tokio::sync::Semaphore::new(upload::ROOM_MIB));
+        let objects = Objects { runtime, store, prefix, hedge, room, odd };
+        objects.at("")?;
+        Ok(objects)
+    }
+
+    /// Names are keys as they are: what the client would spell another way, other tools would not
+    /// find.
+    fn at(&self, name: &str) -> Result<Path, Failed> {
+        let name = name.trim_matches('/');
+        let whole = match (self.prefix.as_str(), name) {
+            ("", name) => name.to_owned(),
+            (prefix, "") => prefix.to_owned(),
+            (prefix, name) => format!("{prefix}/{name}"),
+        };
+        Path::parse(&whole)
+            .map_err(|error| Failed { kind: io::ErrorKind::InvalidInput, why: error.to_string() })
+    }
+
+    /// How long an object is; `None`: it is not there.
+    ///
+    /// # Errors
+    /// Those of the network, and what the bucket refuses.
+    pub fn size(&self, name: &str) -> Result<Option<u64>, Failed> {
+        Ok(self.head(name)?.map(|found| found.size))
+    }
+
+    /// What is known of an object; `None`: it is not there.
+    ///
+    /// # Errors
+    /// Those of the network, and what the bucket refuses.
+    pub fn head(&self, name: &str) -> Result<Option<Found>, Failed> {
+        let options = GetOptions { head: true, ..GetOptions::default() };
+        match self.runtime.block_on(self.store.get_opts(&self.at(name)?, options)) {
+            Ok(got) => {
+                let tag = got.attributes.get(&TAG).map(|tag| tag.to_string());
+                Ok(Some(Found { tag, ..found(name.to_owned(), got.meta) }))
+            }
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Removes an object, if it is there.
+    ///
+    /// # Errors
+    /// Those of the network, and what the bucket refuses.
+    pub fn delete(&self, name: &str) -> Result<(), Failed> {
+        match self.runtime.block_on(self.store.delete(&self.at(name)?)) {
+            Err(object_store::Error::NotFound { .. }) => Ok(()),
+            result => Ok(result?),
+        }
+    }
+
+    /// Copies an object within its bucket; its bytes don't come here.
+    ///
+    /// # Errors
+    /// Those of the network, and what the bucket refuses.
+    pub fn copy(&self, from: &str, to: &str) -> Result<(), Failed> {
+        Ok(self.runtime.block_on(self.store.copy(&self.at(from)?, &self.at(to)?))?)
+    }
+
+    /// All objects in a folder and below, in order.
+    ///
+    /// # Errors
+    /// Those of the network, and what the bucket refuses.
+    pub fn list(&self, folder: &str) -> Result<Vec<Found>, Failed> {
+        let below = self.at(folder)?;
+        let below = (!below.as_ref().is_empty()).then_some(&below);
+        let ask = || self.runtime.block_on(self.store.list(below).try_collect::<Vec<_>>());
+        let all = again(ask)?;
+        let mut all: Vec<_> = all.into_iter().filter_map(|meta| self.named(meta)).collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(all)
+    }
+
+    fn named(&self, meta: ObjectMeta) -> Option<Found> {
+        let whole = meta.location.as_ref();
+        let name = match self.prefix.as_str() {
+            "" => whole,
+            prefix => whole.strip_prefix(prefix)?.strip_prefix('/')?,
+        };
+        Some(found(name.to_owned(), meta))
+    }
+
+    /// Reads a part of an object: bytes of it from and up to there.
+    ///
+    /// # Errors
+    /// Those of the network, and what the bucket refuses. `InvalidData`: fewer bytes came.
+    pub fn get(&self, name: &str, range: Range<u64>) -> Result<Bytes, Failed> {
+        let part = self.part(&self.at(name)?, range, None);
+        self.runtime.block_on(part.ask()).map(|(bytes, _)| bytes)
+    }
+
+    /// The same of this state of it, if one is given, asked for a second time where the answer is
+    /// overdue; and again where `is_right` says that these are not the bytes that were written.
+    ///
+    /// # Errors
+    /// As [`Objects::get`]. `StaleNetworkFileHandle`: the object is in another state.
+    /// `InvalidData`: the bytes are wrong however often one asks.
+    pub fn fetch(
+        &self,
+        name: &str,
+        range: Range<u64>,
+        version: Option<&Version>,
+        is_right: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<Bytes, Failed> {
+        let path = self.at(name)?;
+        for _ in 0..LOOKS {
+            let part = self.part(&path, range.clone(), version);
+            let (bytes, _) = self.runtime.block_on(part.fetch())?;
+            if is_right(&bytes) {
+                return Ok(bytes);
+            }
+        }
+        let why = format!("{path}: bytes {range:?} are not those that were written");
+        Err(Failed { kind: io::ErrorKind::InvalidData, why })
+    }
+}
+
+/// Asks for a listing: the client does not ask again where one came that is cut off.
+fn again<T, E>(ask: impl Fn() -> Result<T, E>) -> Result<T, E> {
+    let mut asked = ask();
+    for _ in 1..LOOKS {
+        if asked.is_ok() {
+            break;
+        }
+        asked = ask();
+    }
+    asked
+}
+
+fn found(name: String, meta: ObjectMeta) -> Found {
+    Found { name, size: meta.size, version: meta.e_tag.map(Version), tag: None }
+}

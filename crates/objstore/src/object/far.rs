@@ -1,0 +1,61 @@
+//! Many parts of objects at a time, over no more connections than the caller wants.
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use object_store::ObjectStore;
+use object_store::limit::LimitStore;
+
+use super::{Failed, Hedge, Objects, Version};
+
+impl Objects {
+    /// With so many requests under way at most; the others wait. Answers of up to `longest` bytes
+    /// that are overdue are asked for a second time.
+    #[must_use]
+    pub fn at_most(self, requests: usize, longest: u64) -> Objects {
+        let store: Arc<dyn ObjectStore> = Arc::new(LimitStore::new(self.store, requests));
+        Objects { store, hedge: Arc::new(Hedge::up_to(longest)), ..self }
+    }
+
+    /// Begins to read a part of an object in the state that is pinned, or that this answer pins.
+    /// `then` is told what came, on a thread that carries requests: it must not wait.
+    ///
+    /// # Errors
+    /// The name is none.
+    pub fn begin(
+        &self,
+        name: &str,
+        range: Range<u64>,
+        pin: &Arc<Pin>,
+        then: impl FnOnce(Result<Bytes, Failed>) + Send + 'static,
+    ) -> Result<(), Failed> {
+        let part = self.part(&self.at(name)?, range, pin.0.get());
+        let (pin, path) = (Arc::clone(pin), part.path().clone());
+        self.runtime.spawn(async move {
+            let came = part.fetch().await;
+            then(came.and_then(|(bytes, version)| match pin.holds(version) {
+                true => Ok(bytes),
+                false => Err(Failed::another(&path)),
+            }));
+        });
+        Ok(())
+    }
+}
+
+/// The one state in which an object is read: the listing told it, or, where listings don't (S3 does,
+/// some that speak it do not), the first answer does.
+#[derive(Debug, Default)]
+pub struct Pin(OnceLock<Version>);
+
+impl Pin {
+    /// That of a version, where it is known.
+    pub fn of(version: Option<Version>) -> Pin {
+        Pin(version.map_or_else(OnceLock::new, OnceLock::from))
+    }
+
+    /// Whether an answer is of this state. One that does not tell its state is not asked for more.
+    fn holds(&self, version: Option<Version>) -> bool {
+        version.is_none_or(|version| *self.0.get_or_init(|| version.clone()) == version)
+    }
+}

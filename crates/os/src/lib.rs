@@ -1,0 +1,15 @@
+//! The ground: what the system knows of files, processes, users and time, in plain words.
+//!
+//! Nothing here knows of tiers, buckets or requests. What it is not: it decides nothing.
+
+pub mod clock;
+pub mod credentials;
+pub mod descriptors;
+pub mod files;
+pub mod heap;
+pub mod numbered;
+pub mod proc;
+pub mod real_path;
+pub mod seeds;
+pub mod short;
+pub mod whereabouts;

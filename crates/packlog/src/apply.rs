@@ -1,0 +1,123 @@
+//! What each record does to the index: the same function when it is written and when it is read
+//! again, so the two can't differ.
+
+use std::collections::BTreeMap;
+
+use super::index::{Bytes, Dir, INODE_COST, Index, Inode};
+use super::name::Name;
+use super::record::{Attr, Record};
+use forebay_os::short::ShortName;
+
+impl Index {
+    /// Takes in a record; its data, if it has any, begin at `at`. `false`: it makes no sense here,
+    /// and nothing was done.
+    pub(super) fn apply(&mut self, record: &Record<'_>, at: u64, head_crc: u32, size: u64) -> bool {
+        match *record {
+            Record::Begin { boot } => self.begin(boot),
+            Record::Safe { .. } => {}
+            Record::Dir { dir, key, path } => {
+                if dir as usize != self.dirs.len() {
+                    return false;
+                }
+                self.dirs.push(Dir { key, path: path.to_vec(), names: BTreeMap::new() });
+                self.by_key.insert(key, dir);
+            }
+            Record::Make { ino, dir, name, attr, work } => {
+                let fits = dir < self.dirs.len() as u32 && !self.inodes.contains(ino);
+                let Some(short) = ShortName::of(name) else { return false };
+                if !fits || self.at(dir, name).is_some() {
+                    return false;
+                }
+                let work_now = (work != 0).then_some(work);
+                let inode = Inode { attr, links: 0, bytes: Bytes::Empty, work: work_now };
+                self.inodes.insert(ino, inode);
+                self.newest = self.newest.max(ino);
+                self.newest_work = self.newest_work.max(work);
+                self.live += INODE_COST;
+                self.add(dir, short, ino);
+            }
+            Record::Work { ino, work } => {
+                self.newest_work = self.newest_work.max(work);
+                let Some(inode) = self.inodes.get_mut(ino) else { return false };
+                inode.work = (work != 0).then_some(work);
+            }
+            Record::Content { ino, mtime, ctime, work } => {
+                let bytes = match size {
+                    0 => Bytes::Empty,
+                    _ => Bytes::Log { at, size: size as u32, crc: head_crc },
+                };
+                let attr = Attr { size, mtime, ctime, ..Attr::default() };
+                return self.settle(ino, bytes, attr, (work != 0).then_some(work));
+            }
+            Record::Body { ino, size, mtime, ctime } => {
+                let work = self.inodes.get(ino).and_then(|inode| inode.work);
+                let Some(work) = self.body(ino).or(work) else { return false };
+                let attr = Attr { size, mtime, ctime, ..Attr::default() };
+                return self.settle(ino, Bytes::Body { work }, attr, None);
+            }
+            Record::Attr { ino, attr } => {
+                let Some(inode) = self.inodes.get_mut(ino) else { return false };
+                // The size belongs to the bytes.
+                inode.attr = Attr { size: inode.attr.size, ..attr };
+            }
+            Record::Link { ino, dir, name, ctime } => {
+                let Some(short) = ShortName::of(name) else { return false };
+                if !self.inodes.contains(ino) || !self.has(dir) || self.at(dir, name).is_some() {
+                    return false;
+                }
+                self.add(dir, short, ino);
+                self.touch(ino, ctime);
+            }
+            Record::Move { dir, name, to, new, ctime, over } => {
+                let Some(moved) = self.at(dir, name).map(|name| name.ino) else { return false };
+                let Some(short) = ShortName::of(new) else { return false };
+                if !self.has(to) {
+                    return false;
+                }
+                if self.at(to, new).is_some_and(|old| old.ino == moved) {
+                    // Two names of one file: rename(2) does nothing.
+                    return true;
+                }
+                let hid = self.at(to, new).and_then(|old| old.marks().over);
+                self.remove(to, new, ctime);
+                self.dirs[dir as usize].names.remove(name);
+                self.touch(moved, ctime);
+                self.dirs[to as usize].names.insert(short, Name::new(moved, over.or(hid)));
+            }
+            Record::Swap { dir, name, to, new, ctime } => {
+                let (Some(one), Some(other)) = (self.at(dir, name), self.at(to, new)) else {
+                    return false;
+                };
+                let (one, other) = (one.ino, other.ino);
+                for (dir, name, ino) in [(dir, name, other), (to, new, one)] {
+                    if let Some(entry) = self.dirs[dir as usize].names.get_mut(name) {
+                        entry.ino = ino;
+                    }
+                    self.touch(ino, ctime);
+                }
+            }
+            Record::Drop { dir, name, ctime } => {
+                if self.at(dir, name).is_none() {
+                    return false;
+                }
+                self.remove(dir, name, ctime);
+            }
+            Record::Yield { dir, name, to } => {
+                let Some(dir) = self.dirs.get_mut(dir as usize) else { return false };
+                let Some(name) = dir.names.get_mut(name) else { return false };
+                name.marks_mut().yields = Some(to);
+            }
+            Record::Hide { dir, name, over } => {
+                let Some(dir) = self.dirs.get_mut(dir as usize) else { return false };
+                let Some(name) = dir.names.get_mut(name) else { return false };
+                name.marks_mut().over = Some(over);
+            }
+            Record::Land { dir, name, to } => {
+                let Some(dir) = self.dirs.get_mut(dir as usize) else { return false };
+                let Some(name) = dir.names.get_mut(name) else { return false };
+                name.marks_mut().lands = Some(to);
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,93 @@
+//! Saving what can be saved of a damaged log: frames are independent, so those behind a damaged
+//! place still say what happened. The damaged log is kept beside the new one.
+
+use std::path::Path;
+
+use rustix::io::Errno;
+
+use super::disk::{Disk, Folder, Ground};
+use super::index::Index;
+use super::log::{Damage, Log};
+use super::reader::Reader;
+use super::record::{FRAME, HEADER, MAGIC, Record};
+use super::works::Works;
+use super::{Pack, World};
+
+/// The damaged log.
+const DAMAGED: &str = "log.damaged";
+
+impl Pack {
+    /// Opens a damaged pack, with a new log of all frames that are whole. Tells how many bytes of
+    /// the old one, which is kept as `log.damaged`, say nothing.
+    ///
+    /// # Errors
+    /// A log of another format; a damaged one that is kept there already; the file system's.
+    pub fn salvage(path: &Path, world: World) -> std::io::Result<(Pack, u64)> {
+        let kept = path.join(DAMAGED);
+        if kept.exists() {
+            let why = format!("{} is there from an earlier repair: move it away", kept.display());
+            return Err(std::io::Error::other(why));
+        }
+        std::fs::copy(path.join("log"), &kept)?;
+        let folder = Folder::open(path)?;
+        let root = rustix::io::fcntl_dupfd_cloexec(folder.root(), 0)?;
+        Pack::salvage_on(Box::new(folder), root, world).map_err(|damage| match damage {
+            Damage::Disk(error) => error.into(),
+            _ => std::io::Error::other("its log is of another format"),
+        })
+    }
+
+    pub(super) fn salvage_on(
+        ground: Box<dyn Ground>,
+        root: std::os::fd::OwnedFd,
+        world: World,
+    ) -> Result<(Pack, u64), Damage> {
+        let disk = ground.log()?;
+        let mut header = [0; HEADER as usize];
+        if disk.read_at(0, &mut header)? < header.len() || header[..8] != MAGIC {
+            return Err(Damage::Foreign);
+        }
+        let salt = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
+        let (index, lost) = whole_frames(&*disk, salt)?;
+        let (same_life, next) = (index.boot == world.boot, index.fresh_work());
+        // Never written to: the rewriting puts another in its place.
+        let damaged = Log::over(disk, salt);
+        let pack = Pack::with(index, damaged, ground, Works::new(root, next), world);
+        let mut state = pack.state.lock();
+        pack.rewrite(&mut state)?;
+        drop(state);
+        pack.recover(same_life)?;
+        Ok((pack, lost))
+    }
+}
+
+/// What all whole frames come to, and how many bytes are between them.
+fn whole_frames(disk: &dyn Disk, salt: u32) -> Result<(Index, u64), Errno> {
+    let mut index = Index::default();
+    let (length, mut lost) = (disk.length()?, 0);
+    let mut reader = Reader::new(disk);
+    let mut data = Vec::new();
+    while reader.at < length {
+        let at = reader.at;
+        let mut taken = 1;
+        if let Some((head, bytes)) = reader.frame()?
+            && at + head.length() <= length
+            && let Some(record) = head.record(salt, bytes)
+        {
+            let data_at = at + FRAME as u64 + u64::from(head.record);
+            data.resize(head.data as usize, 0);
+            let count = disk.read_at(data_at, &mut data)?;
+            let whole = count == data.len() && crc32fast::hash(&data) == head.data_crc;
+            // Bytes that changed leave the older ones of their file.
+            if whole || !matches!(record, Record::Content { .. }) {
+                index.apply(&record, data_at, head.data_crc, u64::from(head.data));
+            }
+            taken = head.length();
+            lost += if whole { 0 } else { taken };
+        } else {
+            lost += 1;
+        }
+        reader.at = at + taken;
+    }
+    Ok((index, lost))
+}

@@ -1,0 +1,45 @@
+//! Looking at every byte of a pack.
+
+use rustix::io::Errno;
+
+use super::index::Bytes;
+use super::{Pack, PackedDir};
+
+/// A packed file that is not whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spoilt {
+    /// Where it was when its directory got its first packed file.
+    pub path: Vec<u8>,
+    pub why: Errno,
+}
+
+impl Pack {
+    /// Reads all files; tells how many there are, their bytes, and those that are spoilt.
+    pub fn verify(&self) -> (u64, u64, Vec<Spoilt>) {
+        let (mut files, mut bytes, mut spoilt) = (0, 0, Vec::new());
+        for PackedDir { key, path, names } in self.dirs() {
+            for name in names {
+                let Some(found) = self.find(key, &name) else { continue };
+                files += 1;
+                bytes += found.attr.size;
+                if let Err(why) = self.verify_one(found.ino) {
+                    let mut path = path.clone();
+                    if !path.is_empty() {
+                        path.push(b'/');
+                    }
+                    path.extend_from_slice(&name);
+                    spoilt.push(Spoilt { path, why });
+                }
+            }
+        }
+        (files, bytes, spoilt)
+    }
+
+    fn verify_one(&self, ino: u64) -> Result<(), Errno> {
+        let bytes = self.state.lock().index.inodes.get(ino).ok_or(Errno::STALE)?.bytes;
+        match bytes {
+            Bytes::Body { work } => self.works.open(work).map(drop),
+            _ => self.content(ino).map(drop),
+        }
+    }
+}
