@@ -139,7 +139,7 @@ fn has_room(dir: &Path) -> bool {
 fn is_local(dir: &Path) -> bool {
     std::fs::File::open(dir)
         .ok()
-        .and_then(|dir| forebay_volume::cover::fs_kind(&dir).ok())
+        .and_then(|dir| forebay_os::file_systems::fs_kind(&dir).ok())
         // A run inside a run writes through the outer one; SQLite works there too.
         .is_some_and(|kind| kind.local || kind.name == "fuse")
 }

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use forebay_model::{ByteCount, Micros};
-use forebay_volume::tiers::Underway;
+use forebay_volume::ipc::WriteBackProgress;
 
 use crate::say;
 
@@ -11,23 +11,23 @@ use crate::say;
 const NOTICED: Micros = Micros(500_000);
 
 /// Shows how far files have come, if somebody may be looking.
-pub(crate) fn show(now: &Underway) {
+pub(crate) fn show(now: &WriteBackProgress) {
     if now.took >= NOTICED && std::io::stderr().is_terminal() {
         say::passing(&line(now, say::width()));
     }
 }
 
 /// The same for nobody.
-pub(crate) fn hide(_: &Underway) {}
+pub(crate) fn hide(_: &WriteBackProgress) {}
 
 /// As much as fits beside the cursor.
-fn line(now: &Underway, width: usize) -> String {
+fn line(now: &WriteBackProgress, width: usize) -> String {
     let line = format!("forebay: {}", so_far(now));
     line.chars().take(width.saturating_sub(1)).collect()
 }
 
 /// How far files have come, in words.
-pub(crate) fn so_far(now: &Underway) -> String {
+pub(crate) fn so_far(now: &WriteBackProgress) -> String {
     let what = if now.publishing { "publishing" } else { "writing files back" };
     let (done, all) = (ByteCount(now.bytes.0), ByteCount(now.bytes.1));
     let mut text = format!("{what}: {} of {} files, {done} of {all}", now.files.0, now.files.1);
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn the_line_says_how_far_and_fits() {
-        let mut now = Underway {
+        let mut now = WriteBackProgress {
             publishing: false,
             files: (12, 300),
             bytes: (3 << 30, 8 << 30),
@@ -54,7 +54,7 @@ mod tests {
         let whole = "forebay: writing files back: 12 of 300 files, 3.0 GiB of 8.0 GiB, 1.5 GiB/s";
         assert_eq!(line(&now, 100), whole);
         assert_eq!(line(&now, 40), whole[..39]);
-        now = Underway { publishing: true, bytes: (0, 0), took: Micros::ZERO, ..now };
+        now = WriteBackProgress { publishing: true, bytes: (0, 0), took: Micros::ZERO, ..now };
         assert_eq!(line(&now, 100), "forebay: publishing: 12 of 300 files, 0 B of 0 B");
     }
 }

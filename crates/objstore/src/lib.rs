@@ -4,10 +4,12 @@
 mod failed;
 mod key;
 mod object;
+mod patience;
 mod settings;
 mod sound;
 
 pub use failed::{Failed, NO_KEYS};
 pub use key::key_of;
 pub use object::{Folder, Found, Listed, Objects, Pin, Version, When};
+pub use patience::{Patience, patiently};
 pub use settings::{ProfileFile, Settings};

@@ -5,8 +5,10 @@
 pub mod clock;
 pub mod credentials;
 pub mod descriptors;
+pub mod file_systems;
 pub mod files;
 pub mod heap;
+pub mod mount_users;
 pub mod numbered;
 pub mod proc;
 pub mod real_path;

@@ -37,7 +37,6 @@ pub use follow::Following;
 pub use health::{Ailing, ailing};
 pub(crate) use marks::Inside;
 pub(crate) use mirror::Mirror;
-pub use mirror::{Told, Waiting};
 pub use opening::{Trouble, Wanted};
 pub(crate) use prefix::{Held, Lent, Prefix, lend};
 pub use prefix::{Ways, folder_of};

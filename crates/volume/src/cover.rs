@@ -17,7 +17,7 @@ pub use lasting::{ALONE, Access, unmount_at};
 pub(crate) use lasting::{KIND, Lasting, take_away};
 pub use learned::forget_learned;
 pub(crate) use learned::{learned_path, open_learned, put_learned};
-pub use mounts::{FsKind, Mount, fs_kind, mounts};
+pub use mounts::{Mount, mounts};
 pub(crate) use namespace::enter;
 use namespace::receive_one;
 pub use namespace::{Doorway, Handover, receive_mount};
@@ -27,6 +27,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use forebay_os::file_systems::{FsKind, fs_kind};
 use rustix::fs::StatVfsMountFlags;
 use rustix::mount::MountFlags;
 

@@ -17,17 +17,20 @@ use std::time::Duration;
 use forebay_model::{Ended, Exit, Header, Micros};
 use parking_lot::Mutex;
 
-use crate::bucket::{Follow, Prefix, Ready, Told, Waiting};
+use crate::bucket::{Follow, Prefix, Ready};
 use crate::cover::{Access, Plan};
 use crate::daemon_log::{self, About};
 use crate::fuse::{Emulated, Session};
-use crate::launch::{Channel, HomecomingTold, Rescue, ToDaemon, ToFront};
+use crate::ipc::WriteBackProgress;
+use crate::ipc::{BucketWaiting, UploadReport};
+use crate::ipc::{Channel, ToDaemon, ToFront, WriteBackReport};
+use crate::launch::Rescue;
 use crate::live;
 use crate::native::{ROOT, Settings};
 use crate::processes::Processes;
 use crate::reads::Shown;
 use crate::recorder::Recorder;
-use crate::tiers::{Progress, Tiers, Underway, Which, bring_home};
+use crate::tiers::{Progress, Tiers, Which, bring_home};
 use forebay_os::clock::{Clock, SystemClock};
 use forebay_os::whereabouts::moved_along;
 use house::House;
@@ -427,14 +430,14 @@ impl Run {
     }
 
     /// Brings files home from their tiers, as the rules say.
-    fn bring_home(&self) -> Vec<HomecomingTold> {
+    fn bring_home(&self) -> Vec<WriteBackReport> {
         let exit = self.ended.as_ref().and_then(|ended| ended.exit);
         let succeeded = exit == Some(Exit::Code(0));
         let ruled = self.volumes.iter().filter_map(|(directory, tiers)| {
             Some((directory, tiers.as_ref().filter(|tiers| tiers.is_ruled())?))
         });
-        let tell = |underway: &Underway| {
-            let word = ToFront::Underway(*underway);
+        let tell = |underway: &WriteBackProgress| {
+            let word = ToFront::WriteBackProgress(*underway);
             std::iter::once(&self.control).chain(&self.waiting).for_each(|who| who.mention(&word));
         };
         let progress = Progress::new(self.recorder.clock(), &tell);
@@ -450,13 +453,13 @@ impl Run {
     }
 
     /// Waits until a bucket has all of its volume.
-    fn ship(&self) -> Option<Told> {
+    fn ship(&self) -> Option<UploadReport> {
         let mirror = self.sessions.iter().find_map(|session| session.native().mirror())?;
-        let tell = |underway: &Underway| {
-            let word = ToFront::Underway(*underway);
+        let tell = |underway: &WriteBackProgress| {
+            let word = ToFront::WriteBackProgress(*underway);
             std::iter::once(&self.control).chain(&self.waiting).for_each(|who| who.mention(&word));
         };
-        let waits = |waiting: &Waiting| {
+        let waits = |waiting: &BucketWaiting| {
             let word = ToFront::Waits(waiting.clone());
             std::iter::once(&self.control).chain(&self.waiting).for_each(|who| who.mention(&word));
         };
@@ -493,8 +496,8 @@ fn over(
     run: Option<PathBuf>,
     lingering: Option<Vec<u32>>,
     warnings: Vec<String>,
-    homecomings: Vec<HomecomingTold>,
-    shipped: Option<Told>,
+    homecomings: Vec<WriteBackReport>,
+    shipped: Option<UploadReport>,
 ) -> ToFront {
     let run = run.map(|path| path.to_string_lossy().into_owned());
     ToFront::Over { run, lingering, warnings, homecomings, shipped }

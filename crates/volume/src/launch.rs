@@ -13,9 +13,7 @@ mod patience;
 mod rescue;
 mod shared;
 mod suspended;
-mod talk;
 mod unmount;
-mod users;
 
 use std::ffi::{CString, OsString};
 use std::io;
@@ -29,17 +27,15 @@ use crate::cover;
 use crate::daemon;
 pub use crate::daemon::Record;
 use crate::daemon_log;
+use crate::ipc::WriteBackProgress;
+use crate::ipc::{Channel, ToDaemon, ToFront, WriteBackReport};
 use crate::live;
-use crate::tiers::{Tiers, Underway, Wanted, Warmed};
+use crate::tiers::{Tiers, Wanted, Warmed};
 pub use lasting::{Lasting, Mount, Unmounting, mount};
-pub(crate) use rescue::{RESCUER, Rescue};
+pub(crate) use rescue::Rescue;
 pub use shared::Failure;
 use shared::{fork, open_tiers, pair, system};
-pub use talk::{CacheTold, HomecomingTold};
-pub(crate) use talk::{Channel, ToDaemon, ToFront, abstract_sockets, doors_for, doors_of};
 pub use unmount::{Unmounted, lasting_mounts, place_of, unmount};
-pub use users::InTheWay;
-pub(crate) use users::users_of;
 
 /// What to run, and how to record it.
 #[derive(Debug)]
@@ -59,7 +55,7 @@ pub struct Launch {
     /// Told what was copied to tiers before the command starts.
     pub warmed: fn(&Warmed),
     /// Told how far files have come on their way home.
-    pub underway: fn(&Underway),
+    pub underway: fn(&WriteBackProgress),
     /// Told of the first program that sends work to other machines, where rules place files that
     /// are not found there.
     pub sent_away: fn(&str),
@@ -96,10 +92,10 @@ pub struct Outcome {
     /// The daemon was gone before the command: programs got I/O errors.
     pub daemon_lost: bool,
     /// What became of the files on other tiers, one entry for each covered directory that had some.
-    pub homecomings: Vec<HomecomingTold>,
+    pub homecomings: Vec<WriteBackReport>,
     /// Somebody did not want to wait until files were at home: how far they were, and the process
     /// that goes on.
-    pub left: Option<(Underway, u32)>,
+    pub left: Option<(WriteBackProgress, u32)>,
 }
 
 /// Runs a command with its directories covered, and waits for it.

@@ -4,10 +4,12 @@
 //! decided by `forebay_model::Rules`.
 
 pub mod bucket;
+mod counters;
 pub mod cover;
 mod daemon;
 pub mod daemon_log;
 pub mod fuse;
+pub mod ipc;
 pub mod launch;
 pub mod live;
 pub mod native;
@@ -17,4 +19,3 @@ pub mod reads;
 pub mod recorder;
 pub mod sampler;
 pub mod tiers;
-mod watch;

@@ -44,6 +44,7 @@ mod table;
 mod tests;
 mod trusted;
 mod unreported;
+mod watch;
 mod xattr;
 
 use std::ffi::{CStr, CString};
@@ -74,13 +75,13 @@ use packed::is_there;
 pub(crate) use placed::Seen;
 use placed::boot_nanos;
 pub(crate) use still::Stays;
+pub(crate) use watch::Watch;
 
 use crate::bucket::{Follow, Mirror, Prefix};
 use crate::fuse::Device;
 use crate::reads::Shown;
 use crate::recorder::{Known, Older};
 use crate::tiers::{Passage, Tiers};
-use crate::watch::Watch;
 use node::Recorded;
 use table::Table;
 

@@ -25,7 +25,7 @@ use rustc_hash::FxHashMap;
 use rustix::event::epoll;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
-use crate::launch::{Channel, RESCUER, ToFront};
+use crate::ipc::{Channel, RESCUER, ToFront};
 use crate::recorder::Recorder;
 use forebay_os::credentials::{Credentials, Groups};
 use forebay_os::proc::{Proc, Stat};

@@ -16,7 +16,7 @@ use forebay_model::{
 use parking_lot::Mutex;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use crate::live::Counters;
+use crate::counters::Counters;
 use forebay_os::clock::Clock;
 
 /// What the record knows of a path: computed once, kept with the node.

@@ -46,16 +46,13 @@ pub(crate) use folder::make_own;
 use forebay_os::credentials::Credentials;
 pub(crate) use home::times::set as set_times;
 pub use home::{
-    Checked, Finding, Homecoming, Left, Progress, Strays, Underway, Which, bring_home, check,
-    strays,
+    Checked, Finding, Homecoming, Left, Progress, Strays, Which, bring_home, check, strays,
 };
 pub(crate) use home::{Unnamed, make_packed};
 pub(crate) use moving::{Cargo, Carried, Goal};
 pub use opening::{Purpose, Trouble, Wanted, check_paths};
 pub(crate) use passage::Passage;
 pub(crate) use placed::{Placed, merged, ours};
-pub use publish::patience::Patience;
-pub(crate) use publish::patience::patiently;
 pub(crate) use room::Room;
 pub(crate) use room::leaving::Slot as LeavingSlot;
 pub(crate) use ruling::{Maker, Spot};

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use forebay_volume::launch::{InTheWay, Unmounted, lasting_mounts, place_of, unmount};
+use forebay_os::mount_users::InTheWay;
+use forebay_volume::launch::{Unmounted, lasting_mounts, place_of, unmount};
 
 use super::mount::{bucket, finish};
 use crate::exit::{FILES_AWAY, Stop};

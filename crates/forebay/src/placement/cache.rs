@@ -1,7 +1,7 @@
 //! What people are told of copies on faster tiers.
 
 use forebay_model::Micros;
-use forebay_volume::launch::CacheTold;
+use forebay_volume::ipc::CacheReport;
 use forebay_volume::tiers::Warmed;
 
 use super::told::{amount, count};
@@ -16,7 +16,7 @@ pub(crate) fn warmed(warmed: &Warmed) {
 }
 
 /// Says what the copies were good for.
-pub(super) fn tell(told: &CacheTold) {
+pub(super) fn tell(told: &CacheReport) {
     say::note(&line_after(told));
 }
 
@@ -34,8 +34,8 @@ fn lines_before(warmed: &Warmed) -> Vec<String> {
     lines
 }
 
-fn line_after(told: &CacheTold) -> String {
-    let CacheTold { hits, misses, copied: (files, bytes), why_not } = told;
+fn line_after(told: &CacheReport) -> String {
+    let CacheReport { hits, misses, copied: (files, bytes), why_not } = told;
     let opens = if *hits == 1 { "open" } else { "opens" };
     let copied = amount(*files, *bytes);
     let why = why_not.as_ref().map(|why| format!("; {why}")).unwrap_or_default();
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn one_line_says_what_copies_were_good_for() {
-        let mut told = CacheTold { hits: 1, misses: 2, copied: (1, 1 << 20), why_not: None };
+        let mut told = CacheReport { hits: 1, misses: 2, copied: (1, 1 << 20), why_not: None };
         let line = "read cache: 1 open from copies, 2 from their place; 1 file (1.0 MiB) copied";
         assert_eq!(line_after(&told), line);
         told.why_not = Some("b is read from its place: no".to_owned());

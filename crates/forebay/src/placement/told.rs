@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use forebay_model::{ByteCount, Rules, Run};
-use forebay_volume::launch::HomecomingTold;
-use forebay_volume::tiers::Underway;
+use forebay_volume::ipc::WriteBackProgress;
+use forebay_volume::ipc::WriteBackReport;
 
 use crate::{say, underway};
 
@@ -30,7 +30,7 @@ pub(crate) fn tell_unused(rules: &Rules, file: &Path, run: &Path) {
 
 /// Says what became of the files that lay on tiers. True if all that belong in place are there,
 /// and none failed to be made safe.
-pub(crate) fn tell(told: &HomecomingTold) -> bool {
+pub(crate) fn tell(told: &WriteBackReport) -> bool {
     let parts = [
         ("written back", told.brought),
         ("discarded", told.discarded),
@@ -97,7 +97,7 @@ pub(crate) fn tell(told: &HomecomingTold) -> bool {
 }
 
 /// Somebody did not wait: says what goes on, and what to do if it can't.
-pub(crate) fn tell_left(now: &Underway, daemon: u32) {
+pub(crate) fn tell_left(now: &WriteBackProgress, daemon: u32) {
     let message = format!("left while {}; process {daemon} goes on with it", underway::so_far(now));
     let next = "nothing is lost: if that process is killed, `forebay restore` in the managed \
                 directory writes the rest back; the run file comes when all is done";
@@ -105,7 +105,7 @@ pub(crate) fn tell_left(now: &Underway, daemon: u32) {
 }
 
 /// Says what was not published, and what to do. True if all is that was to be.
-fn tell_unpublished(told: &HomecomingTold) -> bool {
+fn tell_unpublished(told: &WriteBackReport) -> bool {
     if told.withheld {
         say::note(
             "nothing was published, since the command did not succeed; the next run that does \

@@ -105,8 +105,11 @@ fn tied(imports: &BTreeMap<String, Imports>, known: &[(&str, &[&str])]) -> Vec<S
         let known = known.iter().find(|(of, _)| of == name).map_or(&[][..], |(_, known)| known);
         let known: BTreeSet<&str> = known.iter().copied().collect();
         complaints.extend(found.difference(&known).map(|module| {
-            let to: Vec<&str> =
-                imports[*module].iter().map(String::as_str).filter(|to| found.contains(to)).collect();
+            let to: Vec<&str> = imports[*module]
+                .iter()
+                .map(String::as_str)
+                .filter(|to| found.contains(to))
+                .collect();
             format!("{name}: `{module}` imports {} and is reached from there", to.join(", "))
         }));
         complaints.extend(known.difference(&found).map(|module| {

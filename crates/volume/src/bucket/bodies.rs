@@ -25,7 +25,7 @@ use super::health::Health;
 use super::local::unmark;
 use super::record::{Place, Time};
 use super::request::Bucket;
-use crate::tiers::Patience;
+use forebay_objstore::Patience;
 use forebay_os::files::FileIdentity;
 use known::{Known, writable};
 pub(super) use losses::Losses;

@@ -29,7 +29,7 @@ use super::request::Bucket;
 use super::state::State;
 use super::{Body, Trouble};
 use crate::native::Native;
-use crate::tiers::Patience;
+use forebay_objstore::Patience;
 use forebay_objstore::{Failed, Objects, Settings};
 use forebay_os::files::FileIdentity;
 pub(super) use opening::open;

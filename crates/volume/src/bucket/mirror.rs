@@ -18,7 +18,6 @@ use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashSet;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
-use serde::{Deserialize, Serialize};
 
 use super::bodies::Bodies;
 use super::health::Health;
@@ -28,40 +27,14 @@ use super::opening::Opened;
 use super::request::Bucket;
 use super::ship::Ship;
 use super::state::State;
+use crate::ipc::{BucketWaiting, UploadReport, WriteBackProgress};
 use crate::native::Native;
-use crate::tiers::Underway;
 use fill::Fill;
 use forebay_objstore::{Failed, Objects};
 use worker::{Crowd, Tries, Worker};
 
 /// Names after which it is not waited for.
 pub(super) const MANY: usize = 4096;
-
-/// What became of a volume that was unmounted.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
-    /// Where the volume is.
-    pub url: String,
-    /// Segments and objects that were written, and their bytes.
-    pub shipped: (u64, u64),
-    /// Why not all of it is in the bucket.
-    pub left: Option<String>,
-    /// Where that is.
-    pub kept: std::path::PathBuf,
-}
-
-/// The end of a volume is waited for, since its bucket does not take what is brought to it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Waiting {
-    /// Where the volume is.
-    pub url: String,
-    /// What the bucket answers, or that it does not.
-    pub why: String,
-    /// Files that it does not have, and their bytes.
-    pub files: (u64, u64),
-    /// Where they are.
-    pub kept: std::path::PathBuf,
-}
 
 /// Between two words on how far it is.
 const NAP: Duration = Duration::from_millis(20);
@@ -78,9 +51,9 @@ pub(crate) struct Mirror {
     root: OwnedFd,
     durable: SyncTo,
     rules: Arc<Kept>,
-    told: Mutex<Told>,
+    told: Mutex<UploadReport>,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
-    progress: Mutex<Underway>,
+    progress: Mutex<WriteBackProgress>,
     fill: Fill,
     /// Held to read while a file is opened.
     pub(crate) opening: RwLock<()>,
@@ -107,7 +80,8 @@ impl Mirror {
         let requests = || Arc::clone(&bucket) as Arc<dyn Bucket>;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, state.tree(), flags, Mode::empty())?;
-        let told = Told { url: wanted.url.clone(), kept: state.tree(), ..Told::default() };
+        let told =
+            UploadReport { url: wanted.url.clone(), kept: state.tree(), ..UploadReport::default() };
         let health = Arc::new(Health::of(&state.folder));
         let patience = (wanted.patience.clone(), Arc::clone(&health));
         let mirror = Arc::new(Mirror {
@@ -155,7 +129,11 @@ impl Mirror {
 
     /// Nobody uses the volume any more: waits until the bucket has all of it. Tells how far it is
     /// now and then, and rarely what is in the way.
-    pub(crate) fn finish(&self, tell: &dyn Fn(&Underway), waits: &dyn Fn(&Waiting)) -> Told {
+    pub(crate) fn finish(
+        &self,
+        tell: &dyn Fn(&WriteBackProgress),
+        waits: &dyn Fn(&BucketWaiting),
+    ) -> UploadReport {
         self.marks.noted().over = true;
         self.marks.call.notify_all();
         // What is here goes to the disk while the rest goes to the bucket.
@@ -188,11 +166,11 @@ impl Mirror {
         self.told.lock().clone()
     }
 
-    fn waiting(&self, why: String) -> Waiting {
-        let Underway { files, bytes, .. } = *self.progress.lock();
+    fn waiting(&self, why: String) -> BucketWaiting {
+        let WriteBackProgress { files, bytes, .. } = *self.progress.lock();
         let files = (files.1.saturating_sub(files.0), bytes.1.saturating_sub(bytes.0));
-        let Told { url, kept, .. } = self.told.lock().clone();
-        Waiting { url, why, files, kept }
+        let UploadReport { url, kept, .. } = self.told.lock().clone();
+        BucketWaiting { url, why, files, kept }
     }
 
     /// Opens a file of the local tree to read.

@@ -24,7 +24,7 @@ use super::scan::Scan;
 use super::state::{Journal, State};
 use super::tree::Tree;
 use super::writer::Writer;
-use crate::tiers::Patience;
+use forebay_objstore::Patience;
 use forebay_objstore::{Objects, Settings};
 use forebay_os::files::FileIdentity;
 pub use trouble::Trouble;

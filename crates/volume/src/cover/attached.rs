@@ -9,13 +9,14 @@ use std::path::{Component, Path, PathBuf};
 
 use forebay_model::attached::Shows;
 use forebay_model::{Attached, Attachment};
+use forebay_os::file_systems::FsKind;
 use rustix::fs::{
     AtFlags, CWD, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2, renameat, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
 
-use super::{FsKind, Mount, Refusal, Target, target};
+use super::{Mount, Refusal, Target, target};
 use crate::bucket::{Trouble, Ways, lend};
 use crate::reads::{Found, Trouble as NotShown, find, find_plain};
 use crate::tiers::{OWN, make_own};

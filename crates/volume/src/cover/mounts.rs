@@ -2,11 +2,8 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-
-use rustix::fs::fstatfs;
 
 /// One line of the mount table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,47 +112,6 @@ fn unescape(word: &[u8]) -> Vec<u8> {
     out
 }
 
-/// What matters of a file system.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FsKind {
-    /// Its type's name, as the mount table has it.
-    pub name: String,
-    /// All changes are made on this machine, and watches see them.
-    pub local: bool,
-    /// It is stacked on others itself (overlay), so passthrough must go one deeper.
-    pub stacked: bool,
-}
-
-/// Magic number, name, local, stacked: see statfs(2) and the kernel's `magic.h`.
-const KINDS: [(u64, &str, bool, bool); 12] = [
-    (0xEF53, "ext4", true, false),
-    (0x5846_5342, "xfs", true, false),
-    (0x9123_683E, "btrfs", true, false),
-    (0x0102_1994, "tmpfs", true, false),
-    (0xF2F5_2010, "f2fs", true, false),
-    (0x2FC1_2FC1, "zfs", true, false),
-    (0xCA45_1A4E, "bcachefs", true, false),
-    (0x794C_7630, "overlay", true, true),
-    (0x6969, "nfs", false, false),
-    (0x0BD0_0BD0, "lustre", false, false),
-    (0x6573_5546, "fuse", false, true),
-    (0xFF53_4D42, "cifs", false, false),
-];
-
-/// The kind of file system behind a descriptor; an unknown one is taken for remote.
-///
-/// # Errors
-/// Those of fstatfs(2).
-pub fn fs_kind(fd: impl AsFd) -> io::Result<FsKind> {
-    let magic = fstatfs(fd)?.f_type as u64 & 0xFFFF_FFFF;
-    Ok(match KINDS.iter().find(|(known, ..)| *known == magic) {
-        Some((_, name, local, stacked)) => {
-            FsKind { name: (*name).into(), local: *local, stacked: *stacked }
-        }
-        None => FsKind { name: format!("{magic:#x}"), local: false, stacked: false },
-    })
-}
-
 #[cfg(test)]
 mod tests {
     //! A mount that is not found below a covered directory would vanish from the run's view.
@@ -175,8 +131,6 @@ mod tests {
 
     #[test]
     fn knows_where_it_stands() {
-        let here = std::fs::File::open("/proc/self").expect("proc is mounted");
-        assert!(!fs_kind(&here).expect("statfs").local);
         assert!(mounts().expect("table").iter().any(|m| m.point == std::path::Path::new("/")));
     }
 }

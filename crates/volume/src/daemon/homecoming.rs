@@ -4,17 +4,17 @@
 use forebay_model::Micros;
 use forebay_model::named::named;
 
-use crate::bucket::Told;
-use crate::launch::HomecomingTold;
+use crate::ipc::UploadReport;
+use crate::ipc::WriteBackReport;
 
 /// Notes for the header of the run. `drained` are files, and their bytes, that came home while the
 /// run went on; they are among those that were brought.
 pub(super) fn notes(
-    told: &[HomecomingTold],
+    told: &[WriteBackReport],
     drained: (u64, u64),
     took: Micros,
 ) -> Vec<(String, String)> {
-    let sum = |of: fn(&HomecomingTold) -> (u64, u64)| {
+    let sum = |of: fn(&WriteBackReport) -> (u64, u64)| {
         told.iter().map(of).fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1))
     };
     if told.is_empty() {
@@ -40,7 +40,7 @@ pub(super) fn notes(
 }
 
 /// Says what did not come where it belongs: nobody may be there to be told.
-pub(super) fn speak(homecomings: &[HomecomingTold], shipped: Option<&Told>) {
+pub(super) fn speak(homecomings: &[WriteBackReport], shipped: Option<&UploadReport>) {
     for told in homecomings {
         let directory = named(told.directory.as_os_str().as_encoded_bytes());
         for (what, (files, why)) in [

@@ -20,7 +20,7 @@ use super::leaving::Leaving;
 use super::{Event, Run};
 use crate::bucket::Follow;
 use crate::cover::take_away;
-use crate::launch::{Channel, ToDaemon, ToFront, doors_for};
+use crate::ipc::{Channel, ToDaemon, ToFront, doors_for};
 
 impl Run {
     /// Follows a lasting mount to its end.

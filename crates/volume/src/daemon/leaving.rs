@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::cover::{KIND, mounts};
 use crate::fuse::Session;
-use crate::launch::users_of;
+use forebay_os::mount_users::users_of;
 
 /// How often it is looked whether somebody uses it, once somebody has asked for the end.
 const PAUSE: Duration = Duration::from_millis(100);

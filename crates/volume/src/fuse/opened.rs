@@ -1,7 +1,7 @@
 //! Files that are open, for who looks at a daemon that works.
 
 use super::session::Session;
-use crate::live::Flow;
+use crate::counters::Flow;
 use crate::native::Handle;
 
 impl Session {

@@ -15,10 +15,10 @@ use super::device::Device;
 use super::gate::Gate;
 use super::later;
 use super::lock::Waiters;
+use crate::native::Watch;
 use crate::native::{Handle, Native, Node, Opened, Result, Stays};
 use crate::processes::Processes;
 use crate::recorder::Recorder;
-use crate::watch::Watch;
 use forebay_os::clock::Clock;
 use forebay_os::credentials::Caller;
 

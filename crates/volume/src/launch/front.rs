@@ -9,7 +9,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 
 use super::patience::Last;
 use super::suspended::stop_with;
-use super::{Channel, Exit, Failure, Outcome, ToDaemon, ToFront, Underway};
+use super::{Channel, Exit, Failure, Outcome, ToDaemon, ToFront, WriteBackProgress};
 
 /// How long the daemon's last steps are waited for.
 const LAST_STEPS: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
@@ -95,7 +95,11 @@ impl Front {
     }
 
     /// Looks after the command until it ends, then lets the daemon finish the run.
-    pub(super) fn watch(self, underway: fn(&Underway), sent_away: Option<fn(&str)>) -> Outcome {
+    pub(super) fn watch(
+        self,
+        underway: fn(&WriteBackProgress),
+        sent_away: Option<fn(&str)>,
+    ) -> Outcome {
         // Linux has it since 3.4; the mount waits for processes that outlive the command anyway.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let command = self.command.as_raw_nonzero().get();

@@ -12,15 +12,17 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::front::{self, reap};
 use super::patience::{LOOK_MS, Latest};
 use super::{
-    Channel, Failure, HomecomingTold, Rescue, ToDaemon, ToFront, fork, open_tiers, pair, system,
+    Channel, Failure, Rescue, ToDaemon, ToFront, WriteBackReport, fork, open_tiers, pair, system,
 };
-use crate::bucket::{self, Waiting};
+use crate::bucket;
 use crate::cover::{self, Access};
 use crate::daemon::{self, Record};
 use crate::daemon_log;
 use crate::fuse::Emulated;
+use crate::ipc::WriteBackProgress;
+use crate::ipc::{BucketWaiting, UploadReport};
 use crate::live;
-use crate::tiers::{Trouble, Underway, Wanted, Warmed};
+use crate::tiers::{Trouble, Wanted, Warmed};
 use forebay_os::real_path::resolve;
 
 /// What to mount, and where.
@@ -39,7 +41,7 @@ pub struct Mount {
     pub every_read: bool,
     /// Where files go; `None`: all stay in place.
     pub placement: Option<Wanted>,
-    /// Told what was copied to tiers before the volume is shown.
+    /// UploadReport what was copied to tiers before the volume is shown.
     pub warmed: fn(&Warmed),
     /// The storage to emulate.
     pub emulated: Option<Emulated>,
@@ -72,9 +74,9 @@ pub struct Unmounting {
     /// Things that a person should know.
     pub warnings: Vec<String>,
     /// What became of the files on other tiers.
-    pub homecomings: Vec<HomecomingTold>,
+    pub homecomings: Vec<WriteBackReport>,
     /// What became of a volume in a bucket.
-    pub shipped: Option<bucket::Told>,
+    pub shipped: Option<UploadReport>,
 }
 
 /// Mounts a volume and leaves its daemon behind.
@@ -92,7 +94,7 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
     let (rescue, _) = Rescue::start()?;
     let opened = wanted.bucket.map(bucket::Role::open).transpose().map_err(Failure::Bucket)?;
     let local = opened.as_ref().map(bucket::Ready::directory);
-    let kind = live::Kind::of(opened.as_ref());
+    let kind = live::kind_of(opened.as_ref());
     let name = opened.as_ref().map(|_| wanted.volume.clone());
     let volumes = [local.unwrap_or(wanted.volume)];
     let volumes = volumes.as_slice();
@@ -180,7 +182,11 @@ impl Lasting {
     /// Waits until somebody unmounts; SIGINT and SIGTERM are taken for that wish, and so is SIGHUP
     /// from a terminal that goes. Without a terminal, as below systemd, it is passed on, and the
     /// daemon opens its log again. `None` when the daemon was lost.
-    pub fn wait(self, tell: fn(&Underway), waits: fn(&Waiting)) -> Option<Unmounting> {
+    pub fn wait(
+        self,
+        tell: fn(&WriteBackProgress),
+        waits: fn(&BucketWaiting),
+    ) -> Option<Unmounting> {
         let _held = front::block_signals();
         let daemon = self.daemon;
         let has_terminal = std::fs::File::open("/dev/tty").is_ok();
@@ -212,15 +218,15 @@ pub(super) enum Last {
     /// The daemon's last word; `None`: it is gone.
     Word(Option<Unmounting>),
     /// It was not waited for until the bucket takes what it does not take now.
-    Left(Waiting),
+    Left(BucketWaiting),
 }
 
 /// Waits for the daemon's last word; `tell` is told how far files have come meanwhile, and `waits`
 /// says whether a bucket is waited for.
 pub(super) fn unmounted(
     control: &Channel,
-    tell: fn(&Underway),
-    waits: impl Fn(&Waiting) -> bool,
+    tell: fn(&WriteBackProgress),
+    waits: impl Fn(&BucketWaiting) -> bool,
 ) -> Last {
     let mut latest = Latest::default();
     loop {
@@ -230,7 +236,7 @@ pub(super) fn unmounted(
             continue;
         }
         match control.hear::<ToFront>() {
-            Some(ToFront::Underway(now)) => latest.heard(now, tell),
+            Some(ToFront::WriteBackProgress(now)) => latest.heard(now, tell),
             Some(ToFront::Waits(waiting)) if waits(&waiting) => {}
             Some(ToFront::Waits(waiting)) => return Last::Left(waiting),
             Some(ToFront::Over { run, warnings, homecomings, shipped, .. }) => {

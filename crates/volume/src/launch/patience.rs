@@ -6,8 +6,8 @@ use std::mem::MaybeUninit;
 use forebay_model::Micros;
 
 use super::front::Front;
-use super::users::is_dying;
-use super::{ToFront, Underway};
+use super::{ToFront, WriteBackProgress};
+use forebay_os::mount_users::is_dying;
 
 /// Between two looks for a signal, or for the daemon's next word.
 pub(super) const LOOK_MS: u16 = 50;
@@ -21,13 +21,13 @@ pub(super) enum Last {
     /// The daemon's last word; `None`: it is gone.
     Word(Option<ToFront>),
     /// Somebody had enough when files had come so far. The daemon goes on.
-    Left(Underway),
+    Left(WriteBackProgress),
 }
 
 /// How far files had come when the daemon spoke last.
 #[derive(Default)]
 pub(super) struct Latest {
-    now: Option<Underway>,
+    now: Option<WriteBackProgress>,
     silent_ms: u64,
 }
 
@@ -38,31 +38,35 @@ impl Latest {
     }
 
     /// The daemon speaks.
-    pub(super) fn heard(&mut self, now: Underway, tell: fn(&Underway)) {
+    pub(super) fn heard(&mut self, now: WriteBackProgress, tell: fn(&WriteBackProgress)) {
         tell(&now);
         *self = Latest { now: Some(now), silent_ms: 0 };
     }
 
     /// It was silent for [`LOOK_MS`] more.
-    pub(super) fn silent(&mut self, tell: fn(&Underway)) {
+    pub(super) fn silent(&mut self, tell: fn(&WriteBackProgress)) {
         self.silent_ms += u64::from(LOOK_MS);
         if let Some(now) = self.now
             && self.silent_ms.is_multiple_of(SILENCE_MS)
         {
             let took = Micros(now.took.0 + self.silent_ms * 1000);
-            tell(&Underway { took, ..now });
+            tell(&WriteBackProgress { took, ..now });
         }
     }
 }
 
 impl Front {
     /// Waits for the daemon's last word.
-    pub(super) fn last_word(&self, tell: fn(&Underway), sent_away: Option<fn(&str)>) -> Last {
+    pub(super) fn last_word(
+        &self,
+        tell: fn(&WriteBackProgress),
+        sent_away: Option<fn(&str)>,
+    ) -> Last {
         let mut latest = Latest::default();
         loop {
             if self.control.is_heard(LOOK_MS) {
                 match self.control.hear::<ToFront>() {
-                    Some(ToFront::Underway(now)) => latest.heard(now, tell),
+                    Some(ToFront::WriteBackProgress(now)) => latest.heard(now, tell),
                     Some(ToFront::Waits(_)) => {}
                     Some(ToFront::SentAway { program }) => {
                         sent_away.inspect(|tell| tell(&program));

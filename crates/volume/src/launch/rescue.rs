@@ -5,7 +5,6 @@
 //! The end of a process is told when its last thread is gone, which is what never comes here. The end
 //! of a thread is told at once by a robust mutex that it holds (pthread_mutexattr_setrobust(3)).
 
-use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
@@ -15,6 +14,7 @@ use super::fork;
 use super::front::block_signals;
 use super::shared::{Failure, pair, system};
 use crate::cover::{abort, abort_from_within, hand_over, open_abort, receive_numbered};
+use crate::ipc::RESCUER;
 
 /// A mutex in memory that this process shares with those that it forks from now on.
 struct Alive(*mut libc::pthread_mutex_t);
@@ -52,9 +52,6 @@ impl Alive {
         unsafe { libc::pthread_mutex_unlock(self.0) };
     }
 }
-
-/// The name of its process.
-pub(crate) const RESCUER: &CStr = c"forebay-rescue";
 
 /// The way to a rescuer.
 pub(crate) struct Rescue {

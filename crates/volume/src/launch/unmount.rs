@@ -7,11 +7,11 @@ use std::time::Duration;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 
 use super::lasting::{Last, Unmounting, unmounted};
-use super::users::is_dying;
-use super::{Channel, InTheWay, doors_of, users_of};
-use crate::bucket::Waiting;
 use crate::cover::{KIND, Mount, abort, mounts, open_abort, unmount_at};
-use crate::tiers::Underway;
+use crate::ipc::BucketWaiting;
+use crate::ipc::WriteBackProgress;
+use crate::ipc::{Channel, doors_of};
+use forebay_os::mount_users::{InTheWay, is_dying, users_of};
 
 /// A wait longer than this is explained.
 const PATIENCE_MS: u16 = 2000;
@@ -30,7 +30,7 @@ pub enum Unmounted {
     /// Nobody new can use it; these still do, and then it ends.
     Lingering(Vec<InTheWay>),
     /// It is gone, and its daemon goes on bringing files to a bucket that does not take them now.
-    Shipping(Waiting),
+    Shipping(BucketWaiting),
 }
 
 /// Where volumes are mounted for everybody, by place.
@@ -60,8 +60,8 @@ pub fn unmount(
     point: &Path,
     lazy: bool,
     waiting: fn(),
-    underway: fn(&Underway),
-    waits: fn(&Waiting),
+    underway: fn(&WriteBackProgress),
+    waits: fn(&BucketWaiting),
 ) -> Result<Unmounted, (io::Error, Vec<InTheWay>)> {
     let plain = |error| (error, Vec::new());
     let all = lasting_mounts().map_err(plain)?;
@@ -106,7 +106,7 @@ pub fn unmount(
             if !daemon.is_heard(PATIENCE_MS) {
                 waiting();
             }
-            let waits = |waiting: &Waiting| {
+            let waits = |waiting: &BucketWaiting| {
                 if !lazy {
                     waits(waiting);
                 }

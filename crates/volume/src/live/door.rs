@@ -11,8 +11,8 @@ use rustix::net::{
     listen, shutdown, socket_with,
 };
 
-use super::{Live, Sources};
-use crate::launch::{Channel, abstract_sockets};
+use super::Sources;
+use crate::ipc::{Channel, Live, abstract_sockets};
 
 /// How names of doors begin, as /proc/net/unix writes them after an `@`.
 const NAMES: &str = "forebay/live/";

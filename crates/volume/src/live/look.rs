@@ -4,14 +4,23 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
-use super::heat::Heat;
-use super::{BucketNow, FileNow, Kind, Live, SCHEMA, TaskNow, TierNow};
+use crate::counters::Heat;
 use crate::daemon_log;
 use crate::fuse::Session;
+use crate::ipc::{BucketNow, FileNow, Kind, Live, SCHEMA, TaskNow, TierNow};
 use crate::processes::Processes;
 use crate::recorder::Recorder;
 use crate::tiers::Tiers;
 use forebay_os::proc::Proc;
+
+/// That of a mount.
+pub(crate) fn kind_of(bucket: Option<&crate::bucket::Ready>) -> Kind {
+    match bucket {
+        None => Kind::Mount,
+        Some(ready) if ready.is_read_only() => Kind::BucketReader,
+        Some(_) => Kind::Bucket,
+    }
+}
 
 /// More rows do not fit a message, nor a screen.
 const FILES_MOST: usize = 40;

@@ -11,7 +11,7 @@ use super::Native;
 use super::iostate::IoState;
 use super::node::Node;
 use crate::bucket::Body;
-use crate::live::Flow;
+use crate::counters::Flow;
 use crate::recorder::OpenRecord;
 use crate::tiers::Lent;
 

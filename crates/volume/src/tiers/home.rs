@@ -43,7 +43,7 @@ use find::Group;
 pub(super) use find::{below, parent};
 use land::Landing;
 pub(crate) use packed_file::{Unnamed, make as make_packed};
-pub use progress::{Progress, Underway};
+pub use progress::Progress;
 pub use stray::{Strays, strays};
 use times::Times;
 pub use told::{Homecoming, Left};
@@ -90,7 +90,7 @@ pub fn bring_home(
         arrivals: Arrivals::open(tiers.book.arrivals()),
         publisher: None,
         progress,
-        workers: match crate::cover::fs_kind(tiers.book.root()) {
+        workers: match forebay_os::file_systems::fs_kind(tiers.book.root()) {
             Ok(kind) if kind.local => workers::NEAR,
             _ => workers::FAR,
         },

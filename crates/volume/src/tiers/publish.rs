@@ -9,7 +9,6 @@ mod files;
 mod folders;
 mod many;
 mod owners;
-pub(super) mod patience;
 mod source;
 mod walk;
 

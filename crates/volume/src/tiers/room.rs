@@ -84,7 +84,7 @@ impl Room {
             path: entry.path.clone(),
             writable: tier.is_some(),
             tree: TreeId(0),
-            local: crate::cover::fs_kind(&root).is_ok_and(|kind| kind.local),
+            local: forebay_os::file_systems::fs_kind(&root).is_ok_and(|kind| kind.local),
             had_bodies: found,
             root,
             leaving: Leaving::of(&entry.path),

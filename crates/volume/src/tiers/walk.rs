@@ -36,7 +36,7 @@ pub(super) enum Walking {
 /// its directory, the name, what it is, and its path; a directory's before those in it. Tells which
 /// directories could not be looked into.
 pub(super) fn walk(root: &OwnedFd, walking: Walking, meet: Meet<'_>) -> Vec<Left> {
-    let is_near = crate::cover::fs_kind(root).is_ok_and(|kind| kind.local);
+    let is_near = forebay_os::file_systems::fs_kind(root).is_ok_and(|kind| kind.local);
     walk_by(if is_near { 1 } else { FAR }, root, walking, meet)
 }
 

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use forebay_model::Run;
-use forebay_volume::cover::fs_kind;
+use forebay_os::file_systems::fs_kind;
 use forebay_volume::probe;
 
 use super::finding::Finding;

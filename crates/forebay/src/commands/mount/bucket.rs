@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forebay_model::{ByteCount, Kept, Micros, SyncTo};
-use forebay_volume::bucket::{Ailing, Role, Told, Waiting, Wanted, ailing, folder_of};
+use forebay_objstore::Patience;
+use forebay_volume::bucket::{Ailing, Role, Wanted, ailing, folder_of};
+use forebay_volume::ipc::{BucketWaiting, UploadReport};
 use forebay_volume::launch::lasting_mounts;
-use forebay_volume::tiers::Patience;
 
 use super::super::run::salt;
 use crate::exit::{NOTHING_RUN, Stop};
@@ -167,8 +168,8 @@ pub(in crate::commands) fn tell_ailing(point: &Path) {
 }
 
 /// Says what the end of a volume waits for.
-pub(in crate::commands) fn tell_waiting(waiting: &Waiting) {
-    let Waiting { url, why, files: (files, bytes), kept } = waiting;
+pub(in crate::commands) fn tell_waiting(waiting: &BucketWaiting) {
+    let BucketWaiting { url, why, files: (files, bytes), kept } = waiting;
     let (s, bytes) = (if *files == 1 { "" } else { "s" }, ByteCount(*bytes));
     say::note(&format!("waiting for {url}, which does not have {files} file{s} ({bytes}): {why}"));
     let kept = kept.display();
@@ -179,7 +180,7 @@ pub(in crate::commands) fn tell_waiting(waiting: &Waiting) {
 }
 
 /// Tells what became of it; true if the bucket has all of it.
-pub(super) fn tell(told: &Told) -> bool {
+pub(super) fn tell(told: &UploadReport) -> bool {
     let url = &told.url;
     match &told.left {
         None => {

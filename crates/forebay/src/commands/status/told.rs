@@ -1,7 +1,8 @@
 //! What is told of each: text for people, JSON for scripts.
 
 use forebay_model::{ByteCount, Micros};
-use forebay_volume::live::{BucketNow, Kind, Live, TierNow};
+use forebay_volume::ipc::BucketNow;
+use forebay_volume::live::{Kind, Live, TierNow};
 use serde_json::{Value, json};
 
 use super::found::{Found, Row};

@@ -5,8 +5,9 @@ use super::screen::{draw, text};
 use super::state::{Sort, State};
 use super::view::View;
 use super::*;
-use forebay_volume::launch::CacheTold;
-use forebay_volume::live::{BucketNow, FileNow, Group, TaskNow, TierNow};
+use forebay_volume::ipc::BucketNow;
+use forebay_volume::ipc::CacheReport;
+use forebay_volume::live::{FileNow, Group, TaskNow, TierNow};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -60,7 +61,7 @@ fn live(seconds: u64) -> Live {
         tasks: vec![task("map", 6, 2), task("sort", 1, 0)],
         files,
         drained: (4, 5 << 20),
-        cache: Some(CacheTold { hits: 12, misses: 3, copied: (2, 6 << 30), why_not: None }),
+        cache: Some(CacheReport { hits: 12, misses: 3, copied: (2, 6 << 30), why_not: None }),
         bucket: Some(BucketNow {
             url: "s3://lab/v".into(),
             changed: 7,

@@ -11,8 +11,8 @@ use super::super::record::Place;
 use super::super::request::of_state_or_any;
 use super::super::sums::are_right;
 use super::{Away, Bodies};
-use crate::tiers::patiently;
 use forebay_objstore::Failed;
+use forebay_objstore::patiently;
 
 /// Until bytes that have got another place are looked for again.
 const SHORTLY: Duration = Duration::from_millis(50);

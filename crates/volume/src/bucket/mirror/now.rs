@@ -1,7 +1,7 @@
 //! How a volume in a bucket is just now, for who looks on.
 
 use super::Mirror;
-use crate::live::BucketNow;
+use crate::ipc::BucketNow;
 use forebay_os::clock::{Clock, MachineClock};
 
 impl Mirror {

@@ -12,8 +12,8 @@ use forebay_reads::{Error, Kind, Part, Result};
 
 use super::Listing;
 use super::stretches::LONGEST;
-use crate::tiers::{Patience, patiently};
 use forebay_objstore::{Failed, Objects, Pin};
+use forebay_objstore::{Patience, patiently};
 
 /// Requests at a time, a second one for what is overdue among them.
 const CONNECTIONS: usize = 8;

@@ -3,13 +3,13 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::Tiers;
-use crate::launch::CacheTold;
+use crate::ipc::CacheReport;
 
 impl Tiers {
     /// How often copies were read; `None` when no rule has a cache.
-    pub(crate) fn cache_told(&self) -> Option<CacheTold> {
+    pub(crate) fn cache_told(&self) -> Option<CacheReport> {
         let cache = &self.cache;
-        cache.used.then(|| CacheTold {
+        cache.used.then(|| CacheReport {
             hits: cache.hits.load(Relaxed),
             misses: cache.misses.load(Relaxed),
             copied: (cache.files.load(Relaxed), cache.bytes.load(Relaxed)),

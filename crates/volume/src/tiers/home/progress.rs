@@ -2,32 +2,19 @@
 
 use std::cell::Cell;
 
+use crate::ipc::WriteBackProgress;
 use forebay_model::Micros;
-use serde::{Deserialize, Serialize};
 
 use forebay_os::clock::Clock;
 
 /// Between two words.
 const EVERY: Micros = Micros(200_000);
 
-/// How far files have come.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Underway {
-    /// They are at home, and are being published.
-    pub publishing: bool,
-    /// Files so far, of how many.
-    pub files: (u64, u64),
-    /// Bytes so far, of how many.
-    pub bytes: (u64, u64),
-    /// Since the first file of these was begun.
-    pub took: Micros,
-}
-
 /// Counts what has come, and tells now and then.
 pub struct Progress<'a> {
     clock: &'a dyn Clock,
-    tell: &'a dyn Fn(&Underway),
-    now: Cell<Underway>,
+    tell: &'a dyn Fn(&WriteBackProgress),
+    now: Cell<WriteBackProgress>,
     began: Cell<Micros>,
     told: Cell<Option<Micros>>,
     /// Bytes of files that have come.
@@ -44,7 +31,7 @@ impl std::fmt::Debug for Progress<'_> {
 
 impl<'a> Progress<'a> {
     /// Tells `tell`.
-    pub fn new(clock: &'a dyn Clock, tell: &'a dyn Fn(&Underway)) -> Progress<'a> {
+    pub fn new(clock: &'a dyn Clock, tell: &'a dyn Fn(&WriteBackProgress)) -> Progress<'a> {
         Progress {
             clock,
             tell,
@@ -59,7 +46,7 @@ impl<'a> Progress<'a> {
     /// So many files are to come, or to be published.
     pub(crate) fn begin(&self, publishing: bool, files: u64, bytes: u64) {
         let took = Micros::ZERO;
-        self.now.set(Underway { publishing, files: (0, files), bytes: (0, bytes), took });
+        self.now.set(WriteBackProgress { publishing, files: (0, files), bytes: (0, bytes), took });
         self.began.set(self.clock.now());
         self.told.set(None);
         self.there.set(0);
@@ -100,7 +87,7 @@ impl<'a> Progress<'a> {
     fn say(&self) {
         let time = self.clock.now();
         self.told.set(Some(time));
-        (self.tell)(&Underway { took: time - self.began.get(), ..self.now.get() });
+        (self.tell)(&WriteBackProgress { took: time - self.began.get(), ..self.now.get() });
     }
 }
 
@@ -113,7 +100,7 @@ mod tests {
     #[test]
     fn it_tells_now_and_then_and_never_goes_back() {
         let (clock, told) = (ManualClock::default(), RefCell::new(Vec::new()));
-        let tell = |underway: &Underway| told.borrow_mut().push(*underway);
+        let tell = |underway: &WriteBackProgress| told.borrow_mut().push(*underway);
         let progress = Progress::new(&clock, &tell);
         progress.begin(false, 3, 100);
         progress.copied(40);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::launch::HomecomingTold;
+use crate::ipc::WriteBackReport;
 
 /// A file that is not at home yet.
 #[derive(Debug, Clone)]
@@ -40,8 +40,8 @@ pub struct Homecoming {
 
 impl Homecoming {
     /// The same in plain data, to be told to another process.
-    pub fn told(&self, directory: &Path) -> HomecomingTold {
-        HomecomingTold {
+    pub fn told(&self, directory: &Path) -> WriteBackReport {
+        WriteBackReport {
             // For people, as JSON: which has no words for names that are no text.
             directory: directory.to_string_lossy().into_owned().into(),
             brought: self.brought,

@@ -12,10 +12,10 @@ use std::sync::atomic::AtomicBool;
 use bytes::Bytes;
 use rustix::fs::{Mode, OFlags, openat};
 
-use super::patience::{Patience, patiently};
 use super::source::Source;
 use crate::tiers::home::copy;
 use forebay_objstore::{Failed, Objects, Settings, When, key_of};
+use forebay_objstore::{Patience, patiently};
 use forebay_os::files::stat_of;
 use forebay_packlog::Time;
 

@@ -11,12 +11,12 @@ use rustix::io::Errno;
 
 use super::Publisher;
 use super::bucket::{Bucket, key, lasting};
-use super::patience::{Patience, patiently};
 use super::source::Source;
 use super::walk::{Wanted, What};
 use crate::tiers::Tiers;
 use crate::tiers::home::parent;
 use forebay_objstore::Failed;
+use forebay_objstore::{Patience, patiently};
 use forebay_os::files::stat_of;
 use forebay_packlog::Time;
 

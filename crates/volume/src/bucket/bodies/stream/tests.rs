@@ -12,7 +12,7 @@ use crate::bucket::local::AWAY;
 use crate::bucket::memory::{Memory, version_of};
 use crate::bucket::record::Time;
 use crate::bucket::sums::Summing;
-use crate::tiers::Patience;
+use forebay_objstore::Patience;
 
 const SIZE: u64 = 40 * BLOCK + 77;
 const KEY: &str = "big";

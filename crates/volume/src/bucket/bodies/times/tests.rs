@@ -9,7 +9,7 @@ use crate::bucket::health::Health;
 use crate::bucket::local::AWAY;
 use crate::bucket::memory::Memory;
 use crate::bucket::record::Place;
-use crate::tiers::Patience;
+use forebay_objstore::Patience;
 use forebay_os::files::stat_of;
 
 fn file() -> (OwnedFd, FileIdentity) {

@@ -17,7 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
-use crate::native::{IoState, Native};
+use super::{IoState, Native};
 use forebay_os::files::{FileIdentity, proc_path, stat_of};
 
 /// Events are gathered for this long: far below the promised second, and a burst costs one wake-up.

@@ -1,14 +1,16 @@
 //! Sums of all that was asked for, kept even where nobody wants a record: a few additions for each
 //! request, on memory that threads do not share.
 
+mod heat;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use forebay_model::{Micros, Op, OpCount, OpGroup, OpKey};
 use parking_lot::Mutex;
 
-use super::heat::{Flow, Heat};
-use super::{Group, Live};
+use crate::ipc::{Group, Live};
+pub(crate) use heat::{Flow, Heat};
 
 const SHARDS: usize = 16;
 
@@ -25,7 +27,7 @@ struct Shard {
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     shards: [Shard; SHARDS],
-    pub(super) heat: Mutex<Heat>,
+    pub(crate) heat: Mutex<Heat>,
     /// Requests that failed, by error, and when the last did (microseconds).
     errors: Mutex<(BTreeMap<String, u64>, Option<u64>)>,
 }
@@ -72,7 +74,7 @@ impl Counters {
         self.heat.lock().closed(path, flow);
     }
 
-    pub(super) fn tell(&self, live: &mut Live) {
+    pub(crate) fn tell(&self, live: &mut Live) {
         let group = |group: OpGroup| {
             let sums = self.shards.iter().map(|shard| &shard.groups[number(group)]);
             let add = |(count, nanos): (u64, u64), (c, n): &(AtomicU64, AtomicU64)| {

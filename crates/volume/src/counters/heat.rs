@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rustc_hash::FxHashMap;
 
-use super::FileNow;
+use crate::ipc::FileNow;
 
 /// Files that are remembered; when there are twice as many, the cooler half goes.
 const KEPT: usize = 256;
@@ -40,7 +40,7 @@ pub(crate) struct Heat(FxHashMap<Box<[u8]>, FileNow>);
 
 impl Heat {
     /// A file is closed.
-    pub(super) fn closed(&mut self, path: &[u8], flow: &Flow) {
+    pub(crate) fn closed(&mut self, path: &[u8], flow: &Flow) {
         self.add(path, flow, 0);
         if self.0.len() >= 2 * KEPT {
             let mut all: Vec<u64> = self.0.values().map(warmth).collect();
@@ -51,7 +51,7 @@ impl Heat {
     }
 
     /// A file that is open now.
-    pub(super) fn open(&mut self, path: &[u8], flow: &Flow) {
+    pub(crate) fn open(&mut self, path: &[u8], flow: &Flow) {
         self.add(path, flow, 1);
     }
 
@@ -70,7 +70,7 @@ impl Heat {
     }
 
     /// The hottest files, with those that are open now.
-    pub(super) fn hottest(&self, opened: Heat, most: usize) -> Vec<FileNow> {
+    pub(crate) fn hottest(&self, opened: Heat, most: usize) -> Vec<FileNow> {
         let mut all = opened.0;
         for (path, file) in &self.0 {
             let both = all

@@ -1,11 +1,11 @@
-//! What is told: plain data, one JSON message. Amounts are bytes, times are microseconds.
+//! What a daemon does just now: plain data, one JSON message. Amounts are bytes, times are microseconds.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::launch::CacheTold;
+use super::CacheReport;
 
 /// Raised when a figure changes its meaning.
 pub const SCHEMA: u32 = 1;
@@ -23,17 +23,6 @@ pub enum Kind {
     Bucket,
     /// The same, as a reader.
     BucketReader,
-}
-
-impl Kind {
-    /// That of a mount.
-    pub(crate) fn of(bucket: Option<&crate::bucket::Ready>) -> Kind {
-        match bucket {
-            None => Kind::Mount,
-            Some(ready) if ready.is_read_only() => Kind::BucketReader,
-            Some(_) => Kind::Bucket,
-        }
-    }
 }
 
 /// A daemon, at one moment.
@@ -74,7 +63,7 @@ pub struct Live {
     /// Files that came home while programs went on, and their bytes.
     pub drained: (u64, u64),
     /// Copies near readers; `None`: no rule has a cache.
-    pub cache: Option<CacheTold>,
+    pub cache: Option<CacheReport>,
     /// A volume that a bucket keeps.
     pub bucket: Option<BucketNow>,
     /// What a person should know.

@@ -22,7 +22,7 @@ pub struct InTheWay {
 
 /// Processes with an open file, a mapping, or their working or root directory on one of these
 /// devices (major, minor). What can't be asked is told by its name: is it below `point`?
-pub(crate) fn users_of(devices: &[(u32, u32)], point: Option<&Path>) -> Vec<InTheWay> {
+pub fn users_of(devices: &[(u32, u32)], point: Option<&Path>) -> Vec<InTheWay> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
@@ -38,7 +38,7 @@ pub(crate) fn users_of(devices: &[(u32, u32)], point: Option<&Path>) -> Vec<InTh
 
 /// Whether the first thread of a process has ended: it is gone but for what waits in the kernel
 /// (proc_pid_stat(5)).
-pub(super) fn is_dying(pid: Pid) -> bool {
+pub fn is_dying(pid: Pid) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     stat.is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z')))
 }

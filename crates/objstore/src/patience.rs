@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use forebay_objstore::Failed;
+use crate::Failed;
 use forebay_os::clock::{Clock, MachineClock};
 
 /// An outage of a bucket that is waited for, where nobody says another.
@@ -41,18 +41,18 @@ impl Patience {
     }
 
     /// A moment, for [`Patience::left`].
-    pub(crate) fn now(&self) -> u64 {
+    pub fn now(&self) -> u64 {
         self.clock.nanos()
     }
 
     /// What is left of it since a moment.
-    pub(crate) fn left(&self, since: u64) -> Duration {
+    pub fn left(&self, since: u64) -> Duration {
         let passed = self.clock.nanos().saturating_sub(since);
         self.all.saturating_sub(Duration::from_nanos(passed))
     }
 
     /// How long to wait after so many attempts, of which the first is 1.
-    pub(crate) fn pause(&self, attempts: u32) -> Duration {
+    pub fn pause(&self, attempts: u32) -> Duration {
         let doubled = 1u32.checked_shl(attempts.saturating_sub(1)).unwrap_or(u32::MAX);
         (self.all / FIRST).saturating_mul(doubled).min(self.all / LONGEST)
     }
@@ -60,7 +60,7 @@ impl Patience {
 
 /// Asks again while that can help. `gone` is for all who ask: once a bucket has been away for so
 /// long, nobody else waits for it, until it has answered.
-pub(crate) fn patiently<T>(
+pub fn patiently<T>(
     gone: &AtomicBool,
     patience: &Patience,
     mut ask: impl FnMut() -> Result<T, Failed>,

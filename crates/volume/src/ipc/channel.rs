@@ -1,0 +1,59 @@
+//! One side of a conversation: one JSON message for each packet of a socket pair.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::time::Timespec;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// One side of the conversation.
+#[derive(Debug)]
+pub(crate) struct Channel(OwnedFd);
+
+impl Channel {
+    pub(crate) fn new(socket: OwnedFd) -> Channel {
+        Channel(socket)
+    }
+
+    /// Says something; nobody may be there to hear it.
+    pub(crate) fn say(&self, message: &impl Serialize) {
+        let text = serde_json::to_vec(message).expect("plain data has a JSON form");
+        // Nobody may be there to hear it.
+        let _ = send(&self.0, &text, SendFlags::NOSIGNAL);
+    }
+
+    /// Says something that may be missed: a listener that is stopped (Ctrl-Z) holds nobody up.
+    pub(crate) fn mention(&self, message: &impl Serialize) {
+        let text = serde_json::to_vec(message).expect("plain data has a JSON form");
+        // Nobody may be there to hear it.
+        let _ = send(&self.0, &text, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+    }
+
+    /// Waits for the next message; `None` when the other side is gone.
+    pub(crate) fn hear<T: DeserializeOwned>(&self) -> Option<T> {
+        let mut buffer = vec![0u8; 256 << 10];
+        let size = loop {
+            match recv(&self.0, &mut buffer, RecvFlags::empty()) {
+                Ok((_, size)) => break size,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return None,
+            }
+        };
+        serde_json::from_slice(buffer.get(..size)?).ok()
+    }
+
+    /// Something was said, or the other side is gone; false after so many milliseconds.
+    pub(crate) fn is_heard(&self, within_ms: u16) -> bool {
+        let mut one = [PollFd::new(&self.0, PollFlags::IN)];
+        let (tv_sec, rest) = (i64::from(within_ms / 1000), i64::from(within_ms % 1000));
+        let limit = Timespec { tv_sec, tv_nsec: rest * 1_000_000 };
+        poll(&mut one, Some(&limit)).is_ok_and(|ready| ready > 0)
+    }
+
+    pub(crate) fn duplicate(&self) -> io::Result<Channel> {
+        self.0.try_clone().map(Channel)
+    }
+}
