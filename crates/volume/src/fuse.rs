@@ -23,7 +23,6 @@ mod session;
 mod tellers;
 
 pub(crate) use cost::time_the_way;
-pub(crate) use device::Backing;
 pub use device::{Device, open_device};
 pub use late::Emulated;
 pub use session::{Session, Tree};

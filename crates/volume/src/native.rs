@@ -17,6 +17,7 @@ mod gone;
 mod guise;
 mod handle;
 mod iostate;
+mod kernel;
 mod lease;
 mod locks;
 mod lookup;
@@ -68,6 +69,7 @@ pub use dir::DirEntry;
 pub(crate) use early::start as start_early;
 pub(crate) use handle::{DirHandle, Handle};
 pub use iostate::IoState;
+pub(crate) use kernel::{Backing, Kernel};
 pub use locks::{Lock, LockWait, LockWaiting};
 pub(crate) use node::{Node, ROOT};
 pub use open::Opened;
@@ -78,7 +80,6 @@ pub(crate) use still::Stays;
 pub(crate) use watch::Watch;
 
 use crate::bucket::{Follow, Mirror, Prefix};
-use crate::fuse::Device;
 use crate::reads::Shown;
 use crate::recorder::{Known, Older};
 use crate::tiers::{Passage, Tiers};
@@ -139,7 +140,7 @@ pub struct Native {
     /// Mapped pages of locked files, without passthrough.
     pub(crate) pages: Arc<pages::Pages>,
     /// The connection, known once the mount is made.
-    device: OnceLock<Device>,
+    device: OnceLock<Arc<dyn Kernel>>,
     watch: OnceLock<Watch>,
     /// Held by whoever makes or moves a name until the table knows of it.
     pub(crate) naming: RwLock<()>,
@@ -157,7 +158,7 @@ pub struct Native {
     local: AtomicBool,
     me: (u32, u32),
     my_groups: Vec<u32>,
-    /// One thread at a time may wait for the kernel's directory locks (see `fuse::Device`).
+    /// One thread at a time may wait for the kernel's directory locks (see [`Kernel`]).
     expelling: Mutex<()>,
     /// Workers that wait until closes are told (`native::copies`).
     waiting: AtomicU32,
@@ -254,7 +255,7 @@ impl Native {
 
     /// Tells the connection, once the kernel and we agreed on it.
     /// `local`: every change of the directory is made on this machine.
-    pub(crate) fn connect(&self, device: Device, passthrough: bool, local: bool) {
+    pub(crate) fn connect(&self, device: Arc<dyn Kernel>, passthrough: bool, local: bool) {
         self.passthrough.store(passthrough, Relaxed);
         self.local.store(local, Relaxed);
         let _ = self.device.set(device);
@@ -275,8 +276,8 @@ impl Native {
         let _ = self.watch.set(watch);
     }
 
-    pub(crate) fn device(&self) -> Option<&Device> {
-        self.device.get()
+    pub(crate) fn device(&self) -> Option<&dyn Kernel> {
+        self.device.get().map(|device| &**device)
     }
 
     /// Whether callers other than the daemon's user are served.

@@ -21,6 +21,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use rustix::io::Errno;
 
+use super::TreeServer;
 use super::bodies::learn::Behind;
 use super::bodies::{self, Bodies};
 use super::health::Health;
@@ -28,7 +29,6 @@ use super::local::is_away;
 use super::request::Bucket;
 use super::state::State;
 use super::{Body, Trouble};
-use crate::native::Native;
 use forebay_objstore::Patience;
 use forebay_objstore::{Failed, Objects, Settings};
 use forebay_os::files::FileIdentity;
@@ -98,20 +98,24 @@ struct Call {
 }
 
 impl Follow {
-    /// Begins to serve and to follow a volume for which `native` serves the local tree.
+    /// Begins to follow a volume; `serve` makes what serves the local tree.
     ///
     /// # Errors
     /// When the bucket's client can't be made, or there is no thread.
-    pub(crate) fn start(followed: Followed, native: Native) -> io::Result<Arc<Native>> {
+    pub(crate) fn start<S: TreeServer + 'static>(
+        followed: Followed,
+        serve: impl FnOnce(Arc<Follow>) -> S,
+    ) -> io::Result<Arc<S>> {
         let lost = |failed: Failed| io::Error::new(failed.kind, failed.why);
         let wanted = &followed.wanted;
         let bucket = Objects::open(&wanted.url, wanted.settings.clone()).map_err(lost)?;
         let (follow, mut worker) = Follow::over(Arc::new(bucket), followed);
-        let native = Arc::new(native.with_follow(Some(follow)));
-        worker.native = Arc::downgrade(&native);
+        let server = Arc::new(serve(follow));
+        let known: Weak<dyn TreeServer> = Arc::<S>::downgrade(&server);
+        worker.server = Some(known);
         let work = move || worker.work();
         std::thread::Builder::new().name("forebay-follow".into()).spawn(work)?;
-        Ok(native)
+        Ok(server)
     }
 
     fn over(bucket: Arc<dyn Bucket>, followed: Followed) -> (Arc<Follow>, Worker) {

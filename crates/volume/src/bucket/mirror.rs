@@ -9,8 +9,8 @@ mod room;
 mod worker;
 
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use forebay_model::{Kept, SyncTo};
@@ -19,6 +19,7 @@ use rustc_hash::FxHashSet;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 
+use super::TreeServer;
 use super::bodies::Bodies;
 use super::health::Health;
 use super::log::Log;
@@ -28,7 +29,6 @@ use super::request::Bucket;
 use super::ship::Ship;
 use super::state::State;
 use crate::ipc::{BucketWaiting, UploadReport, WriteBackProgress};
-use crate::native::Native;
 use fill::Fill;
 use forebay_objstore::{Failed, Objects};
 use worker::{Crowd, Tries, Worker};
@@ -64,14 +64,14 @@ pub(crate) struct Mirror {
 }
 
 impl Mirror {
-    /// Begins to serve a volume for which `native` serves the local tree.
+    /// Begins to bring a volume to its bucket; `serve` makes what serves the local tree.
     ///
     /// # Errors
     /// When the bucket's client can't be made, or the directory is gone.
-    pub(crate) fn start(
+    pub(crate) fn start<S: TreeServer + 'static>(
         opened: Opened,
-        native: impl FnOnce(Arc<Mirror>) -> Native,
-    ) -> std::io::Result<Arc<Native>> {
+        serve: impl FnOnce(Arc<Mirror>) -> S,
+    ) -> std::io::Result<Arc<S>> {
         let Opened { wanted, state, journal, at, tree, mut scan, away, .. } = opened;
         scan.obey(Arc::clone(&wanted.rules));
         let lost = |failed: Failed| std::io::Error::new(failed.kind, failed.why);
@@ -99,13 +99,14 @@ impl Mirror {
             next_segment: AtomicU64::new(at.next),
             state,
         });
-        let native = Arc::new(native(Arc::clone(&mirror)));
+        let server = Arc::new(serve(Arc::clone(&mirror)));
+        let known: Weak<dyn TreeServer> = Arc::<S>::downgrade(&server);
         let log = Log::resume(requests(), at, mirror.state.volume.me.clone());
         let volume = mirror.state.volume.me.clone();
         let ship = Ship::of(requests(), (log, tree), scan, volume);
         let mut worker = Worker {
             mirror: Arc::clone(&mirror),
-            native: Arc::downgrade(&native),
+            server: known,
             ship,
             journal,
             wanted,
@@ -119,7 +120,7 @@ impl Mirror {
         let work = move || worker.work();
         let thread = std::thread::Builder::new().name("forebay-ship".into()).spawn(work)?;
         *mirror.thread.lock() = Some(thread);
-        Ok(native)
+        Ok(server)
     }
 
     /// Held by who changes a name.

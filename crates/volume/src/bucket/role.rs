@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::follow::{self, Follow, Followed, Following};
 use super::mirror::Mirror;
 use super::opening::{Opened, Trouble, Wanted, open};
-use crate::native::Native;
+use super::server::{Keeper, TreeServer};
 
 /// How a volume in a bucket is to be mounted.
 #[derive(Debug)]
@@ -59,16 +59,17 @@ impl Ready {
         matches!(self, Ready::Reader(_))
     }
 
-    /// Begins to serve it; `native` serves the local tree.
+    /// Begins to keep the local tree in step with its bucket; `serve` makes what serves the tree.
     ///
     /// # Errors
     /// When the bucket's client can't be made, or the directory is gone.
-    pub(crate) fn start(self, native: Native) -> io::Result<Arc<Native>> {
+    pub(crate) fn start<S: TreeServer + 'static>(
+        self,
+        serve: impl FnOnce(Keeper) -> S,
+    ) -> io::Result<Arc<S>> {
         match self {
-            Ready::Writer(opened) => {
-                Mirror::start(*opened, |mirror| native.with_mirror(Some(mirror)))
-            }
-            Ready::Reader(followed) => Follow::start(*followed, native),
+            Ready::Writer(opened) => Mirror::start(*opened, |it| serve(Keeper::Writer(it))),
+            Ready::Reader(followed) => Follow::start(*followed, |it| serve(Keeper::Reader(it))),
         }
     }
 }

@@ -86,7 +86,7 @@ impl House {
         let reads = target.reads.map(Shown::start).transpose()?;
         let native = native.with_prefix(prefix).with_reads(reads);
         let native = match bucket {
-            Some(ready) => ready.start(native)?,
+            Some(ready) => ready.start(|keeper| native.kept_by(keeper))?,
             None => Arc::new(native),
         };
         let tree = fuse::Tree {

@@ -15,6 +15,7 @@ use zerocopy::IntoBytes;
 use super::abi::{self, InHeader};
 use super::late::{Emulated, Late};
 use super::tellers::Tellers;
+use crate::native::{Backing, Kernel};
 
 /// One connection to the kernel's FUSE driver; clones share it.
 #[derive(Debug, Clone)]
@@ -137,38 +138,9 @@ impl Device {
         (&*self.file).write_vectored(slices).map(drop)
     }
 
-    /// Tells the kernel to forget what it knows of `name` in directory `parent`.
-    ///
-    /// This waits for the directory's lock in the kernel, so it must not run on the only thread
-    /// that could answer a request holding that lock.
-    pub(crate) fn invalidate_entry(&self, parent: u64, name: &OsStr) {
-        self.tell_of_entry(parent, name, 0);
-    }
-
-    /// Tells the kernel to ask for `name` again before it believes it. It goes on knowing the file,
-    /// by its number. Kernels before 6.2 can't do that: they believe it as long as they were told.
-    ///
-    /// This waits as [`Device::invalidate_entry`] does.
-    pub(crate) fn expire_entry(&self, parent: u64, name: &OsStr) {
-        if self.expires {
-            self.tell_of_entry(parent, name, abi::EXPIRE_ONLY);
-        }
-    }
-
     fn tell_of_entry(&self, parent: u64, name: &OsStr, flags: u32) {
         let head = abi::InvalEntryOut { parent, namelen: name.len() as u32, flags };
         self.tell(abi::NOTIFY_INVAL_ENTRY, &[head.as_bytes(), name.as_bytes(), &[0]]);
-    }
-
-    /// Tells the kernel to drop attributes and, where `data`, cached pages of a node.
-    pub(crate) fn invalidate_node(&self, ino: u64, data: bool) {
-        let off = if data { 0 } else { -1 };
-        let note = abi::InvalInodeOut { ino, off, len: 0 };
-        match data {
-            // Pages that are being read are waited for, attributes are not.
-            true => self.tell(abi::NOTIFY_INVAL_INODE, &[note.as_bytes()]),
-            false => drop(self.send(abi::NOTIFY_INVAL_INODE, 0, &[note.as_bytes()])),
-        }
     }
 
     /// Tells the kernel something that it may have to wait for.
@@ -184,27 +156,44 @@ impl Device {
         let _ = self.send(code, 0, parts);
     }
 
-    /// Lends `file` to the kernel for passthrough; it is taken back on drop.
-    ///
-    /// # Errors
-    /// EPERM without CAP_SYS_ADMIN, ELOOP when the file's own file system is stacked too deep,
-    /// EOPNOTSUPP where the kernel has no passthrough.
-    pub(crate) fn lend(&self, file: BorrowedFd<'_>) -> io::Result<Backing> {
-        let map = abi::BackingMap { fd: file.as_raw_fd(), flags: 0, padding: 0 };
-        // SAFETY: the ioctl reads the struct, which lives across the call.
-        let id = unsafe { libc::ioctl(self.file.as_raw_fd(), abi::IOC_BACKING_OPEN as _, &map) };
-        if id < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(Backing { device: self.clone(), id })
-    }
-
     /// Duplicates the descriptor, for hand-over between processes.
     ///
     /// # Errors
     /// EMFILE.
     pub fn duplicate(&self) -> io::Result<OwnedFd> {
         self.file.as_fd().try_clone_to_owned()
+    }
+}
+
+impl Kernel for Device {
+    fn lend(&self, file: BorrowedFd<'_>) -> io::Result<Box<dyn Backing>> {
+        let map = abi::BackingMap { fd: file.as_raw_fd(), flags: 0, padding: 0 };
+        // SAFETY: the ioctl reads the struct, which lives across the call.
+        let id = unsafe { libc::ioctl(self.file.as_raw_fd(), abi::IOC_BACKING_OPEN as _, &map) };
+        if id < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Box::new(LentFile { device: self.clone(), id }))
+    }
+
+    fn invalidate_node(&self, ino: u64, data: bool) {
+        let off = if data { 0 } else { -1 };
+        let note = abi::InvalInodeOut { ino, off, len: 0 };
+        match data {
+            // Pages that are being read are waited for, attributes are not.
+            true => self.tell(abi::NOTIFY_INVAL_INODE, &[note.as_bytes()]),
+            false => drop(self.send(abi::NOTIFY_INVAL_INODE, 0, &[note.as_bytes()])),
+        }
+    }
+
+    fn invalidate_entry(&self, parent: u64, name: &OsStr) {
+        self.tell_of_entry(parent, name, 0);
+    }
+
+    fn expire_entry(&self, parent: u64, name: &OsStr) {
+        if self.expires {
+            self.tell_of_entry(parent, name, abi::EXPIRE_ONLY);
+        }
     }
 }
 
@@ -216,13 +205,18 @@ impl AsFd for Device {
 
 /// A file that the kernel reads and writes without asking us.
 #[derive(Debug)]
-pub(crate) struct Backing {
+struct LentFile {
     device: Device,
-    /// The number that an OPEN reply carries.
-    pub(crate) id: i32,
+    id: i32,
 }
 
-impl Drop for Backing {
+impl Backing for LentFile {
+    fn id(&self) -> i32 {
+        self.id
+    }
+}
+
+impl Drop for LentFile {
     fn drop(&mut self) {
         let id = self.id as u32;
         // SAFETY: the ioctl reads one u32. A failure means the connection is gone with all it lent.

@@ -194,7 +194,7 @@ impl Session {
         device.answer(header.unique, &[answer.as_bytes()]);
         // It is no wish: who can do it says so.
         let device = device.expiring(offered & init::HAS_EXPIRE_ONLY != 0).with_tellers();
-        tree.native.connect(device.clone(), passthrough, tree.local);
+        tree.native.connect(Arc::new(device.clone()), passthrough, tree.local);
         if agreed & init::WRITEBACK_CACHE != 0 {
             tree.native.collect_writes();
         }

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
+use super::Backing;
 use super::handle::Handle;
 use super::moving::Ticket;
-use crate::fuse::Backing;
 use crate::tiers::Lent;
 
 /// The ways data can flow.
@@ -114,7 +114,7 @@ impl OpenFile {
 pub(crate) struct OpenFile {
     pub(crate) shared: Shared,
     /// Lent to the kernel while the state is passthrough.
-    pub(crate) backing: Option<Arc<Backing>>,
+    pub(crate) backing: Option<Arc<dyn Backing>>,
     /// The user for whom it was lent first: whom the storage below has let in.
     pub(crate) lent_for: Option<u32>,
     /// What all of them read instead of the file.

@@ -15,8 +15,7 @@ use rustc_hash::FxHashMap;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::{Handle, IoState, Native, Result};
-use crate::fuse::Device;
+use super::{Handle, IoState, Kernel, Native, Result};
 use forebay_os::files::reopen;
 
 /// A lock as asked for.
@@ -128,7 +127,7 @@ impl LockWaiting {
     ///
     /// # Errors
     /// EINTR after a signal; EAGAIN when it was not to sleep.
-    pub fn wait(self, device: Option<&Device>) -> Result<()> {
+    pub(crate) fn wait(self, device: Option<&dyn Kernel>) -> Result<()> {
         let unlocks = self.lock.kind == libc::F_UNLCK;
         let mapped = device.filter(|_| self.handle.state != IoState::Passthrough);
         let bring = || {

@@ -3,25 +3,30 @@
 
 mod bytes;
 
-use std::ffi::CStr;
+use std::ffi::{CStr, OsStr};
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 use parking_lot::RwLockReadGuard;
 use rustix::fs::{Mode, OFlags, openat};
 
 use super::{Handle, Native, Node, Result};
-use crate::bucket::{Bodies, Follow, Inside, Mirror, Prefix, joined};
+use crate::bucket::{Bodies, Follow, Inside, Keeper, Mirror, Prefix, TreeServer, joined};
 use forebay_os::files::FileIdentity;
+use forebay_os::short::ShortName;
 
 /// Names of extended attributes that are ours begin so; programs don't see them.
 pub(super) const OURS: &[u8] = b"user.forebay.";
 
 impl Native {
-    /// Says that the directory stands for a volume in a bucket.
+    /// Says that the directory stands for a volume in a bucket, and what keeps it so.
     #[must_use]
-    pub(crate) fn with_mirror(mut self, mirror: Option<Arc<Mirror>>) -> Native {
-        self.mirror = mirror;
+    pub(crate) fn kept_by(mut self, keeper: Keeper) -> Native {
+        match keeper {
+            Keeper::Writer(mirror) => self.mirror = Some(mirror),
+            Keeper::Reader(follow) => self.follow = Some(follow),
+        }
         self
     }
 
@@ -38,13 +43,6 @@ impl Native {
 
     pub(crate) fn prefix(&self) -> Option<&Arc<Prefix>> {
         self.prefix.as_ref()
-    }
-
-    /// Says that the directory follows a volume that others write.
-    #[must_use]
-    pub(crate) fn with_follow(mut self, follow: Option<Arc<Follow>>) -> Native {
-        self.follow = follow;
-        self
     }
 
     pub(crate) fn follow(&self) -> Option<&Arc<Follow>> {
@@ -122,24 +120,6 @@ impl Native {
         mirror.ask(&any, node.identity()).map_or(Ok(()), |asked| mirror.wait(asked))
     }
 
-    /// Whether a file is open to be written.
-    pub(crate) fn is_written(&self, identity: &FileIdentity) -> bool {
-        let node = self.table.find(*identity);
-        node.is_some_and(|node| node.open.lock().handles.iter().any(|handle| handle.writes))
-    }
-
-    /// Files that were open to be written when the mount went.
-    pub(crate) fn left_open(&self) -> Vec<FileIdentity> {
-        let handles = self.handles.lock();
-        handles.values().filter(|handle| handle.writes).map(|one| one.node.identity()).collect()
-    }
-
-    /// Whether anybody has a file open.
-    pub(crate) fn is_open(&self, identity: &FileIdentity) -> bool {
-        let node = self.table.find(*identity);
-        node.is_some_and(|node| node.open.lock().shared.is_open())
-    }
-
     /// Somebody begins to write a file: there may have to be room first.
     pub(super) fn begins_to_write(&self) {
         if let Some(mirror) = &self.mirror {
@@ -150,5 +130,36 @@ impl Native {
     /// Held while a file is opened: its bytes stay.
     pub(super) fn opening(&self) -> Option<RwLockReadGuard<'_, ()>> {
         self.mirror.as_ref().map(|mirror| mirror.opening.read())
+    }
+}
+
+impl TreeServer for Native {
+    fn is_written(&self, identity: &FileIdentity) -> bool {
+        let node = self.table.find(*identity);
+        node.is_some_and(|node| node.open.lock().handles.iter().any(|handle| handle.writes))
+    }
+
+    fn left_open(&self) -> Vec<FileIdentity> {
+        let handles = self.handles.lock();
+        handles.values().filter(|handle| handle.writes).map(|one| one.node.identity()).collect()
+    }
+
+    fn is_open(&self, identity: &FileIdentity) -> bool {
+        let node = self.table.find(*identity);
+        node.is_some_and(|node| node.open.lock().shared.is_open())
+    }
+
+    fn forget(&self, names: &[(FileIdentity, ShortName)], files: &[FileIdentity]) {
+        let Some(kernel) = self.device() else { return };
+        for (folder, name) in names {
+            if let Some(folder) = self.table.find(*folder) {
+                kernel.invalidate_entry(folder.id, OsStr::from_bytes(name));
+            }
+        }
+        for file in files {
+            if let Some(node) = self.table.find(*file) {
+                kernel.invalidate_node(node.id, false);
+            }
+        }
     }
 }

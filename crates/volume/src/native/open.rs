@@ -10,7 +10,7 @@ use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, Statx, accessat, openat};
 use rustix::io::Errno;
 
 use super::iostate::{Fresh, Wish};
-use super::{Handle, IoState, Native, Node, Result};
+use super::{Backing, Handle, IoState, Native, Node, Result};
 use crate::tiers::Lent;
 use forebay_os::credentials::impersonated_ids;
 use forebay_os::files::{FileIdentity, device_of, proc_path, reopen, stat_of};
@@ -196,7 +196,7 @@ impl Native {
         if state == IoState::Passthrough && open.backing.is_none() {
             match self.lend(bytes, from) {
                 Some(backing) => {
-                    open.backing = Some(Arc::new(backing));
+                    open.backing = Some(Arc::from(backing));
                     open.lent_for = Some(impersonated_ids().0);
                 }
                 None => {
@@ -218,7 +218,7 @@ impl Native {
             }
         }
         let backing_id = (state == IoState::Passthrough)
-            .then(|| open.backing.as_ref().map(|backing| backing.id))
+            .then(|| open.backing.as_ref().map(|backing| backing.id()))
             .flatten();
         let mut keep_cache = false;
         if state == IoState::Cached {
@@ -285,7 +285,7 @@ impl Native {
             && !self.refused.lock().contains(&device_of(stat))
     }
 
-    fn lend(&self, file: &OwnedFd, stat: &Statx) -> Option<crate::fuse::Backing> {
+    fn lend(&self, file: &OwnedFd, stat: &Statx) -> Option<Box<dyn Backing>> {
         let device = self.device.get()?;
         // The kernel writes with the rights of who lends, whoever has it open: another's write would
         // use blocks reserved for root, and leave set-user-id bits.

@@ -1,18 +1,16 @@
 //! Looks at the log every now and then, changes the local tree as it says, and tells the kernel what
 //! to forget.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::sync::{Arc, Weak};
 
 use rustix::io::Errno;
 
+use super::super::TreeServer;
 use super::super::request::Bucket;
 use super::shown::{Changes, Shown};
 use super::tail::Tail;
 use super::touched::Touched;
 use super::{Bodies, Follow};
-use crate::native::Native;
 use forebay_objstore::Failed;
 use forebay_os::clock::{Clock, MachineClock};
 
@@ -26,7 +24,7 @@ pub(super) struct Worker {
     bucket: Arc<dyn Bucket>,
     tail: Tail,
     /// Known once it serves.
-    pub(super) native: Weak<Native>,
+    pub(super) server: Option<Weak<dyn TreeServer>>,
     /// When the last look was, in nanoseconds of the machine's clock.
     looked: u64,
 }
@@ -41,7 +39,7 @@ struct Wish {
 
 impl Worker {
     pub(super) fn of(follow: Arc<Follow>, bucket: Arc<dyn Bucket>, tail: Tail) -> Worker {
-        Worker { follow, bucket, tail, native: Weak::new(), looked: MachineClock.nanos() }
+        Worker { follow, bucket, tail, server: None, looked: MachineClock.nanos() }
     }
 
     pub(super) fn work(&mut self) {
@@ -119,17 +117,8 @@ impl Worker {
     }
 
     fn tell(&self, changes: &Changes) {
-        let Some(native) = self.native.upgrade() else { return };
-        let Some(device) = native.device() else { return };
-        for (folder, name) in &changes.names {
-            if let Some(folder) = native.table.find(*folder) {
-                device.invalidate_entry(folder.id, OsStr::from_bytes(name));
-            }
-        }
-        for file in &changes.files {
-            if let Some(node) = native.table.find(*file) {
-                device.invalidate_node(node.id, false);
-            }
+        if let Some(server) = self.server.as_ref().and_then(Weak::upgrade) {
+            server.forget(&changes.names, &changes.files);
         }
     }
 }

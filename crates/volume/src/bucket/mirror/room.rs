@@ -8,13 +8,13 @@ use rustix::fs::{
     AtFlags, FallocateFlags, OFlags, StatxFlags, XattrFlags, fallocate, fsetxattr, fstatvfs, statx,
 };
 
+use super::super::TreeServer;
 use super::super::bodies::Away;
 use super::super::local::{AWAY, set_mtime};
 use super::super::record::{Kind, Place};
 use super::super::scan::Stamp;
 use super::super::tree::{ROOT, Tree, joined};
 use super::worker::Worker;
-use crate::native::Native;
 use forebay_os::files::{FileIdentity, reopen, stat_of};
 
 /// Room is made when less than one part in so many of the disk is free, until twice as much is.
@@ -48,7 +48,7 @@ impl Worker {
             // There was room when it began.
             self.grown = 0;
         }
-        let Some(native) = self.native.upgrade().filter(|_| missing.is_some()) else { return 0 };
+        let Some(server) = self.server.upgrade().filter(|_| missing.is_some()) else { return 0 };
         // A hole of which a machine that went down does not know whose it is would be the file.
         if self.journal.sync().is_err() {
             return 0;
@@ -75,7 +75,7 @@ impl Worker {
                 is_in_use = true;
                 break;
             };
-            if self.give_back(&native, &one).is_some() {
+            if self.give_back(&*server, &one).is_some() {
                 wanted = wanted.saturating_sub(one.bytes);
                 taken -= one.bytes;
                 given_back += 1;
@@ -143,7 +143,7 @@ impl Worker {
     }
 
     /// `None`: it is in use, or is not as the bucket has it.
-    fn give_back(&mut self, native: &Native, one: &Candidate) -> Option<()> {
+    fn give_back(&mut self, server: &dyn TreeServer, one: &Candidate) -> Option<()> {
         let mirror = std::sync::Arc::clone(&self.mirror);
         let file = mirror.open(&one.path).ok()?;
         let stat = stat_of(file.as_fd(), c"").ok()?;
@@ -152,7 +152,7 @@ impl Worker {
         let is_known = self.journal.knows(one.ino)
             && scan.number(&identity) == Some(one.ino)
             && scan.is_clean_as(&identity, one.ino, &Stamp::of(file.as_fd()).ok()?);
-        if !is_known || native.is_open(&identity) {
+        if !is_known || server.is_open(&identity) {
             return None;
         }
         let known = self.ship.tree().file(one.ino)?;

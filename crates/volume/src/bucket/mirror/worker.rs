@@ -10,12 +10,12 @@ use std::sync::{Arc, Weak};
 
 use rustc_hash::FxHashSet;
 
+use super::super::TreeServer;
 use super::super::opening::Wanted;
 use super::super::ship::{Dirty, Ship};
 use super::super::state::Journal;
 use super::Mirror;
 use super::again::Again;
-use crate::native::Native;
 pub(super) use crowd::Crowd;
 use forebay_objstore::{Failed, Objects};
 use forebay_os::files::FileIdentity;
@@ -27,7 +27,7 @@ const LOOKS: usize = 8;
 /// What the thread has that ships.
 pub(super) struct Worker {
     pub(super) mirror: Arc<Mirror>,
-    pub(super) native: Weak<Native>,
+    pub(super) server: Weak<dyn TreeServer>,
     pub(super) ship: Ship,
     pub(super) journal: Journal,
     pub(super) wanted: Wanted,

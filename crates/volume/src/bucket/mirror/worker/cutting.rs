@@ -12,7 +12,7 @@ impl Worker {
     /// Tells how many calls for a cut this one answers.
     pub(super) fn cut(&mut self, dirty: Option<Dirty>) -> Result<u64, Failed> {
         self.gather();
-        let native = self.native.upgrade();
+        let server = self.server.upgrade();
         let mirror = Arc::clone(&self.mirror);
         let _quiet = mirror.marks.quiet();
         for (ino, stamp) in mirror.bodies.came() {
@@ -27,12 +27,12 @@ impl Worker {
             noted.is_cut();
             (noted.asked, std::mem::take(&mut noted.dirty))
         };
-        if let Some(native) = native.as_ref().filter(|_| is_over) {
-            self.ship.scan().were_written(native.left_open());
+        if let Some(server) = server.as_ref().filter(|_| is_over) {
+            self.ship.scan().were_written(server.left_open());
         }
         let synced = &self.synced;
         let is_busy = |identity: &FileIdentity| {
-            let is_written = native.as_ref().is_some_and(|native| native.is_written(identity));
+            let is_written = server.as_ref().is_some_and(|server| server.is_written(identity));
             // The kernel need not tell the last closes when a mount goes.
             is_written && !is_over && !synced.contains(identity)
         };

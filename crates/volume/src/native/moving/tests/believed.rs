@@ -19,7 +19,7 @@ impl Heard {
     fn of(ground: &Ground) -> Heard {
         let (ours, kernels) = UnixDatagram::pair().expect("made");
         kernels.set_nonblocking(true).expect("set");
-        ground.native.connect(Device::new(ours.into()).expiring(true), false, true);
+        ground.native.connect(Arc::new(Device::new(ours.into()).expiring(true)), false, true);
         Heard(kernels)
     }
 
