@@ -12,8 +12,7 @@ use rustix::fs::{CWD, Mode, OFlags, fstat, mkdirat, openat, readlinkat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-/// The folder in a directory that Forebay manages in which it keeps its own.
-pub const OWN: &str = ".forebay";
+use crate::own_folder::OWN;
 
 /// As many links as the kernel follows (path_resolution(7)).
 const LINKS_MAX: usize = 40;

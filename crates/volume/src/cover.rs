@@ -7,7 +7,6 @@
 mod abort;
 mod attached;
 mod lasting;
-mod learned;
 mod mounts;
 mod namespace;
 
@@ -15,8 +14,6 @@ pub(crate) use abort::{abort, abort_from_within, open_abort};
 pub use attached::{LIST, make_point, read_attached, write_attached};
 pub use lasting::{ALONE, Access, unmount_at};
 pub(crate) use lasting::{KIND, Lasting, take_away};
-pub use learned::forget_learned;
-pub(crate) use learned::{learned_path, open_learned, put_learned};
 pub use mounts::{Mount, mounts};
 pub(crate) use namespace::enter;
 use namespace::receive_one;

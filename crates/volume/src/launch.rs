@@ -10,7 +10,6 @@ mod child;
 mod front;
 mod lasting;
 mod patience;
-mod rescue;
 mod shared;
 mod suspended;
 mod unmount;
@@ -30,11 +29,12 @@ use crate::daemon_log;
 use crate::ipc::WriteBackProgress;
 use crate::ipc::{Channel, ToDaemon, ToFront, WriteBackReport};
 use crate::live;
+use crate::rescue::Rescue;
 use crate::tiers::{Tiers, Wanted, Warmed};
+use forebay_os::forks::{block_signals, fork};
 pub use lasting::{Lasting, Mount, Unmounting, mount};
-pub(crate) use rescue::Rescue;
 pub use shared::Failure;
-use shared::{fork, open_tiers, pair, system};
+use shared::{open_tiers, pair, system};
 pub use unmount::{Unmounted, lasting_mounts, place_of, unmount};
 
 /// What to run, and how to record it.
@@ -115,14 +115,14 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
     // Before the fork, so that the message comes from the place that failed.
     drop(crate::fuse::open_device().map_err(|e| Failure::Closed("opening /dev/fuse".into(), e))?);
     forebay_os::credentials::check_rights().map_err(system("acting as other users"))?;
-    let (rescue, rescuer) = Rescue::start()?;
+    let (rescue, rescuer) = Rescue::start().map_err(system("starting the daemon's rescuer"))?;
     let plan = cover::plan(&launch.cover, &launch.ways).map_err(Failure::Refused)?;
     let tiers =
         open_tiers(&plan, launch.placement.as_ref(), launch.warmed).map_err(Failure::Tier)?;
     let missing: Vec<String> = tiers.iter().flatten().flat_map(|tiers| tiers.warnings()).collect();
     let (mounts_out, mounts_in) = pair()?;
     let (front_side, daemon_side) = pair()?;
-    let signals = front::block_signals();
+    let signals = block_signals();
     let front = rustix::process::getpid();
 
     // SAFETY: this process has one thread, so the child may do anything.

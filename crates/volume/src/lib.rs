@@ -17,5 +17,6 @@ pub mod probe;
 pub mod processes;
 pub mod reads;
 pub mod recorder;
+mod rescue;
 pub mod sampler;
 pub mod tiers;

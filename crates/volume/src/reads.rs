@@ -6,6 +6,7 @@
 mod bucket;
 mod empty;
 mod found;
+mod learned;
 mod open;
 mod plain;
 
@@ -26,6 +27,7 @@ use bucket::InBucket;
 pub(crate) use found::{Found, find};
 use found::{Place, What};
 pub use found::{Trouble, can_show, holds, open};
+pub use learned::forget_learned;
 pub(crate) use plain::find_plain;
 pub use plain::learn;
 

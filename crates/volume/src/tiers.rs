@@ -42,7 +42,6 @@ use book::{Book, Entry};
 use cache::Cache;
 pub(crate) use cache::Lent;
 pub use cache::Warmed;
-pub(crate) use folder::make_own;
 use forebay_os::credentials::Credentials;
 pub(crate) use home::times::set as set_times;
 pub use home::{
@@ -58,7 +57,7 @@ pub(crate) use room::leaving::Slot as LeavingSlot;
 pub(crate) use ruling::{Maker, Spot};
 pub(crate) use syncing::{SyncJob, Which as WhichSync};
 
-pub use forebay_os::real_path::OWN;
+pub use forebay_os::own_folder::OWN;
 
 /// How long a body that was replaced is kept: until the file system in place has surely committed
 /// the replacement (ext4 and XFS within 30 s), so that a power failure leaves the old or the new.

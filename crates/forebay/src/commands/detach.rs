@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use forebay_volume::cover::forget_learned;
+use forebay_volume::reads::forget_learned;
 
 use super::attach::{open, save, within};
 use crate::exit::Stop;

@@ -136,8 +136,9 @@ fn what_is_written_elsewhere_is_told() {
     let end = done(&mut two.recorded(&["--repeat", "1"], &script));
     silent_on(end.code(0), "outside");
     let told = data(&two, &["--repeat", "1"], &script);
-    let written = told["on"][1]["written_bytes"].as_f64();
-    assert_eq!(written, Some(12e6 + 2.0), "the copy and the pages are in it");
+    // The kernel writes a mapped page again that changes while it is being written.
+    let written = told["on"][1]["written_bytes"].as_f64().expect("known");
+    assert!((12_000_002.0..15e6).contains(&written), "the copy and the pages are in it: {written}");
 }
 
 #[test]

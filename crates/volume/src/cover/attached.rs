@@ -4,14 +4,14 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
 use forebay_model::attached::Shows;
 use forebay_model::{Attached, Attachment};
 use forebay_os::file_systems::FsKind;
 use rustix::fs::{
-    AtFlags, CWD, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2, renameat, unlinkat,
+    AtFlags, CWD, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2, renameat, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
@@ -19,7 +19,7 @@ use rustix::mount::MountFlags;
 use super::{Mount, Refusal, Target, target};
 use crate::bucket::{Trouble, Ways, lend};
 use crate::reads::{Found, Trouble as NotShown, find, find_plain};
-use crate::tiers::{OWN, make_own};
+use forebay_os::own_folder::{OWN, is_mine, make_own, own_folder};
 
 /// The list, in a volume.
 pub const LIST: &str = ".forebay/attached.toml";
@@ -27,22 +27,6 @@ const NAME: &str = "attached.toml";
 
 const DIRECTORY: OFlags =
     OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-
-/// Forebay's own folder in a volume, if this user made it.
-pub(super) fn own_folder(volume: &Path) -> io::Result<Option<OwnedFd>> {
-    match openat(CWD, volume.join(OWN), DIRECTORY, Mode::empty()) {
-        Ok(own) => Ok(is_mine(&own)?.then_some(own)),
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Made by this user, and by nobody else to be changed.
-pub(super) fn is_mine(file: impl AsFd) -> io::Result<bool> {
-    let stat = fstat(file)?;
-    let by_others = stat.st_mode & libc::S_IFMT == libc::S_IFREG && stat.st_mode & 0o022 != 0;
-    Ok(stat.st_uid == rustix::process::geteuid().as_raw() && !by_others)
-}
 
 /// What this user has attached to a volume; nothing if it has no list of theirs.
 ///

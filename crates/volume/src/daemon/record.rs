@@ -16,8 +16,8 @@ use forebay_model::{Ended, Error, Fact, Header, Kind, RunWriter};
 use parking_lot::Mutex;
 
 use crate::recorder::Recorder;
-use crate::tiers::{OWN, make_own};
 use forebay_os::files::proc_path;
+use forebay_os::own_folder::{OWN, make_own};
 use forebay_os::real_path::{make_and_open, open_own};
 
 /// Between two writes: what a kill -9 can take from the record.

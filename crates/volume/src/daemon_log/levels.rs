@@ -20,7 +20,7 @@ pub(super) fn short_name(module: &str) -> &str {
 /// The module of a short name, with its crate.
 fn whole_name(module: &str) -> String {
     let first = module.split("::").next().unwrap_or_default();
-    if OURS.iter().any(|ours| first == *ours) {
+    if OURS.contains(&first) {
         module.to_owned()
     } else if OURS.iter().any(|ours| short_name(ours) == first) {
         format!("forebay_{module}")

@@ -9,12 +9,12 @@ use std::path::Path;
 
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
-use super::front::Signals;
 use super::{Failure, Rescue};
 use crate::cover::{Plan, enter};
 use crate::daemon_log;
 use crate::fuse::time_the_way;
 use forebay_os::clock::MachineClock;
+use forebay_os::forks::Signals;
 
 /// What stopped the way to exec.
 #[derive(Clone, Copy)]

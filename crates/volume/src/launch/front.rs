@@ -10,44 +10,10 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use super::patience::Last;
 use super::suspended::stop_with;
 use super::{Channel, Exit, Failure, Outcome, ToDaemon, ToFront, WriteBackProgress};
+use forebay_os::forks::Signals;
 
 /// How long the daemon's last steps are waited for.
 const LAST_STEPS: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
-
-/// The signal mask that the caller had.
-#[derive(Debug)]
-pub(super) struct Signals {
-    mask: libc::sigset_t,
-}
-
-/// Holds all signals back, so that none is lost while processes are made.
-pub(super) fn block_signals() -> Signals {
-    let mut all = MaybeUninit::uninit();
-    let mut mask = MaybeUninit::uninit();
-    // SAFETY: both sets are filled by the calls.
-    unsafe {
-        libc::sigfillset(all.as_mut_ptr());
-        libc::sigprocmask(libc::SIG_SETMASK, all.as_ptr(), mask.as_mut_ptr());
-        Signals { mask: mask.assume_init() }
-    }
-}
-
-impl Signals {
-    /// Lets signals through as the caller would have.
-    pub(super) fn restore(&self) {
-        // SAFETY: the mask came from the system.
-        unsafe { libc::sigprocmask(libc::SIG_SETMASK, &self.mask, std::ptr::null_mut()) };
-    }
-
-    /// Gives the command what the caller would have given it. SIGPIPE is ignored in Rust programs.
-    pub(super) fn restore_for_command(&self) {
-        // SAFETY: a valid mask and a default action.
-        unsafe {
-            libc::signal(libc::SIGPIPE, libc::SIG_DFL);
-            libc::sigprocmask(libc::SIG_SETMASK, &self.mask, std::ptr::null_mut());
-        }
-    }
-}
 
 /// Plain files behind standard output and error: written from outside the cover, by whoever has
 /// inherited them (device, inode).

@@ -91,7 +91,7 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
     unsafe { forebay_os::descriptors::close_all(3, libc::c_uint::MAX) };
     daemon_log::hold(&wanted.log.levels);
     forebay_os::credentials::check_rights().map_err(system("acting as other users"))?;
-    let (rescue, _) = Rescue::start()?;
+    let (rescue, _) = Rescue::start().map_err(system("starting the daemon's rescuer"))?;
     let opened = wanted.bucket.map(bucket::Role::open).transpose().map_err(Failure::Bucket)?;
     let local = opened.as_ref().map(bucket::Ready::directory);
     let kind = live::kind_of(opened.as_ref());
@@ -137,7 +137,7 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
     plan.move_to(&volume, &point);
     let (mounts_out, mounts_in) = pair()?;
     let (front_side, daemon_side) = pair()?;
-    let signals = front::block_signals();
+    let signals = forebay_os::forks::block_signals();
     // SAFETY: this process has one thread, so the child may do anything.
     let daemon = match unsafe { fork() }.map_err(system("starting the daemon"))? {
         None => {
@@ -187,7 +187,7 @@ impl Lasting {
         tell: fn(&WriteBackProgress),
         waits: fn(&BucketWaiting),
     ) -> Option<Unmounting> {
-        let _held = front::block_signals();
+        let _held = forebay_os::forks::block_signals();
         let daemon = self.daemon;
         let has_terminal = std::fs::File::open("/dev/tty").is_ok();
         // Without it `forebay unmount` is left, which needs no signal.

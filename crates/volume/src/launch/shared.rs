@@ -4,8 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use rustix::process::Pid;
+use forebay_os::forks;
 
 use crate::cover::{self, Refusal};
 use crate::tiers::{Purpose, Tiers, Trouble, Wanted, Warmed};
@@ -34,8 +33,7 @@ pub(super) fn system<E: Into<io::Error>>(step: &str) -> impl FnOnce(E) -> Failur
 }
 
 pub(super) fn pair() -> Result<(OwnedFd, OwnedFd), Failure> {
-    socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
-        .map_err(system("making a socket pair"))
+    forks::socket_pair().map_err(system("making a socket pair"))
 }
 
 /// The tiers of each covered directory, in the order of the targets.
@@ -60,12 +58,4 @@ pub(super) fn open_tiers(
         Ok(tiers)
     };
     plan.targets.iter().map(open).collect()
-}
-
-pub(super) unsafe fn fork() -> io::Result<Option<Pid>> {
-    // SAFETY: the caller has one thread.
-    match unsafe { libc::fork() } {
-        -1 => Err(io::Error::last_os_error()),
-        pid => Ok(Pid::from_raw(pid)),
-    }
 }

@@ -13,8 +13,8 @@ use rustix::fs::{FileType, Stat, stat};
 
 use super::empty::Guise;
 use super::found::{Found, Place, Trouble, What, stand};
+use super::learned::{learned_path, open_learned, put_learned};
 use crate::bucket::Ways;
-use crate::cover::{learned_path, open_learned, put_learned};
 
 impl From<io::Error> for Trouble {
     fn from(error: io::Error) -> Trouble {

@@ -17,10 +17,11 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 use forebay_model::{Tier, TierId};
+use forebay_os::own_folder::make_own;
 use parking_lot::Mutex;
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
 
-use super::folder::{LOCK, Locked, check_mine, fresh_name, lock, make, make_own};
+use super::folder::{LOCK, Locked, check_mine, fresh_name, lock, make};
 use super::opening::directory as tier_directory;
 use super::room::leaving;
 use super::spare::Spare;

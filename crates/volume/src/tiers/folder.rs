@@ -1,12 +1,13 @@
 //! Directories that are Forebay's own: made, locked, and never trusted when somebody else made them.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::time::Duration;
 
+use forebay_os::own_folder::make_own;
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat, removexattr};
 use rustix::io::Errno;
 
@@ -15,27 +16,6 @@ use super::holder;
 const STEP: Duration = Duration::from_millis(20);
 /// How long one that was killed is waited for, beside that.
 const ENDING: Duration = Duration::from_secs(60);
-
-/// Forebay's own folder in a covered directory, which keeps itself out of version control.
-pub(crate) fn make_own(own: &Path) -> io::Result<()> {
-    match fs::create_dir(own) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = openat(CWD, own, flags, Mode::empty())?;
-    if rustix::fs::fstat(&folder)?.st_uid != rustix::process::geteuid().as_raw() {
-        // Somebody else's, for whoever locks it to find out.
-        return Ok(());
-    }
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-    let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
-    match openat(&folder, ".gitignore", flags, mode) {
-        Ok(file) => File::from(file).write_all(b"*\n"),
-        Err(Errno::EXIST) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
 
 pub(super) enum Locked {
     Mine(OwnedFd),

@@ -10,9 +10,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, mkdirat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
-use super::attached::{is_mine, own_folder};
 use crate::bucket::folder_of;
-use crate::tiers::{OWN, make_own};
+use forebay_os::own_folder::{OWN, is_mine, make_own, own_folder};
 
 const FOLDER: &str = "attached";
 const DIRECTORY: OFlags =

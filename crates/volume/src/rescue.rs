@@ -10,11 +10,9 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use rustix::process::Pid;
 
-use super::fork;
-use super::front::block_signals;
-use super::shared::{Failure, pair, system};
 use crate::cover::{abort, abort_from_within, hand_over, open_abort, receive_numbered};
 use crate::ipc::RESCUER;
+use forebay_os::forks::{block_signals, fork, socket_pair};
 
 /// A mutex in memory that this process shares with those that it forks from now on.
 struct Alive(*mut libc::pthread_mutex_t);
@@ -70,13 +68,13 @@ const ALL: u32 = u32::MAX;
 
 impl Rescue {
     /// Starts a rescuer. This process has one thread, and holds little yet.
-    pub(super) fn start() -> Result<(Rescue, Pid), Failure> {
-        let alive = Alive::new().map_err(system("sharing memory"))?;
-        let (door, inside) = pair()?;
+    pub(crate) fn start() -> io::Result<(Rescue, Pid)> {
+        let alive = Alive::new()?;
+        let (door, inside) = socket_pair()?;
         // Like the daemon it ends by SIGKILL alone, or when it is no longer needed.
         let signals = block_signals();
         // SAFETY: this process has one thread, so the child may do anything.
-        let forked = unsafe { fork() }.map_err(system("starting the daemon's rescuer"));
+        let forked = unsafe { fork() };
         match forked {
             Ok(None) => {
                 drop(door);
@@ -100,7 +98,7 @@ impl Rescue {
     }
 
     /// A mount is to be ended with the daemon.
-    pub(super) fn knows(&self, device: u64) {
+    pub(crate) fn knows(&self, device: u64) {
         let minor = libc::minor(device);
         let control = open_abort(minor).ok();
         let control = control.as_ref().map(AsFd::as_fd);
@@ -109,7 +107,7 @@ impl Rescue {
     }
 
     /// These are all.
-    pub(super) fn knows_all(&self) {
+    pub(crate) fn knows_all(&self) {
         // As above.
         let _ = hand_over(self.door.as_fd(), ALL, None);
     }
