@@ -97,22 +97,14 @@ fn knot(imports: &Imports) -> BTreeSet<&str> {
     modules.filter(|module| reached(imports, module).contains(module)).collect()
 }
 
-fn tied(imports: &BTreeMap<String, Imports>, known: &[(&str, &[&str])]) -> Vec<String> {
+fn tied(imports: &BTreeMap<String, Imports>) -> Vec<String> {
     let mut complaints = Vec::new();
     for (name, imports) in imports {
         let found = knot(imports);
-        let known = known.iter().find(|(of, _)| of == name).map_or(&[][..], |(_, known)| known);
-        let known: BTreeSet<&str> = known.iter().copied().collect();
-        complaints.extend(found.difference(&known).map(|module| {
-            let to: Vec<&str> = imports[*module]
-                .iter()
-                .map(String::as_str)
-                .filter(|to| found.contains(to))
-                .collect();
+        complaints.extend(found.iter().map(|module| {
+            let to = imports[*module].iter().map(String::as_str);
+            let to: Vec<&str> = to.filter(|to| found.contains(to)).collect();
             format!("{name}: `{module}` imports {} and is reached from there", to.join(", "))
-        }));
-        complaints.extend(known.difference(&found).map(|module| {
-            format!("{name}: `{module}` is in no knot any more: take it out of KNOTS")
         }));
     }
     complaints
