@@ -16,7 +16,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("reads", &[]),
     ("os", &["model"]),
-    ("objstore", &[]),
+    ("objstore", &["os"]),
     ("packlog", &["model", "os"]),
     ("plan", &["model"]),
     ("volume", &["model", "objstore", "os", "packlog", "reads"]),
