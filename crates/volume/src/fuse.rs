@@ -16,6 +16,7 @@ mod late;
 mod later;
 mod lock;
 mod meta;
+mod opcodes;
 mod opened;
 mod rare;
 mod reply;

@@ -14,24 +14,7 @@ use crate::native::{Handle, IoState, Node, Opened, Permissions, Result};
 use crate::recorder::Opening;
 
 impl Session {
-    /// Serves a request about an open file; `None` when it is of another kind.
-    pub(super) fn serve_data(
-        &self,
-        request: &Request<'_>,
-        scratch: &mut Vec<u8>,
-    ) -> Option<Result<()>> {
-        Some(match request.header.opcode {
-            op::OPEN => self.open(request),
-            op::CREATE | op::TMPFILE => self.create(request),
-            op::READ => self.read(request, scratch),
-            op::WRITE => self.write(request),
-            op::FLUSH => self.flush(request),
-            op::RELEASE => self.release(request),
-            _ => return self.serve_rare(request),
-        })
-    }
-
-    fn open(&self, request: &Request<'_>) -> Result<()> {
+    pub(super) fn open(&self, request: &Request<'_>) -> Result<()> {
         let (ask, _) = request.parse::<abi::OpenIn>()?;
         match self.tree.native.open(request.node(), ask.flags) {
             Ok((opened, node)) => {
@@ -47,7 +30,7 @@ impl Session {
         }
     }
 
-    fn create(&self, request: &Request<'_>) -> Result<()> {
+    pub(super) fn create(&self, request: &Request<'_>) -> Result<()> {
         let (ask, rest) = request.parse::<abi::CreateIn>()?;
         let (new, _) = name(rest)?;
         let permissions = Permissions { mode: ask.mode, umask: ask.umask };
@@ -99,7 +82,7 @@ impl Session {
         let _ = handle.record.set(record);
     }
 
-    fn read(&self, request: &Request<'_>, scratch: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn read(&self, request: &Request<'_>, scratch: &mut Vec<u8>) -> Result<()> {
         let (ask, _) = request.parse::<abi::ReadIn>()?;
         let handle = self.tree.native.handle(ask.fh)?;
         let size = (ask.size as usize).min(MOST_BYTES);
@@ -120,7 +103,7 @@ impl Session {
         Ok(())
     }
 
-    fn write(&self, request: &Request<'_>) -> Result<()> {
+    pub(super) fn write(&self, request: &Request<'_>) -> Result<()> {
         let (ask, data) = request.parse::<abi::WriteIn>()?;
         let handle = self.tree.native.handle(ask.fh)?;
         let data = data.get(..ask.size as usize).ok_or(Errno::INVAL)?;
@@ -145,7 +128,7 @@ impl Session {
         Ok(())
     }
 
-    fn flush(&self, request: &Request<'_>) -> Result<()> {
+    pub(super) fn flush(&self, request: &Request<'_>) -> Result<()> {
         let (ask, _) = request.parse::<abi::FlushIn>()?;
         let handle = self.tree.native.handle(ask.fh)?;
         let done = self.tree.native.flush(&handle, ask.lock_owner);
@@ -158,7 +141,7 @@ impl Session {
         Ok(())
     }
 
-    fn release(&self, request: &Request<'_>) -> Result<()> {
+    pub(super) fn release(&self, request: &Request<'_>) -> Result<()> {
         let (ask, _) = request.parse::<abi::ReleaseIn>()?;
         let native = &self.tree.native;
         let _releasing = native.releasing();

@@ -4,7 +4,8 @@
 use forebay_model::named::named;
 use rustix::io::Errno;
 
-use super::abi::{InHeader, op};
+use super::abi::InHeader;
+use super::opcodes::Opcode;
 use super::session::Session;
 
 /// Such errors. Others are answers: no such file, no permission, a lock that somebody has, no data
@@ -22,38 +23,6 @@ const FAILURES: [(Errno, &str); 10] = [
     (Errno::NOBUFS, "ENOBUFS"),
 ];
 
-/// Requests by their names among people; of those on the left, the node is the folder.
-const IN_FOLDER: [(u32, &str); 10] = [
-    (op::LOOKUP, "lookup"),
-    (op::CREATE, "create"),
-    (op::MKNOD, "mknod"),
-    (op::MKDIR, "mkdir"),
-    (op::SYMLINK, "symlink"),
-    (op::LINK, "link"),
-    (op::UNLINK, "unlink"),
-    (op::RMDIR, "rmdir"),
-    (op::RENAME, "rename"),
-    (op::RENAME2, "rename"),
-];
-const OF_FILE: [(u32, &str); 16] = [
-    (op::OPEN, "open"),
-    (op::READ, "read"),
-    (op::WRITE, "write"),
-    (op::FLUSH, "close"),
-    (op::RELEASE, "close"),
-    (op::FSYNC, "fsync"),
-    (op::FSYNCDIR, "fsync"),
-    (op::SYNCFS, "syncfs"),
-    (op::GETATTR, "stat"),
-    (op::STATX, "stat"),
-    (op::SETATTR, "change of attributes"),
-    (op::OPENDIR, "opendir"),
-    (op::READDIR, "readdir"),
-    (op::READDIRPLUS, "readdir"),
-    (op::FALLOCATE, "fallocate"),
-    (op::COPY_FILE_RANGE, "copy_file_range"),
-];
-
 /// The name of an error that is a failure.
 pub(super) fn failure(error: Errno) -> Option<&'static str> {
     FAILURES.iter().find(|(known, _)| *known == error).map(|(_, name)| *name)
@@ -67,13 +36,9 @@ impl Session {
         let is_stale = error == Errno::STALE;
         let at = (!is_stale).then(|| self.recorder.clock().now());
         self.recorder.live().failed(name, at);
-        let of = |table: &[(u32, &'static str)]| {
-            table.iter().find(|(code, _)| *code == header.opcode).map(|(_, word)| *word)
-        };
-        let what = match (of(&IN_FOLDER), of(&OF_FILE)) {
-            (Some(word), _) => format!("{word} in"),
-            (_, Some(word)) => format!("{word} of"),
-            (None, None) => format!("request {} of", header.opcode),
+        let what = match Opcode::of(header.opcode).map_or("", |opcode| opcode.words) {
+            "" => format!("request {} of", header.opcode),
+            words => words.to_owned(),
         };
         let path = self.tree.native.node(header.nodeid);
         let path = path.map(|node| self.tree.native.path_of(&node)).unwrap_or_default();

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use rustix::io::Errno;
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::abi::{self, FileLock, LkIn, op};
+use super::abi::{self, FileLock, LkIn};
 use super::device::Device;
 use super::session::{Request, Session};
 use crate::native::{Lock, LockWait, LockWaiting, Result};
@@ -133,17 +133,7 @@ impl Waiters {
 }
 
 impl Session {
-    /// Serves a request for a lock; `None` when it is of another kind.
-    pub(super) fn serve_lock(&self, request: &Request<'_>) -> Option<Result<()>> {
-        Some(match request.header.opcode {
-            op::GETLK => self.getlk(request),
-            op::SETLK => self.setlk(request, false),
-            op::SETLKW => self.setlk(request, true),
-            _ => return None,
-        })
-    }
-
-    fn getlk(&self, request: &Request<'_>) -> Result<()> {
+    pub(super) fn getlk(&self, request: &Request<'_>) -> Result<()> {
         let (ask, _) = request.parse::<LkIn>()?;
         let found = self.tree.native.getlk(ask.fh, lock(ask))?;
         let out = FileLock {
@@ -157,7 +147,7 @@ impl Session {
         Ok(())
     }
 
-    fn setlk(&self, request: &Request<'_>, sleep: bool) -> Result<()> {
+    pub(super) fn setlk(&self, request: &Request<'_>, sleep: bool) -> Result<()> {
         let (ask, _) = request.parse::<LkIn>()?;
         let outcome = self.tree.native.setlk(ask.fh, lock(ask), sleep);
         self.count(request, Op::Lock, self.class_of_id(request.node()), outcome.is_err());

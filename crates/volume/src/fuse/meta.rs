@@ -10,54 +10,38 @@ use super::session::{Request, Session, name};
 use crate::native::{Change, DirEntry, Entry, Permissions, Result, When};
 
 impl Session {
-    /// Serves a request about names and attributes; `None` when it is of another kind.
-    pub(super) fn serve_meta(
-        &self,
-        request: &Request<'_>,
-        scratch: &mut Vec<u8>,
-    ) -> Option<Result<()>> {
-        Some(match request.header.opcode {
-            op::LOOKUP => self.lookup(request),
-            op::GETATTR => self.getattr(request),
-            // A client has times of birth with all other attributes, or none; the kernel would ask
-            // for them apart.
-            op::STATX if self.tree.native.collects_writes() => Err(Errno::NOSYS),
-            op::STATX => self.statx(request),
-            op::SETATTR => self.setattr(request),
-            op::READLINK => self.readlink(request),
-            op::SYMLINK | op::MKNOD | op::MKDIR | op::LINK => self.make(request),
-            op::UNLINK | op::RMDIR => self.remove(request),
-            op::RENAME | op::RENAME2 => self.rename(request),
-            op::OPENDIR => self.opendir(request),
-            op::READDIR => self.readdir(request, scratch, false),
-            op::READDIRPLUS => self.readdir(request, scratch, true),
-            op::RELEASEDIR => request.parse::<abi::ReleaseIn>().map(|(release, _)| {
-                self.tree.native.releasedir(release.fh);
-                request.reply(&[]);
-            }),
-            op::FSYNCDIR => request.parse::<abi::FsyncIn>().map(|(sync, _)| {
-                let data_only = sync.fsync_flags & abi::FSYNC_DATA_ONLY != 0;
-                let done = self.tree.native.fsyncdir(sync.fh, data_only);
-                self.count(request, Op::Fsync, self.class_of_id(request.node()), done.is_err());
-                request.done(done);
-            }),
-            op::STATFS => self.tree.native.statfs(request.node()).map(|stat| {
-                self.count(request, Op::Statfs, self.class_of_id(request.node()), false);
-                request.reply(&[statfs_out(&stat).as_bytes()]);
-            }),
-            op::ACCESS => request.parse::<abi::AccessIn>().map(|(access, _)| {
-                let done = self.tree.native.access(request.node(), access.mask);
-                self.count(request, Op::Getattr, self.class_of_id(request.node()), done.is_err());
-                request.done(done);
-            }),
-            op::GETXATTR | op::LISTXATTR | op::SETXATTR | op::REMOVEXATTR => {
-                self.xattr(request, scratch)
-            }
-            _ => return None,
-        })
+    pub(super) fn releasedir(&self, request: &Request<'_>) -> Result<()> {
+        let (release, _) = request.parse::<abi::ReleaseIn>()?;
+        self.tree.native.releasedir(release.fh);
+        request.reply(&[]);
+        Ok(())
     }
 
-    fn lookup(&self, request: &Request<'_>) -> Result<()> {
+    pub(super) fn fsyncdir(&self, request: &Request<'_>) -> Result<()> {
+        let (sync, _) = request.parse::<abi::FsyncIn>()?;
+        let data_only = sync.fsync_flags & abi::FSYNC_DATA_ONLY != 0;
+        let done = self.tree.native.fsyncdir(sync.fh, data_only);
+        self.count(request, Op::Fsync, self.class_of_id(request.node()), done.is_err());
+        request.done(done);
+        Ok(())
+    }
+
+    pub(super) fn statfs(&self, request: &Request<'_>) -> Result<()> {
+        let stat = self.tree.native.statfs(request.node())?;
+        self.count(request, Op::Statfs, self.class_of_id(request.node()), false);
+        request.reply(&[statfs_out(&stat).as_bytes()]);
+        Ok(())
+    }
+
+    pub(super) fn access(&self, request: &Request<'_>) -> Result<()> {
+        let (access, _) = request.parse::<abi::AccessIn>()?;
+        let done = self.tree.native.access(request.node(), access.mask);
+        self.count(request, Op::Getattr, self.class_of_id(request.node()), done.is_err());
+        request.done(done);
+        Ok(())
+    }
+
+    pub(super) fn lookup(&self, request: &Request<'_>) -> Result<()> {
         let (name, _) = name(request.body)?;
         match self.tree.native.lookup(request.node(), name) {
             Ok((entry, node)) => {
@@ -79,7 +63,7 @@ impl Session {
         self.count(request, Op::LookupFailed, self.class_of_name(request.node(), name), false);
     }
 
-    fn getattr(&self, request: &Request<'_>) -> Result<()> {
+    pub(super) fn getattr(&self, request: &Request<'_>) -> Result<()> {
         let (ask, _) = request.parse::<abi::GetattrIn>()?;
         let fh = (ask.flags & abi::GETATTR_FH != 0).then_some(ask.fh);
         let (stat, trust) = self.tree.native.getattr(request.node(), fh)?;
@@ -88,7 +72,12 @@ impl Session {
         Ok(())
     }
 
-    fn statx(&self, request: &Request<'_>) -> Result<()> {
+    pub(super) fn statx(&self, request: &Request<'_>) -> Result<()> {
+        // A client has times of birth with all other attributes, or none; the kernel would ask for them
+        // apart.
+        if self.tree.native.collects_writes() {
+            return Err(Errno::NOSYS);
+        }
         let (ask, _) = request.parse::<abi::StatxIn>()?;
         let fh = (ask.getattr_flags & abi::GETATTR_FH != 0).then_some(ask.fh);
         let (stat, trust) = self.tree.native.getattr(request.node(), fh)?;
@@ -104,7 +93,7 @@ impl Session {
         Ok(())
     }
 
-    fn setattr(&self, request: &Request<'_>) -> Result<()> {
+    pub(super) fn setattr(&self, request: &Request<'_>) -> Result<()> {
         let (ask, _) = request.parse::<abi::SetattrIn>()?;
         let native = &self.tree.native;
         let of_collected = abi::is_of_collected(request.header, request.body);
@@ -140,14 +129,14 @@ impl Session {
         Ok(())
     }
 
-    fn readlink(&self, request: &Request<'_>) -> Result<()> {
+    pub(super) fn readlink(&self, request: &Request<'_>) -> Result<()> {
         let target = self.tree.native.readlink(request.node())?;
         request.reply(&[target.to_bytes()]);
         self.count(request, Op::Readlink, self.class_of_id(request.node()), false);
         Ok(())
     }
 
-    fn make(&self, request: &Request<'_>) -> Result<()> {
+    pub(super) fn make(&self, request: &Request<'_>) -> Result<()> {
         let native = &self.tree.native;
         let (kind, new, made) = match request.header.opcode {
             op::MKNOD => {
@@ -178,7 +167,7 @@ impl Session {
         Ok(())
     }
 
-    fn remove(&self, request: &Request<'_>) -> Result<()> {
+    pub(super) fn remove(&self, request: &Request<'_>) -> Result<()> {
         let (old, _) = name(request.body)?;
         let (kind, done) = match request.header.opcode {
             op::UNLINK => (Op::Unlink, self.tree.native.unlink(request.node(), old)),
@@ -192,7 +181,7 @@ impl Session {
         Ok(())
     }
 
-    fn rename(&self, request: &Request<'_>) -> Result<()> {
+    pub(super) fn rename(&self, request: &Request<'_>) -> Result<()> {
         let (new_parent, flags, rest) = if request.header.opcode == op::RENAME2 {
             let (ask, rest) = request.parse::<abi::Rename2In>()?;
             (ask.newdir, ask.flags, rest)
@@ -212,7 +201,7 @@ impl Session {
         Ok(())
     }
 
-    fn opendir(&self, request: &Request<'_>) -> Result<()> {
+    pub(super) fn opendir(&self, request: &Request<'_>) -> Result<()> {
         let opened = self.tree.native.opendir(request.node());
         self.count(request, Op::Opendir, self.class_of_id(request.node()), opened.is_err());
         let out = abi::OpenOut { fh: opened?, open_flags: 0, backing_id: 0 };
@@ -220,7 +209,12 @@ impl Session {
         Ok(())
     }
 
-    fn readdir(&self, request: &Request<'_>, out: &mut Vec<u8>, plus: bool) -> Result<()> {
+    pub(super) fn readdir(
+        &self,
+        request: &Request<'_>,
+        out: &mut Vec<u8>,
+        plus: bool,
+    ) -> Result<()> {
         let (ask, _) = request.parse::<abi::ReadIn>()?;
         let native = &self.tree.native;
         let handle = native.dir_handle(ask.fh)?;
@@ -259,7 +253,7 @@ impl Session {
         Ok(())
     }
 
-    fn xattr(&self, request: &Request<'_>, out: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn xattr(&self, request: &Request<'_>, out: &mut Vec<u8>) -> Result<()> {
         let native = &self.tree.native;
         let id = request.node();
         let answer = match request.header.opcode {

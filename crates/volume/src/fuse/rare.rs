@@ -4,29 +4,18 @@ use forebay_model::{Op, Pattern};
 use rustix::io::Errno;
 use zerocopy::IntoBytes;
 
-use super::abi::{self, op};
+use super::abi;
 use super::session::{Request, Session};
 use crate::native::Result;
 
 impl Session {
-    /// Serves such a request; `None` when it is of another kind.
-    pub(super) fn serve_rare(&self, request: &Request<'_>) -> Option<Result<()>> {
-        Some(match request.header.opcode {
-            op::FSYNC => self.fsync(request),
-            op::FALLOCATE => self.fallocate(request),
-            op::LSEEK => self.seek(request),
-            op::COPY_FILE_RANGE => self.copy(request),
-            op::IOCTL => self.ioctl(request),
-            op::SYNCFS => {
-                // What programs wrote is with the backing file system already; sync(2) goes on there.
-                request.done(self.tree.native.sync_pack());
-                Ok(())
-            }
-            _ => return None,
-        })
+    pub(super) fn syncfs(&self, request: &Request<'_>) -> Result<()> {
+        // What programs wrote is with the backing file system already; sync(2) goes on there.
+        request.done(self.tree.native.sync_pack());
+        Ok(())
     }
 
-    fn fsync(&self, request: &Request<'_>) -> Result<()> {
+    pub(super) fn fsync(&self, request: &Request<'_>) -> Result<()> {
         let (ask, _) = request.parse::<abi::FsyncIn>()?;
         let handle = self.tree.native.handle(ask.fh)?;
         let data_only = ask.fsync_flags & abi::FSYNC_DATA_ONLY != 0;
@@ -37,7 +26,7 @@ impl Session {
         Ok(())
     }
 
-    fn fallocate(&self, request: &Request<'_>) -> Result<()> {
+    pub(super) fn fallocate(&self, request: &Request<'_>) -> Result<()> {
         let (ask, _) = request.parse::<abi::FallocateIn>()?;
         let handle = self.tree.native.handle(ask.fh)?;
         self.tree.native.settle_pages(&handle);
@@ -47,7 +36,7 @@ impl Session {
         Ok(())
     }
 
-    fn seek(&self, request: &Request<'_>) -> Result<()> {
+    pub(super) fn seek(&self, request: &Request<'_>) -> Result<()> {
         if self.tree.native.collects_writes() {
             // The kernel does not ask with what it has collected in mind: without an answer it
             // takes a file for one piece of data.
@@ -61,7 +50,7 @@ impl Session {
         Ok(())
     }
 
-    fn copy(&self, request: &Request<'_>) -> Result<()> {
+    pub(super) fn copy(&self, request: &Request<'_>) -> Result<()> {
         let (ask, _) = request.parse::<abi::CopyFileRangeIn>()?;
         let native = &self.tree.native;
         let (from, to) = (native.handle(ask.fh_in)?, native.handle(ask.fh_out)?);
@@ -81,7 +70,7 @@ impl Session {
         Ok(())
     }
 
-    fn ioctl(&self, request: &Request<'_>) -> Result<()> {
+    pub(super) fn ioctl(&self, request: &Request<'_>) -> Result<()> {
         let (ask, input) = request.parse::<abi::IoctlIn>()?;
         let mut output = vec![0; (ask.out_size as usize).min(64)];
         self.tree.native.ioctl(request.node(), ask.cmd, input, &mut output)?;

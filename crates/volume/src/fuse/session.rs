@@ -15,6 +15,7 @@ use super::device::Device;
 use super::gate::Gate;
 use super::later;
 use super::lock::Waiters;
+use super::opcodes::{HANDED, NAMING, OF_OPEN, OF_TWO, Opcode, RIGHTLESS, UNASKED};
 use crate::native::Watch;
 use crate::native::{Handle, Native, Node, Opened, Result, Stays};
 use crate::processes::Processes;
@@ -225,7 +226,10 @@ impl Session {
         if *is_over {
             return device.refuse(header.unique, Errno::NOTCONN);
         }
-        if self.tree.only_for.is_some_and(|owner| !is_welcome(header, owner)) {
+        let Some(opcode) = Opcode::of(header.opcode) else {
+            return device.refuse(header.unique, Errno::NOSYS);
+        };
+        if self.tree.only_for.is_some_and(|owner| !is_welcome(header, opcode, owner)) {
             return device.refuse(header.unique, Errno::ACCESS);
         }
         if let Some(asked) = Asked::of(header, body) {
@@ -239,9 +243,7 @@ impl Session {
         let began = clock.nanos();
         // A caller may hold its own locks when it reads, writes or closes: don't look it up then.
         let of_collected = abi::is_of_collected(header, body);
-        let through_handle = of_collected
-            || matches!(header.opcode, op::READ | op::WRITE | op::FLUSH | op::RELEASE | op::FSYNC);
-        let process = match (self.recorder.is_silent(), through_handle) {
+        let process = match (self.recorder.is_silent(), of_collected || opcode.is(UNASKED)) {
             (true, _) => None,
             (_, true) => self.processes.recall(header.pid),
             (_, false) => self.processes.identify(header.pid),
@@ -249,28 +251,18 @@ impl Session {
         let caller = Caller { pid: header.pid, uid: header.uid, gid: header.gid };
         let (took, refused) = (Cell::new(None), Cell::new(None));
         let request = Request { header, body, device, process, clock, began, took, refused };
-        // Reads and writes act through an open descriptor and RELEASE names no caller.
-        let acts_through =
-            matches!(header.opcode, op::READ | op::FLUSH | op::RELEASE | op::RELEASEDIR);
         if of_collected {
             // Whoever closes a file need not own it.
             self.tree.native.act_as_itself();
-        } else if !acts_through && let Err(error) = self.tree.native.act_as(caller) {
+        } else if !opcode.is(RIGHTLESS)
+            && let Err(error) = self.tree.native.act_as(caller)
+        {
             return request.refuse(error);
         }
-        let names =
-            [op::CREATE, op::MKNOD, op::MKDIR, op::SYMLINK, op::LINK, op::RENAME, op::RENAME2];
-        let _naming =
-            names.contains(&header.opcode).then(|| self.tree.native.naming.read_recursive());
-        let _still = self.stays(header, body);
-        let served = self
-            .serve_meta(&request, scratch)
-            .or_else(|| self.serve_data(&request, scratch))
-            .or_else(|| self.serve_lock(&request));
-        match served {
-            Some(Ok(())) => {}
-            Some(Err(error)) => request.refuse(error),
-            None => request.refuse(Errno::NOSYS),
+        let _naming = opcode.is(NAMING).then(|| self.tree.native.naming.read_recursive());
+        let _still = self.stays(header, opcode, body);
+        if let Err(error) = (opcode.serve)(self, &request, scratch) {
+            request.refuse(error);
         }
         if let Some(error) = request.refused.get() {
             self.tell_failed(header, error);
@@ -282,26 +274,12 @@ impl Session {
     }
 
     /// What a request names does not change its place meanwhile; what it has open does not anyway.
-    fn stays(&self, header: &InHeader, body: &[u8]) -> Option<Stays<'_>> {
+    fn stays(&self, header: &InHeader, opcode: &Opcode, body: &[u8]) -> Option<Stays<'_>> {
         let native = &self.tree.native;
-        let open = [
-            op::READ,
-            op::WRITE,
-            op::FLUSH,
-            op::RELEASE,
-            op::FSYNC,
-            op::FALLOCATE,
-            op::COPY_FILE_RANGE,
-            op::LSEEK,
-            op::GETLK,
-            op::SETLK,
-            op::SETLKW,
-        ];
-        if !native.tiers().is_some_and(|tiers| tiers.moves()) || open.contains(&header.opcode) {
+        if !native.tiers().is_some_and(|tiers| tiers.moves()) || opcode.is(OF_OPEN) {
             return None;
         }
-        // Each of these begins with the number of the other.
-        let two = [op::LINK, op::RENAME, op::RENAME2].contains(&header.opcode);
+        let two = opcode.is(OF_TWO);
         let other = two.then(|| u64::read_from_prefix(body).ok()).flatten().map(|(id, _)| id);
         Some(native.still.stay(header.nodeid, other))
     }
@@ -447,17 +425,6 @@ impl Session {
 
 /// Whether somebody may use a mount that is for its owner and root alone. What acts through a file
 /// that is open already may come from anybody to whom it was handed.
-fn is_welcome(header: &InHeader, owner: u32) -> bool {
-    let through_handle = [
-        op::READ,
-        op::WRITE,
-        op::FLUSH,
-        op::FSYNC,
-        op::RELEASE,
-        op::READDIR,
-        op::READDIRPLUS,
-        op::FSYNCDIR,
-        op::RELEASEDIR,
-    ];
-    header.uid == owner || header.uid == 0 || through_handle.contains(&header.opcode)
+fn is_welcome(header: &InHeader, opcode: &Opcode, owner: u32) -> bool {
+    header.uid == owner || header.uid == 0 || opcode.is(HANDED)
 }
