@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use forebay_model::{Rules, Site};
 use forebay_objstore::{ProfileFile, Settings};
-use forebay_volume::tiers::{Trouble, Wanted};
+use forebay_volume::tiers::{TierError, Wanted};
 
 use crate::exit::{NOTHING_RUN, Stop};
 use crate::{say, state};
@@ -147,7 +147,7 @@ fn usual_site() -> Result<PathBuf, Stop> {
 }
 
 /// A tier that can't be used, in words.
-pub(crate) fn trouble(trouble: &Trouble) -> Stop {
+pub(crate) fn trouble(trouble: &TierError) -> Stop {
     let missing = trouble.error.kind() == std::io::ErrorKind::NotFound;
     let why = trouble.error.to_string();
     let next = if why.starts_with("another run") {

@@ -38,7 +38,7 @@ pub use follow::Following;
 pub use health::{Ailing, ailing};
 pub(crate) use marks::Inside;
 pub(crate) use mirror::Mirror;
-pub use opening::{Trouble, Wanted};
+pub use opening::{BucketError, Wanted};
 pub(crate) use prefix::{Held, Lent, Prefix, lend};
 pub use prefix::{Ways, folder_of};
 pub(crate) use role::Ready;

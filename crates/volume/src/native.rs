@@ -4,17 +4,17 @@
 //! wire format (that is `fuse`) and records nothing (that is `recorder`).
 
 mod attr;
+mod attribute_override;
 mod by_path;
 mod copies;
 mod create;
 mod data;
 mod device_numbers;
 mod dir;
+mod dormant;
 mod early;
 mod faces;
 mod folder;
-mod gone;
-mod guise;
 mod handle;
 mod iostate;
 mod kernel;
@@ -33,12 +33,12 @@ mod packed_nodes;
 mod pages;
 mod placed;
 mod placing;
+mod recently_removed;
+mod relocation_lock;
 mod remove;
-mod rest;
 mod seek;
 mod slot;
 mod space;
-mod still;
 mod sync;
 mod table;
 #[cfg(test)]
@@ -76,13 +76,13 @@ pub use open::Opened;
 use packed::is_there;
 pub(crate) use placed::Seen;
 use placed::boot_nanos;
-pub(crate) use still::Stays;
+pub(crate) use relocation_lock::Stays;
 pub(crate) use watch::Watch;
 
 use crate::bucket::{Follow, Mirror, Prefix};
 use crate::reads::Shown;
 use crate::recorder::{Known, Older};
-use crate::tiers::{Passage, Tiers};
+use crate::tiers::{StagingPath, Tiers};
 use node::Recorded;
 use table::Table;
 
@@ -179,13 +179,13 @@ pub struct Native {
     reads: Option<Arc<Shown>>,
     /// Files that wait to be moved there, and the way that they take.
     moves: Arc<moves::Moves>,
-    passage: OnceLock<Passage>,
+    passage: OnceLock<StagingPath>,
     /// Held while that is opened.
     first_passage: Mutex<()>,
     /// Names that requests took away a moment ago.
-    pub(crate) gone: gone::Gone,
+    pub(crate) gone: recently_removed::Gone,
     /// Held by each request for what it names, while that must not move.
-    pub(crate) still: still::Still,
+    pub(crate) still: relocation_lock::Still,
     /// Tells the task of a caller.
     tasks: Option<maker::Tasks>,
 }
@@ -247,8 +247,8 @@ impl Native {
             moves: Arc::default(),
             passage: OnceLock::new(),
             first_passage: Mutex::new(()),
-            gone: gone::Gone::default(),
-            still: still::Still::default(),
+            gone: recently_removed::Gone::default(),
+            still: relocation_lock::Still::default(),
             tasks: None,
         })
     }

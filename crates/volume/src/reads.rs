@@ -26,7 +26,7 @@ pub use bucket::Holds;
 use bucket::InBucket;
 pub(crate) use found::{Found, find};
 use found::{Place, What};
-pub use found::{Trouble, can_show, holds, open};
+pub use found::{ReadsError, can_show, holds, open};
 pub use learned::forget_learned;
 pub(crate) use plain::find_plain;
 pub use plain::learn;

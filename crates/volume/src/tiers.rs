@@ -7,23 +7,23 @@
 //! It decides nothing: rules do. It knows no kernel and no numbers of nodes.
 
 mod arrivals;
-mod book;
 mod cache;
 mod deed;
 mod folder;
 mod holder;
 mod home;
+mod manifest;
 mod moving;
 mod opening;
 mod packing;
 mod pages;
-mod passage;
-mod placed;
 mod publish;
-mod room;
 mod ruling;
 mod spare;
+mod staging_path;
 mod syncing;
+mod tier_directory;
+mod tiered_file;
 mod walk;
 
 use std::ffi::{CStr, CString};
@@ -38,7 +38,6 @@ use parking_lot::Mutex;
 use rustix::fs::{Statx, readlinkat};
 use rustix::io::Errno;
 
-use book::{Book, Entry};
 use cache::Cache;
 pub(crate) use cache::Lent;
 pub use cache::Warmed;
@@ -48,14 +47,15 @@ pub use home::{
     Checked, Finding, Homecoming, Left, Progress, Strays, Which, bring_home, check, strays,
 };
 pub(crate) use home::{Unnamed, make_packed};
+use manifest::{Entry, Manifest};
 pub(crate) use moving::{Cargo, Carried, Goal};
-pub use opening::{Purpose, Trouble, Wanted, check_paths};
-pub(crate) use passage::Passage;
-pub(crate) use placed::{Placed, merged, ours};
-pub(crate) use room::Room;
-pub(crate) use room::leaving::Slot as LeavingSlot;
+pub use opening::{Purpose, TierError, Wanted, check_paths};
 pub(crate) use ruling::{Maker, Spot};
+pub(crate) use staging_path::StagingPath;
 pub(crate) use syncing::{SyncJob, Which as WhichSync};
+pub(crate) use tier_directory::TierDirectory;
+pub(crate) use tier_directory::leaving::Slot as LeavingSlot;
+pub(crate) use tiered_file::{TieredFile, merged, ours};
 
 pub use forebay_os::own_folder::OWN;
 
@@ -68,12 +68,12 @@ const RETIRED_NANOS: u64 = 60_000_000_000;
 pub struct Tiers {
     /// `None`: nothing new is placed, what was placed before is shown as it should be.
     rules: Option<Rules>,
-    rooms: Vec<Room>,
+    rooms: Vec<TierDirectory>,
     /// Rooms that had files and are not there now.
     missing: Vec<Entry>,
     /// Directories that the book calls rooms, and why they are none of this volume's.
     foreign: Vec<(Entry, io::Error)>,
-    book: Book,
+    book: Manifest,
     /// Bodies that were replaced, with the time (ns of the run) and their name now.
     retired: Mutex<Vec<(u64, usize, CString)>>,
     /// Files that rules pack together.
@@ -97,7 +97,7 @@ pub struct Tiers {
 
 impl Tiers {
     /// The directories on tiers.
-    pub(crate) fn rooms(&self) -> &[Room] {
+    pub(crate) fn rooms(&self) -> &[TierDirectory] {
         &self.rooms
     }
 
@@ -119,11 +119,11 @@ impl Tiers {
         self.rules.is_some()
     }
 
-    pub(crate) fn room(&self, placed: &Placed) -> &Room {
+    pub(crate) fn room(&self, placed: &TieredFile) -> &TierDirectory {
         &self.rooms[placed.room]
     }
 
-    pub(crate) fn numbered(&self, number: usize) -> &Room {
+    pub(crate) fn numbered(&self, number: usize) -> &TierDirectory {
         &self.rooms[number]
     }
 
@@ -142,7 +142,7 @@ impl Tiers {
     }
 
     /// A tier had no room for us when the run began.
-    fn note_full(&self, trouble: &Trouble) {
+    fn note_full(&self, trouble: &TierError) {
         self.note_spill(|| format!("a tier is full: {trouble}"));
     }
 
@@ -156,38 +156,38 @@ impl Tiers {
 
     /// The placed file that the symbolic link `name` stands for, if it is one of ours. Whether the
     /// body belongs to whom the link belongs is for `ours` to say.
-    pub(crate) fn recognise(&self, dir: BorrowedFd<'_>, name: &CStr) -> Option<Placed> {
+    pub(crate) fn recognise(&self, dir: BorrowedFd<'_>, name: &CStr) -> Option<TieredFile> {
         let target = readlinkat(dir, name, Vec::with_capacity(256)).ok()?;
         let (room, key) = self
             .rooms
             .iter()
             .enumerate()
             .find_map(|(number, room)| Some((number, room.key_of(target.to_bytes())?)))?;
-        Some(Placed::new(room, key))
+        Some(TieredFile::new(room, key))
     }
 
     /// The path of a body.
-    pub(crate) fn path_of(&self, placed: &Placed) -> std::path::PathBuf {
+    pub(crate) fn path_of(&self, placed: &TieredFile) -> std::path::PathBuf {
         let name = std::ffi::OsStr::from_bytes(placed.key.to_bytes());
         self.room(placed).path.join(name)
     }
 
     /// Attributes of a body.
-    pub(crate) fn stat(&self, placed: &Placed) -> Result<Statx, Errno> {
+    pub(crate) fn stat(&self, placed: &TieredFile) -> Result<Statx, Errno> {
         self.room(placed).stat(&placed.key)
     }
 
     /// Opens a body.
     pub(crate) fn reach(
         &self,
-        placed: &Placed,
+        placed: &TieredFile,
         flags: rustix::fs::OFlags,
     ) -> Result<OwnedFd, Errno> {
         self.room(placed).reach(&placed.key, flags)
     }
 
     /// Notes how many bytes a body takes.
-    pub(crate) fn charge(&self, placed: &Placed, bytes: u64) {
+    pub(crate) fn charge(&self, placed: &TieredFile, bytes: u64) {
         if !placed.gone.load(Relaxed) {
             let before = placed.charged.swap(bytes, Relaxed);
             self.room(placed).charge(before, bytes);
@@ -195,7 +195,7 @@ impl Tiers {
     }
 
     /// The last name of a body is about to go. The first time it is for the daemon itself to say so.
-    pub(crate) fn leaves(&self, placed: &Placed, credentials: Credentials) -> LeavingSlot {
+    pub(crate) fn leaves(&self, placed: &TieredFile, credentials: Credentials) -> LeavingSlot {
         let room = self.room(placed);
         match room.notes_removals() {
             true => room.leaves(&placed.key),
@@ -204,12 +204,12 @@ impl Tiers {
     }
 
     /// It did not go.
-    pub(crate) fn stays(&self, placed: &Placed, slot: LeavingSlot) {
+    pub(crate) fn stays(&self, placed: &TieredFile, slot: LeavingSlot) {
         self.room(placed).stays(slot);
     }
 
     /// Takes a body away; its last name is gone.
-    pub(crate) fn remove(&self, placed: &Placed) {
+    pub(crate) fn remove(&self, placed: &TieredFile) {
         self.forget_maker(placed);
         let _ = self.room(placed).remove(&placed.key);
         if !placed.gone.swap(true, Relaxed) {
@@ -220,7 +220,7 @@ impl Tiers {
     /// Takes a body out of use that another file has replaced. It is removed later: the tier could
     /// be faster than the directory to make its change last, and a power failure between the two
     /// would leave the old name without bytes.
-    pub(crate) fn retire(&self, placed: &Placed, now: u64) {
+    pub(crate) fn retire(&self, placed: &TieredFile, now: u64) {
         self.forget_maker(placed);
         match self.room(placed).retire(&placed.key) {
             Ok(name) => self.retired.lock().push((now, placed.room, name)),

@@ -5,7 +5,7 @@ mod bucket;
 use std::path::{Path, PathBuf};
 
 use forebay_model::ByteCount;
-use forebay_volume::tiers::{Checked, Purpose, Tiers, Trouble, check};
+use forebay_volume::tiers::{Checked, Purpose, TierError, Tiers, check};
 
 use super::mount::bucket::url_of;
 use super::restore::tell_without_book;
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
 }
 
 fn open(directory: &Path, repair: bool) -> Result<Option<Tiers>, Stop> {
-    let stop = |trouble: Trouble| {
+    let stop = |trouble: TierError| {
         let next = match trouble.error.to_string().contains("is damaged") {
             true => "`forebay check --repair` saves what is whole; nothing was changed",
             false => "nothing was changed",

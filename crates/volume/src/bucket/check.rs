@@ -12,7 +12,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use super::log::History;
-use super::opening::{Trouble, Wanted};
+use super::opening::{BucketError, Wanted};
 use super::record::Place;
 use super::request::Bucket;
 use super::tree::Tree;
@@ -66,12 +66,12 @@ struct Bad {
 ///
 /// # Errors
 /// Why it can't be looked at. `Taken`, with `repair`: somebody has it mounted.
-pub fn check(wanted: &Wanted, repair: bool) -> Result<Checked, Trouble> {
+pub fn check(wanted: &Wanted, repair: bool) -> Result<Checked, BucketError> {
     let objects = Objects::open(&wanted.url, wanted.settings.clone())?;
     look(&objects, wanted, repair)
 }
 
-fn look(bucket: &dyn Bucket, wanted: &Wanted, repair: bool) -> Result<Checked, Trouble> {
+fn look(bucket: &dyn Bucket, wanted: &Wanted, repair: bool) -> Result<Checked, BucketError> {
     if !repair {
         return Ok(see(bucket)?.0);
     }
@@ -90,13 +90,13 @@ fn look(bucket: &dyn Bucket, wanted: &Wanted, repair: bool) -> Result<Checked, T
     Ok(checked)
 }
 
-fn nothing() -> Trouble {
+fn nothing() -> BucketError {
     let why = "no volume is there".to_owned();
-    Trouble::Bucket(Failed { kind: ErrorKind::NotFound, why })
+    BucketError::Bucket(Failed { kind: ErrorKind::NotFound, why })
 }
 
 /// Looks at everything; tells the orphans as they are.
-fn see(bucket: &dyn Bucket) -> Result<(Checked, Vec<Found>), Trouble> {
+fn see(bucket: &dyn Bucket) -> Result<(Checked, Vec<Found>), BucketError> {
     let mounted = Writer::of(bucket)?;
     let all = bucket.names("")?;
     let history = History::read(bucket, &all)?;

@@ -28,7 +28,7 @@ use super::health::Health;
 use super::local::is_away;
 use super::request::Bucket;
 use super::state::State;
-use super::{Body, Trouble};
+use super::{Body, BucketError};
 use forebay_objstore::Patience;
 use forebay_objstore::{Failed, Objects, Settings};
 use forebay_os::files::FileIdentity;

@@ -27,7 +27,7 @@ use super::writer::Writer;
 use forebay_objstore::Patience;
 use forebay_objstore::{Objects, Settings};
 use forebay_os::files::FileIdentity;
-pub use trouble::Trouble;
+pub use trouble::BucketError;
 
 /// A volume in a bucket, and what this machine has of it.
 #[derive(Debug, Clone)]
@@ -81,8 +81,8 @@ impl Opened {
 ///
 /// # Errors
 /// Why it can't be: nothing is changed then, here or there.
-pub(crate) fn open(wanted: Wanted) -> Result<Opened, Trouble> {
-    let at = |error| Trouble::State(wanted.state.clone(), error);
+pub(crate) fn open(wanted: Wanted) -> Result<Opened, BucketError> {
+    let at = |error| BucketError::State(wanted.state.clone(), error);
     let state = State::take(&wanted.state, &wanted.url, &wanted.me).map_err(at)?;
     let objects = Objects::open(&wanted.url, wanted.settings.clone())?;
     let me = state.volume.me.clone();
@@ -94,13 +94,13 @@ pub(crate) fn open(wanted: Wanted) -> Result<Opened, Trouble> {
     // Nobody unmounted it.
     let was_left = writer.is_some();
     if let Some(writer) = writer.filter(|writer| writer.me != me && !wanted.take_over) {
-        return Err(Trouble::Taken(writer));
+        return Err(BucketError::Taken(writer));
     }
     if log.next() == 0
         && let Some(foreign) = bucket.names("")?.into_iter().next()
         && !foreign.name.starts_with(".forebay/")
     {
-        return Err(Trouble::Foreign(foreign.name));
+        return Err(BucketError::Foreign(foreign.name));
     }
     let known = state.recall().map_err(at)?;
     if known.next == 0 {
@@ -109,7 +109,7 @@ pub(crate) fn open(wanted: Wanted) -> Result<Opened, Trouble> {
     let is_outdated = log.begun().is_some_and(|(number, who)| number >= known.next && who != me);
     let is_there = state.tree().is_dir();
     if is_there && is_outdated && !known.clean {
-        return Err(Trouble::Outdated(state.tree()));
+        return Err(BucketError::Outdated(state.tree()));
     }
     let last = log.begun().map_or(String::new(), |(_, who)| who.to_owned());
     let newer = if was_left { adopt::newer(&objects, &mut tree, &last)? } else { None };

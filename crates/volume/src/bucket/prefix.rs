@@ -21,7 +21,7 @@ use rustix::io::Errno;
 
 use super::bodies::{Away, Bodies, Losses};
 use super::health::Health;
-use super::opening::Trouble;
+use super::opening::BucketError;
 use super::request::Bucket;
 use super::{Body, bodies};
 use fill::fill;
@@ -63,13 +63,13 @@ impl Lent {
 ///
 /// # Errors
 /// What the bucket says, or the file system of the directory.
-pub(crate) fn lend(url: &str, ways: &Ways) -> Result<Lent, Trouble> {
+pub(crate) fn lend(url: &str, ways: &Ways) -> Result<Lent, BucketError> {
     let folder = Objects::open(url, ways.settings.clone())?.folder("")?;
     lend_as(&folder, url, ways)
 }
 
-fn lend_as(folder: &Folder, url: &str, ways: &Ways) -> Result<Lent, Trouble> {
-    let at = |error| Trouble::State(ways.state.clone(), error);
+fn lend_as(folder: &Folder, url: &str, ways: &Ways) -> Result<Lent, BucketError> {
+    let at = |error| BucketError::State(ways.state.clone(), error);
     let held = Held::take(&ways.state, url).map_err(at)?;
     let root = held.open().map_err(at)?;
     let filled = fill(&root, folder, "").map_err(at)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::follow::{self, Follow, Followed, Following};
 use super::mirror::Mirror;
-use super::opening::{Opened, Trouble, Wanted, open};
+use super::opening::{BucketError, Opened, Wanted, open};
 use super::server::{Keeper, TreeServer};
 
 /// How a volume in a bucket is to be mounted.
@@ -30,7 +30,7 @@ impl Role {
     ///
     /// # Errors
     /// Why it can't be: nothing is changed then, here or there.
-    pub(crate) fn open(self) -> Result<Ready, Trouble> {
+    pub(crate) fn open(self) -> Result<Ready, BucketError> {
         match self {
             Role::Writer(wanted) => open(*wanted).map(Box::new).map(Ready::Writer),
             Role::Reader(wanted) => follow::open(*wanted).map(Box::new).map(Ready::Reader),

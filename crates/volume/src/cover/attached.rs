@@ -17,8 +17,8 @@ use rustix::io::Errno;
 use rustix::mount::MountFlags;
 
 use super::{Mount, Refusal, Target, target};
-use crate::bucket::{Trouble, Ways, lend};
-use crate::reads::{Found, Trouble as NotShown, find, find_plain};
+use crate::bucket::{BucketError, Ways, lend};
+use crate::reads::{Found, ReadsError as NotShown, find, find_plain};
 use forebay_os::own_folder::{OWN, is_mine, make_own, own_folder};
 
 /// The list, in a volume.
@@ -137,7 +137,7 @@ pub(super) fn targets(volume: &Path, all: &[Mount], ways: &Ways) -> Result<Vec<T
 /// What shows a prefix of a bucket: a directory of ours.
 fn show(url: &str, all: &[Mount], ways: &Ways) -> io::Result<Target> {
     let lent = lend(url, ways).map_err(|trouble| match trouble {
-        Trouble::State(path, error) => {
+        BucketError::State(path, error) => {
             io::Error::new(error.kind(), format!("{}: {error}", path.display()))
         }
         trouble => io::Error::other(trouble),

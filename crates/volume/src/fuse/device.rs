@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use zerocopy::IntoBytes;
 
 use super::abi::{self, InHeader};
-use super::late::{Emulated, Late};
+use super::emulated_latency::{Emulated, Late};
 use super::tellers::Tellers;
 use crate::native::{Backing, Kernel};
 

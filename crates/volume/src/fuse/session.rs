@@ -11,9 +11,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::abi::{self, InHeader, init, op};
 use super::cost::{self, Asked};
+use super::delayed_reply;
 use super::device::Device;
 use super::gate::Gate;
-use super::later;
 use super::lock::Waiters;
 use super::opcodes::{HANDED, NAMING, OF_OPEN, OF_TWO, Opcode, RIGHTLESS, UNASKED};
 use crate::native::Watch;
@@ -25,7 +25,7 @@ use forebay_os::credentials::Caller;
 
 /// The largest read or write the kernel sends at once.
 pub(super) const MOST_BYTES: usize = 1 << 20;
-/// Room for a whole request: a write's data and what precedes it.
+/// TierDirectory for a whole request: a write's data and what precedes it.
 pub(super) const BUFFER: usize = MOST_BYTES + (64 << 10);
 
 /// One covered tree and what serves it.
@@ -267,7 +267,7 @@ impl Session {
         if let Some(error) = request.refused.get() {
             self.tell_failed(header, error);
         }
-        if let Some(((process, tree, class, key), more)) = later::served() {
+        if let Some(((process, tree, class, key), more)) = delayed_reply::served() {
             let more = OpCount { nanos: more.as_nanos() as u64, ..OpCount::default() };
             self.recorder.count(process, tree, class, key, more);
         }
@@ -360,7 +360,7 @@ impl Session {
         let nanos = request.nanos();
         let count = OpCount { count: 1, nanos, bytes, failed: u64::from(failed) };
         self.recorder.count(process, tree, class, key, count);
-        later::counted((process, tree, class, key));
+        delayed_reply::counted((process, tree, class, key));
     }
 
     /// The class of a node's path.

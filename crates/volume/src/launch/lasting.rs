@@ -22,7 +22,7 @@ use crate::fuse::Emulated;
 use crate::ipc::WriteBackProgress;
 use crate::ipc::{BucketWaiting, UploadReport};
 use crate::live;
-use crate::tiers::{Trouble, Wanted, Warmed};
+use crate::tiers::{TierError, Wanted, Warmed};
 use forebay_os::real_path::resolve;
 
 /// What to mount, and where.
@@ -128,7 +128,7 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
             let error = io::Error::other("it would be hidden behind the mount");
             let (path, step) = (room.path.clone(), "using");
             tiers.iter().flatten().for_each(|tiers| tiers.close());
-            return Err(Failure::Tier(Trouble { path, step, error }));
+            return Err(Failure::Tier(TierError { path, step, error }));
         }
     }
     let missing = tiers.iter().flatten().flat_map(|tiers| tiers.warnings());

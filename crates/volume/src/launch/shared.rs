@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use forebay_os::forks;
 
 use crate::cover::{self, Refusal};
-use crate::tiers::{Purpose, Tiers, Trouble, Wanted, Warmed};
+use crate::tiers::{Purpose, TierError, Tiers, Wanted, Warmed};
 
 /// Why nothing was run.
 #[derive(Debug)]
@@ -15,9 +15,9 @@ pub enum Failure {
     /// A tree can't be managed.
     Refused(Refusal),
     /// A volume in a bucket can't be used.
-    Bucket(crate::bucket::Trouble),
+    Bucket(crate::bucket::BucketError),
     /// A tier can't be used.
-    Tier(Trouble),
+    Tier(TierError),
     /// FUSE or the namespaces are not to be had; the step and the system's word.
     Closed(String, io::Error),
     /// The command is not there.
@@ -41,7 +41,7 @@ pub(super) fn open_tiers(
     plan: &cover::Plan,
     placement: Option<&Wanted>,
     told: fn(&Warmed),
-) -> Result<Vec<Option<Tiers>>, Trouble> {
+) -> Result<Vec<Option<Tiers>>, TierError> {
     let mut numbers = plan.targets.len() as u16;
     let open = |target: &cover::Target| {
         if !target.asked {

@@ -13,7 +13,7 @@ use super::moves::{LATER_NANOS, Moves, SETTLE_NANOS, Waiting};
 use super::moving::{Begun, Moved};
 use super::placed::boot_nanos;
 use super::{Native, Node, ROOT};
-use crate::tiers::Passage;
+use crate::tiers::StagingPath;
 use forebay_os::files::reopen;
 
 /// Files and bytes that get their names before these are made safe together.
@@ -144,14 +144,14 @@ impl Native {
     }
 
     /// The way that files take, made when the first goes.
-    pub(super) fn passage(&self) -> super::Result<&Passage> {
+    pub(super) fn passage(&self) -> super::Result<&StagingPath> {
         // Who opens it empties it: not when another has something there already.
         let _one = self.first_passage.lock();
         if let Some(passage) = self.passage.get() {
             return Ok(passage);
         }
         let root = self.dir_fd(ROOT)?;
-        let passage = Passage::open(root.as_fd())?;
+        let passage = StagingPath::open(root.as_fd())?;
         Ok(self.passage.get_or_init(|| passage))
     }
 

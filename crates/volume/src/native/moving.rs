@@ -16,7 +16,7 @@ use rustix::io::Errno;
 
 use super::lease::{self, Leased};
 use super::{Native, Node, Result};
-use crate::tiers::{Cargo, Carried, Goal, Passage, Tiers};
+use crate::tiers::{Cargo, Carried, Goal, StagingPath, Tiers};
 use forebay_os::files::{FileIdentity, device_of, stat_of};
 pub(crate) use landing::Moved;
 
@@ -155,7 +155,7 @@ impl Native {
     /// The file systems'; ECANCELED when somebody uses the file.
     pub(crate) fn carry(
         tiers: &Tiers,
-        passage: &Passage,
+        passage: &StagingPath,
         moving: &Moving,
         over: &dyn Fn() -> bool,
     ) -> Result<Carried> {

@@ -11,8 +11,8 @@ use forebay_model::FileId;
 use parking_lot::{Mutex, RwLock};
 use rustix::fs::Statx;
 
+use super::attribute_override::AttributeOverride;
 use super::folder::Folder;
-use super::guise::Guise;
 use super::iostate::OpenFile;
 use super::packed::Packed;
 use super::slot::Slot;
@@ -30,7 +30,7 @@ pub(crate) struct Node {
     /// Changed by the table alone, when the file moves.
     pub(super) identity: RwLock<FileIdentity>,
     /// What programs were shown before the file moved.
-    pub(super) guise: Guise,
+    pub(super) guise: AttributeOverride,
     /// The file type bits of the mode (`S_IFMT`).
     pub(crate) kind: u32,
     /// How many references the kernel holds (`nlookup`).
@@ -97,7 +97,7 @@ impl Node {
         Node {
             id,
             identity: RwLock::new(identity),
-            guise: Guise::default(),
+            guise: AttributeOverride::default(),
             kind,
             lookups: AtomicU64::new(0),
             place: Mutex::default(),

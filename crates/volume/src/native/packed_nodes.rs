@@ -8,9 +8,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 
+use super::dormant::Rest;
 use super::node::Node;
 use super::packed::Packed;
-use super::rest::Rest;
 use forebay_os::files::FileIdentity;
 use forebay_os::numbered::Numbered;
 

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::packed::Packed;
 use super::{Handle, Held, Native, Node, Result};
-use crate::tiers::{LeavingSlot, Placed, Tiers, merged, ours};
+use crate::tiers::{LeavingSlot, TieredFile, Tiers, merged, ours};
 use forebay_os::files::{FileIdentity, device_of, stat_of};
 
 /// How often a name may be replaced while it is looked at, before the kernel is to ask again.
@@ -23,7 +23,7 @@ pub(crate) struct Seen {
     /// Attributes to show.
     pub(crate) stat: Statx,
     /// Set when the body is on a tier.
-    pub(crate) placed: Option<Arc<Placed>>,
+    pub(crate) placed: Option<Arc<TieredFile>>,
     /// Set when it is packed.
     pub(crate) packed: Option<Arc<Packed>>,
     /// Device and inode of what holds the bytes.
@@ -33,7 +33,7 @@ pub(crate) struct Seen {
 /// A placed file that is about to lose its last name, and where that is noted.
 #[derive(Debug)]
 pub(super) struct Leaver {
-    placed: Arc<Placed>,
+    placed: Arc<TieredFile>,
     slot: LeavingSlot,
 }
 
@@ -112,7 +112,7 @@ impl Native {
         stat
     }
 
-    fn shown_placed(&self, node: &Node, placed: &Placed, body: Statx) -> Statx {
+    fn shown_placed(&self, node: &Node, placed: &TieredFile, body: Statx) -> Statx {
         if let Ok(link) = self.check_link(node, placed) {
             return merged(&link, &body);
         }
@@ -126,7 +126,7 @@ impl Native {
     }
 
     /// Attributes of a placed file that nobody has open, if its name still leads to it.
-    pub(super) fn stat_placed(&self, node: &Arc<Node>, placed: &Placed) -> Result<Statx> {
+    pub(super) fn stat_placed(&self, node: &Arc<Node>, placed: &TieredFile) -> Result<Statx> {
         let tiers = self.tiers.as_ref().ok_or(Errno::STALE)?;
         let link = self.check_link(node, placed)?;
         let mut stat = merged(&link, &tiers.stat(placed)?);
@@ -135,7 +135,7 @@ impl Native {
     }
 
     /// The link of a placed file, if its newest name still leads to it.
-    fn check_link(&self, node: &Node, placed: &Placed) -> Result<Statx> {
+    fn check_link(&self, node: &Node, placed: &TieredFile) -> Result<Statx> {
         let (parent, name) = node.name().ok_or(Errno::STALE)?;
         let dir = self.dir_fd(parent)?;
         match stat_of(dir.as_fd(), &name) {
@@ -152,7 +152,7 @@ impl Native {
     pub(super) fn open_placed(
         &self,
         node: &Arc<Node>,
-        placed: &Placed,
+        placed: &TieredFile,
         flags: OFlags,
     ) -> Result<OwnedFd> {
         let tiers = self.tiers.as_ref().ok_or(Errno::STALE)?;
@@ -161,7 +161,7 @@ impl Native {
     }
 
     /// A descriptor of a body, without rights.
-    pub(super) fn hold_placed(&self, placed: &Placed) -> Result<Held> {
+    pub(super) fn hold_placed(&self, placed: &TieredFile) -> Result<Held> {
         let tiers = self.tiers.as_ref().ok_or(Errno::STALE)?;
         self.with_room(|| tiers.reach(placed, OFlags::PATH)).map(Held::Fresh)
     }

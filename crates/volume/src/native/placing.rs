@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use super::create::Created;
 use super::placed::place_of;
 use super::{Native, Node, Permissions, Result, Seen};
-use crate::tiers::{Maker, Placed, Spot, merged};
+use crate::tiers::{Maker, Spot, TieredFile, merged};
 use forebay_os::credentials::set_umask;
 use forebay_os::files::{device_of, proc_path, stat_of};
 
@@ -95,7 +95,7 @@ impl Native {
             }
         }
         let link = stat_of(up.as_fd(), name)?;
-        let placed = Arc::new(Placed::new(number, key));
+        let placed = Arc::new(TieredFile::new(number, key));
         tiers.made_by(placed.maker(), task);
         let stat = merged(&link, &body);
         let seen = Seen { stat, placed: Some(placed), packed: None, body: place_of(&body) };

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-use crate::tiers::Placed;
+use crate::tiers::TieredFile;
 
 /// The body of a file, if it has one on a tier.
 #[derive(Debug, Default)]
-pub(crate) struct Slot(RwLock<Option<Arc<Placed>>>);
+pub(crate) struct Slot(RwLock<Option<Arc<TieredFile>>>);
 
 impl Slot {
-    pub(crate) fn get(&self) -> Option<Arc<Placed>> {
+    pub(crate) fn get(&self) -> Option<Arc<TieredFile>> {
         self.0.read().clone()
     }
 
@@ -21,11 +21,11 @@ impl Slot {
     }
 
     /// The body, which is this one if none was known.
-    pub(super) fn get_or_init(&self, placed: &Arc<Placed>) -> Arc<Placed> {
+    pub(super) fn get_or_init(&self, placed: &Arc<TieredFile>) -> Arc<TieredFile> {
         Arc::clone(self.0.write().get_or_insert_with(|| Arc::clone(placed)))
     }
 
-    pub(super) fn set(&self, placed: Option<Arc<Placed>>) {
+    pub(super) fn set(&self, placed: Option<Arc<TieredFile>>) {
         *self.0.write() = placed;
     }
 }

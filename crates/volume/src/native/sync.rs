@@ -9,7 +9,7 @@ use rustix::fs::OFlags;
 use rustix::io::fcntl_dupfd_cloexec;
 
 use super::{Handle, Native, Result};
-use crate::tiers::{Placed, SyncJob, Tiers, WhichSync};
+use crate::tiers::{SyncJob, TieredFile, Tiers, WhichSync};
 use forebay_os::files::reopen;
 
 impl Native {
@@ -44,7 +44,7 @@ impl Native {
     }
 
     /// Once, makes the names of a placed file safe: that of its body, and its own.
-    fn name_placed(&self, tiers: &Tiers, handle: &Handle, placed: &Placed) -> Result<()> {
+    fn name_placed(&self, tiers: &Tiers, handle: &Handle, placed: &TieredFile) -> Result<()> {
         if !placed.named.load(Relaxed) {
             // The caller may write the file without being allowed to read its directory.
             self.credentials.revert();
@@ -63,7 +63,7 @@ impl Native {
         &self,
         tiers: &Tiers,
         handle: &Handle,
-        placed: &Arc<Placed>,
+        placed: &Arc<TieredFile>,
         path: Vec<u8>,
     ) -> Result<()> {
         self.credentials.revert();

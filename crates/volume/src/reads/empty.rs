@@ -19,45 +19,53 @@ const OWN: u32 = 0o700;
 
 /// Owner, mode and time that are shown of a file or directory.
 #[derive(Clone, Copy)]
-pub(super) struct Guise {
+pub(super) struct AttributeOverride {
     /// Where it has any.
     owner: Option<(u32, u32)>,
     mode: u32,
     time: Timespec,
 }
 
-impl Guise {
+impl AttributeOverride {
     /// Those of files that an archive shows, and of their directory: those of the manifest and of
     /// what it lies in. An object has no owner that this machine knows: whoever may read the volume
     /// may read what is shown of it.
     ///
     /// # Errors
     /// Those of the file system.
-    pub(super) fn of(place: &Place) -> io::Result<[Guise; 2]> {
+    pub(super) fn of(place: &Place) -> io::Result<[AttributeOverride; 2]> {
         match place {
             Place::Folder(folder) => {
-                let file = Guise::of_file(&stat(folder, MANIFEST)?);
-                Ok([file, Guise::of_folder(&fstat(folder)?, file)])
+                let file = AttributeOverride::of_file(&stat(folder, MANIFEST)?);
+                Ok([file, AttributeOverride::of_folder(&fstat(folder)?, file)])
             }
             Place::Bucket(listing) => {
                 let manifest = listing.objects.get(MANIFEST);
                 let (sec, nsec) = manifest.map_or((0, 0), |manifest| manifest.written);
                 let time = Timespec { tv_sec: sec, tv_nsec: nsec.into() };
-                Ok([READ, ENTER].map(|mode| Guise { owner: None, mode, time }))
+                Ok([READ, ENTER].map(|mode| AttributeOverride { owner: None, mode, time }))
             }
             Place::Files => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
-    pub(super) fn of_file(stat: &Stat) -> Guise {
+    pub(super) fn of_file(stat: &Stat) -> AttributeOverride {
         let (tv_sec, tv_nsec) = (stat.st_mtime as _, stat.st_mtime_nsec as _);
         let time = Timespec { tv_sec, tv_nsec };
-        Guise { owner: Some((stat.st_uid, stat.st_gid)), mode: stat.st_mode & READ, time }
+        AttributeOverride {
+            owner: Some((stat.st_uid, stat.st_gid)),
+            mode: stat.st_mode & READ,
+            time,
+        }
     }
 
     /// Its time is that of what lies in it.
-    pub(super) fn of_folder(stat: &Stat, file: Guise) -> Guise {
-        Guise { owner: Some((stat.st_uid, stat.st_gid)), mode: stat.st_mode & ENTER, ..file }
+    pub(super) fn of_folder(stat: &Stat, file: AttributeOverride) -> AttributeOverride {
+        AttributeOverride {
+            owner: Some((stat.st_uid, stat.st_gid)),
+            mode: stat.st_mode & ENTER,
+            ..file
+        }
     }
 
     /// An ordinary user's files are theirs, whoever made what is shown.
@@ -79,8 +87,8 @@ impl Guise {
 /// Those of the file system; EEXIST for a name that is there twice.
 pub(super) fn fill(
     dir: &OwnedFd,
-    folder: Guise,
-    faces: Vec<(Face, Guise)>,
+    folder: AttributeOverride,
+    faces: Vec<(Face, AttributeOverride)>,
 ) -> io::Result<Vec<(u64, Face)>> {
     let made = faces.into_iter().map(|(face, guise)| {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;

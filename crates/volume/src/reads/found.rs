@@ -13,14 +13,14 @@ use rustix::fs::{AtFlags, Stat, statat};
 use rustix::io::Errno;
 
 use super::bucket::{Holds, InBucket, Listing};
-use super::empty::{Guise, fill};
+use super::empty::{AttributeOverride, fill};
 use super::open::Open;
 use crate::bucket::{Held, Ways};
 use forebay_objstore::{Failed, Settings};
 
 /// Why reads can't be shown.
 #[derive(Debug)]
-pub struct Trouble {
+pub struct ReadsError {
     /// What can be done about it.
     pub kind: Kind,
     /// Cause and place, for people.
@@ -31,25 +31,25 @@ pub struct Trouble {
     pub plain: bool,
 }
 
-impl Trouble {
-    pub(super) fn new(kind: Kind, why: String) -> Trouble {
-        Trouble { kind, why, bucket: None, plain: false }
+impl ReadsError {
+    pub(super) fn new(kind: Kind, why: String) -> ReadsError {
+        ReadsError { kind, why, bucket: None, plain: false }
     }
 }
 
-impl From<Failed> for Trouble {
-    fn from(failed: Failed) -> Trouble {
-        Trouble { bucket: Some(failed.kind), ..Trouble::new(Kind::Io, failed.why) }
+impl From<Failed> for ReadsError {
+    fn from(failed: Failed) -> ReadsError {
+        ReadsError { bucket: Some(failed.kind), ..ReadsError::new(Kind::Io, failed.why) }
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for ReadsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.why)
     }
 }
 
-impl std::error::Error for Trouble {}
+impl std::error::Error for ReadsError {}
 
 /// Reads that are about to be shown.
 #[derive(Debug)]
@@ -91,11 +91,11 @@ impl Found {
 ///
 /// # Errors
 /// It is none, a part of it is missing, or the file system of the directory refuses.
-pub(crate) fn find(source: &Path, shown: ReadsShown, ways: &Ways) -> Result<Found, Trouble> {
+pub(crate) fn find(source: &Path, shown: ReadsShown, ways: &Ways) -> Result<Found, ReadsError> {
     let open = Open::of(source, shown, &ways.settings)?;
     let faces = open.faces(shown.shards)?;
-    let [file, folder] = Guise::of(&open.place)
-        .map_err(|error| Trouble::new(Kind::Io, format!("it can't be looked at: {error}")))?;
+    let [file, folder] = AttributeOverride::of(&open.place)
+        .map_err(|error| ReadsError::new(Kind::Io, format!("it can't be looked at: {error}")))?;
     let faces = faces.into_iter().map(|face| (face, file)).collect();
     let (held, faces) = stand(source, folder, faces, ways)?;
     let Open { place, mut archive, .. } = open;
@@ -110,13 +110,13 @@ pub(crate) fn find(source: &Path, shown: ReadsShown, ways: &Ways) -> Result<Foun
 /// Takes a directory, and makes an empty file in it for each face.
 pub(super) fn stand(
     source: &Path,
-    folder: Guise,
-    faces: Vec<(Face, Guise)>,
+    folder: AttributeOverride,
+    faces: Vec<(Face, AttributeOverride)>,
     ways: &Ways,
-) -> Result<(Held, Vec<(u64, Face)>), Trouble> {
+) -> Result<(Held, Vec<(u64, Face)>), ReadsError> {
     let state = ways.state.display();
     let at = |error: io::Error| {
-        Trouble::new(Kind::Io, format!("its files can't be made in {state}: {error}"))
+        ReadsError::new(Kind::Io, format!("its files can't be made in {state}: {error}"))
     };
     let held = Held::take(&ways.state, &format!("reads://{}", source.display())).map_err(at)?;
     held.clear().map_err(at)?;
@@ -128,7 +128,7 @@ pub(super) fn stand(
 ///
 /// # Errors
 /// Why not.
-pub fn can_show(source: &Path, shown: ReadsShown, settings: &Settings) -> Result<(), Trouble> {
+pub fn can_show(source: &Path, shown: ReadsShown, settings: &Settings) -> Result<(), ReadsError> {
     Open::of(source, shown, settings)?.faces(shown.shards).map(drop)
 }
 
@@ -144,7 +144,7 @@ pub fn holds(url: &str, settings: Settings) -> Result<Holds, Failed> {
 ///
 /// # Errors
 /// What the bucket says; it is none, or damaged.
-pub fn open(url: &str, settings: Settings) -> Result<Archive, Trouble> {
+pub fn open(url: &str, settings: Settings) -> Result<Archive, ReadsError> {
     let listing = Listing::of(url, settings)?;
     let bucket = InBucket::start(listing)?;
     Archive::open(Box::new(bucket)).map_err(|error| trouble(&error, None, Path::new(url)))
@@ -159,9 +159,9 @@ impl Place {
     }
 }
 
-pub(super) fn trouble(error: &Error, folder: Option<&OwnedFd>, source: &Path) -> Trouble {
+pub(super) fn trouble(error: &Error, folder: Option<&OwnedFd>, source: &Path) -> ReadsError {
     let bucket = error.io_kind().filter(|_| folder.is_none());
-    Trouble { bucket, ..Trouble::new(error.kind, plain(error, folder, source)) }
+    ReadsError { bucket, ..ReadsError::new(error.kind, plain(error, folder, source)) }
 }
 
 pub(super) fn stat(folder: &OwnedFd, name: &str) -> Result<Stat, Errno> {

@@ -12,7 +12,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use super::bucket::{InBucket, Listing};
-use super::found::{Place, Trouble, stat, trouble, way_to};
+use super::found::{Place, ReadsError, stat, trouble, way_to};
 use forebay_objstore::Settings;
 
 /// An archive that has all its objects.
@@ -27,14 +27,18 @@ impl Open<'_> {
         source: &'s Path,
         shown: ReadsShown,
         settings: &Settings,
-    ) -> Result<Open<'s>, Trouble> {
+    ) -> Result<Open<'s>, ReadsError> {
         match source.to_str().filter(|url| is_bucket(url)) {
             Some(url) => Open::in_bucket(source, shown, Listing::of(url, settings.clone())?),
             None => Open::in_folder(source, shown),
         }
     }
 
-    fn in_bucket(source: &Path, shown: ReadsShown, listing: Listing) -> Result<Open<'_>, Trouble> {
+    fn in_bucket(
+        source: &Path,
+        shown: ReadsShown,
+        listing: Listing,
+    ) -> Result<Open<'_>, ReadsError> {
         let bucket = InBucket::start(listing.clone())?;
         let archive =
             Archive::open(Box::new(bucket)).map_err(|error| trouble(&error, None, source))?;
@@ -44,10 +48,10 @@ impl Open<'_> {
         Ok(Open { source, place: Place::Bucket(listing), archive })
     }
 
-    fn in_folder(source: &Path, shown: ReadsShown) -> Result<Open<'_>, Trouble> {
+    fn in_folder(source: &Path, shown: ReadsShown) -> Result<Open<'_>, ReadsError> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = openat(CWD, source, flags, Mode::empty())
-            .map_err(|error| Trouble::new(Kind::Io, error.to_string()))?;
+            .map_err(|error| ReadsError::new(Kind::Io, error.to_string()))?;
         let archive = Archive::open(Box::new(Directory::new(&way_to(&folder))))
             .map_err(|error| trouble(&error, Some(&folder), source))?;
         look(&folder, MANIFEST, None)?;
@@ -57,14 +61,14 @@ impl Open<'_> {
     }
 
     /// The files that it shows.
-    pub(super) fn faces(&self, shards: Option<NonZeroU32>) -> Result<Vec<Face>, Trouble> {
+    pub(super) fn faces(&self, shards: Option<NonZeroU32>) -> Result<Vec<Face>, ReadsError> {
         let faces = self.archive.faces(shards);
         let folder = self.place.folder();
         let faces = faces.map_err(|error| trouble(&error, folder, self.source))?;
         match faces.iter().find(|face| !is_file_name(face.name.as_bytes())) {
             Some(face) => {
                 let why = format!("{MANIFEST}: {:?} is no name of a file", face.name);
-                Err(Trouble::new(Kind::Damaged, why))
+                Err(ReadsError::new(Kind::Damaged, why))
             }
             None => Ok(faces),
         }
@@ -73,14 +77,14 @@ impl Open<'_> {
 
 /// An object has to be a file of its length. A link could lead below the mounts that are about to
 /// be made: who serves these would wait for himself.
-fn look(folder: &OwnedFd, name: &str, len: Option<u64>) -> Result<(), Trouble> {
-    let damaged = |what: &str| Err(Trouble::new(Kind::Damaged, format!("{name} {what}")));
+fn look(folder: &OwnedFd, name: &str, len: Option<u64>) -> Result<(), ReadsError> {
+    let damaged = |what: &str| Err(ReadsError::new(Kind::Damaged, format!("{name} {what}")));
     if !is_file_name(name.as_bytes()) {
         return damaged("is no name of an object");
     }
     match stat(folder, name) {
         Err(Errno::NOENT) => damaged("is missing"),
-        Err(error) => Err(Trouble::new(Kind::Io, format!("{name}: {error}"))),
+        Err(error) => Err(ReadsError::new(Kind::Io, format!("{name}: {error}"))),
         Ok(found) if !FileType::from_raw_mode(found.st_mode).is_file() => {
             damaged("is no file: an archive that is shown has no links in it")
         }
@@ -92,11 +96,11 @@ fn look(folder: &OwnedFd, name: &str, len: Option<u64>) -> Result<(), Trouble> {
 }
 
 /// An object has to have all its bytes.
-fn compare(name: &str, found: Option<u64>, len: u64) -> Result<(), Trouble> {
+fn compare(name: &str, found: Option<u64>, len: u64) -> Result<(), ReadsError> {
     let why = match found {
         None => format!("{name} is missing"),
         Some(found) if found != len => format!("{name} has {found} bytes of {len}"),
         Some(_) => return Ok(()),
     };
-    Err(Trouble::new(Kind::Damaged, why))
+    Err(ReadsError::new(Kind::Damaged, why))
 }

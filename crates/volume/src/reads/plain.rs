@@ -11,23 +11,23 @@ use forebay_reads::{
 };
 use rustix::fs::{FileType, Stat, stat};
 
-use super::empty::Guise;
-use super::found::{Found, Place, Trouble, What, stand};
+use super::empty::AttributeOverride;
+use super::found::{Found, Place, ReadsError, What, stand};
 use super::learned::{learned_path, open_learned, put_learned};
 use crate::bucket::Ways;
 
-impl From<io::Error> for Trouble {
-    fn from(error: io::Error) -> Trouble {
-        Trouble { plain: true, ..Trouble::new(Kind::Io, error.to_string()) }
+impl From<io::Error> for ReadsError {
+    fn from(error: io::Error) -> ReadsError {
+        ReadsError { plain: true, ..ReadsError::new(Kind::Io, error.to_string()) }
     }
 }
 
-fn refused(error: Error) -> Trouble {
-    Trouble { plain: true, ..Trouble::new(error.kind, error.message) }
+fn refused(error: Error) -> ReadsError {
+    ReadsError { plain: true, ..ReadsError::new(error.kind, error.message) }
 }
 
-fn no(kind: Kind, why: String) -> Trouble {
-    Trouble { plain: true, ..Trouble::new(kind, why) }
+fn no(kind: Kind, why: String) -> ReadsError {
+    ReadsError { plain: true, ..ReadsError::new(kind, why) }
 }
 
 /// Reads `source`, a file or all files of reads in a directory, with so many threads, and keeps what
@@ -41,7 +41,7 @@ pub fn learn(
     source: &Path,
     threads: usize,
     progress: impl FnMut(u64) + Send,
-) -> Result<Vec<Indexed>, Trouble> {
+) -> Result<Vec<Indexed>, ReadsError> {
     let originals = originals(source)?;
     // Their names are whole paths.
     let objects: Arc<dyn Objects> = Arc::new(Directory::new(Path::new("/")));
@@ -53,7 +53,7 @@ pub fn learn(
     })
 }
 
-fn originals(source: &Path) -> Result<Vec<Original>, Trouble> {
+fn originals(source: &Path) -> Result<Vec<Original>, ReadsError> {
     let paths: Vec<PathBuf> = match source.is_dir() {
         false => vec![source.to_owned()],
         true => {
@@ -80,7 +80,7 @@ fn originals(source: &Path) -> Result<Vec<Original>, Trouble> {
 }
 
 /// What is there: whoever opened a pipe would wait.
-fn look(path: &Path) -> Result<Stat, Trouble> {
+fn look(path: &Path) -> Result<Stat, ReadsError> {
     let at = |why: String| no(Kind::Io, format!("{}: {why}", path.display()));
     let found = stat(path).map_err(|error| at(io::Error::from(error).to_string()))?;
     match FileType::from_raw_mode(found.st_mode).is_file() {
@@ -98,7 +98,11 @@ fn changed(stat: &Stat) -> (i64, u32) {
 ///
 /// # Errors
 /// One is another now, or gone; what was learned is damaged or gone; the file system refuses.
-pub(crate) fn find_plain(volume: &Path, one: &Attachment, ways: &Ways) -> Result<Found, Trouble> {
+pub(crate) fn find_plain(
+    volume: &Path,
+    one: &Attachment,
+    ways: &Ways,
+) -> Result<Found, ReadsError> {
     let path = learned_path(volume, &one.at);
     let name = path.display().to_string();
     let file = open_learned(volume, &one.at).map_err(|error| {
@@ -117,14 +121,15 @@ pub(crate) fn find_plain(volume: &Path, one: &Attachment, ways: &Ways) -> Result
         let (path, was) = (PathBuf::from(one.original.name), one.original.changed);
         let found = look(&path)?;
         match changed(&found) == was {
-            true => Ok(Guise::of_file(&found)),
+            true => Ok(AttributeOverride::of_file(&found)),
             false => {
                 let why = format!("{} was changed since it was attached", path.display());
                 Err(no(Kind::Changed, why))
             }
         }
     };
-    let guises: Vec<Guise> = existing.indexed().map(guise).collect::<Result<_, Trouble>>()?;
+    let guises: Vec<AttributeOverride> =
+        existing.indexed().map(guise).collect::<Result<_, ReadsError>>()?;
     let faces = existing.faces().map_err(refused)?;
     let faces = faces.into_iter().filter_map(|(nth, face)| Some((face, *guises.get(nth)?)));
     let faces: Vec<_> = faces.collect();
@@ -138,7 +143,7 @@ pub(crate) fn find_plain(volume: &Path, one: &Attachment, ways: &Ways) -> Result
     let around = stat(around).map_err(io::Error::from)?;
     let first = guises.first().copied();
     let first = first.ok_or_else(|| no(Kind::Damaged, format!("{name}: it has no file")))?;
-    let folder = Guise::of_folder(&around, first);
+    let folder = AttributeOverride::of_folder(&around, first);
     let (held, faces) = stand(&one.source, folder, faces, ways)?;
     let what = What::Plain(existing);
     Ok(Found { source: one.source.clone(), what, faces, place: Place::Files, held })

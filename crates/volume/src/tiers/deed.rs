@@ -11,7 +11,7 @@ use forebay_model::TierId;
 use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat, symlinkat};
 use rustix::io::Errno;
 
-use super::book::Entry;
+use super::manifest::Entry;
 use forebay_os::files::{FileIdentity, stat_of};
 
 /// The format that this program writes; it reads no newer one.
@@ -81,7 +81,7 @@ pub(super) fn check(entry: &Entry, volume: &Path) -> io::Result<()> {
     }
 }
 
-/// `forebay-UID/ROOM-TIER`, as [`super::book::Book::add`] makes it.
+/// `forebay-UID/ROOM-TIER`, as [`super::manifest::Manifest::add`] makes it.
 fn is_named_as_ours(entry: &Entry) -> bool {
     let Entry { tier: TierId(tier), path } = entry;
     let name = path.file_name().and_then(|name| name.to_str());

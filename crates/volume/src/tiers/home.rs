@@ -37,7 +37,7 @@ use rustix::fs::{Mode, OFlags, Statx, openat};
 use super::arrivals::Arrivals;
 use super::publish::Publisher;
 use super::walk::Walking;
-use super::{Tiers, passage};
+use super::{Tiers, staging_path};
 pub use check::{Checked, Finding, check};
 use find::Group;
 pub(super) use find::{below, parent};
@@ -108,7 +108,7 @@ pub fn bring_home(
     work.done.withheld = which == Which::Ruled { succeeded: false } && tiers.publishes();
     work.done.brought = tiers.moved();
     // Of those that are on their way there is no other name: before they go, that is noted.
-    work.arrivals.old.extend(passage::take_away(work.root.as_fd()));
+    work.arrivals.old.extend(staging_path::take_away(work.root.as_fd()));
     work.settle();
     let (mut closed, mut lost) = (Vec::new(), BTreeSet::new());
     let packed = work.packed_amount();

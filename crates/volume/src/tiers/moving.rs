@@ -15,10 +15,10 @@ use forebay_model::{After, Drain, Fsync, Home, Placement};
 use rustix::fs::{AtFlags, Statx, renameat, unlinkat};
 use rustix::io::Errno;
 
-use super::passage::Passage;
+use super::staging_path::StagingPath;
 use super::syncing::Which;
 use super::walk::Walking;
-use super::{Placed, Tiers};
+use super::{TieredFile, Tiers};
 pub(crate) use carry::Carried;
 
 /// Where a file is to go.
@@ -27,7 +27,7 @@ pub(crate) enum Goal {
     /// Home, as a plain file.
     Place,
     /// To the tier with this room.
-    Room(usize),
+    TierDirectory(usize),
 }
 
 /// A file that is to be moved, and how.
@@ -42,7 +42,7 @@ pub(crate) struct Cargo {
     pub(crate) path: Vec<u8>,
     pub(crate) name: CString,
     /// The body that it has now.
-    pub(crate) from: Option<Arc<Placed>>,
+    pub(crate) from: Option<Arc<TieredFile>>,
     pub(crate) goal: Goal,
     /// It is to be safe from a power failure before it has its name.
     pub(crate) safe: bool,
@@ -79,7 +79,7 @@ impl Tiers {
     }
 
     /// Where a file is to go that nobody uses, and how safe its bytes are to be; `None`: it stays.
-    pub(crate) fn goal(&self, path: &[u8], placed: Option<&Placed>) -> Option<(Goal, bool)> {
+    pub(crate) fn goal(&self, path: &[u8], placed: Option<&TieredFile>) -> Option<(Goal, bool)> {
         let rule = match placed {
             Some(placed) => self.rule_of(path, || placed.maker()),
             None => self.rule(path),
@@ -94,16 +94,17 @@ impl Tiers {
             (Home::Tier(tier), Some(placed)) if self.room(placed).tier == *tier => return None,
             (Home::Tier(_), None) if !stays_on_its_tier(rule) => return None,
             (Home::Tier(tier), _) => {
-                let fits =
-                    |room: &super::Room| room.tier == *tier && room.writable && !room.is_full();
-                Goal::Room(self.rooms.iter().position(fits)?)
+                let fits = |room: &super::TierDirectory| {
+                    room.tier == *tier && room.writable && !room.is_full()
+                };
+                Goal::TierDirectory(self.rooms.iter().position(fits)?)
             }
         };
         Some((goal, safe))
     }
 
     /// Whether no sync of a body is still to be carried out, or failed.
-    pub(crate) fn is_synced(&self, placed: &Placed) -> bool {
+    pub(crate) fn is_synced(&self, placed: &TieredFile) -> bool {
         self.syncing.is_settled(&Which::Body(placed.room, placed.key.clone()))
     }
 
@@ -113,11 +114,11 @@ impl Tiers {
     /// The file system's, ECANCELED when it is another file; nothing has changed then.
     pub(crate) fn name_carried(
         &self,
-        passage: &Passage,
+        passage: &StagingPath,
         carried: &Carried,
         dir: BorrowedFd<'_>,
         name: &CStr,
-    ) -> Result<Option<Placed>, Errno> {
+    ) -> Result<Option<TieredFile>, Errno> {
         carried.check(passage)?;
         carried.lands(passage)?;
         let named = renameat(passage.dir(), &carried.name, dir, name);
@@ -126,7 +127,7 @@ impl Tiers {
         }
         named?;
         let Some((number, key, reserved)) = &carried.body else { return Ok(None) };
-        let placed = Placed::new(*number, key.clone());
+        let placed = TieredFile::new(*number, key.clone());
         placed.charged.store(*reserved, Relaxed);
         if let Ok(body) = self.stat(&placed) {
             self.charge(&placed, body.stx_blocks * 512);
@@ -135,11 +136,11 @@ impl Tiers {
     }
 
     /// Takes away what was carried for nothing.
-    pub(crate) fn drop_carried(&self, passage: &Passage, carried: &Carried) {
+    pub(crate) fn drop_carried(&self, passage: &StagingPath, carried: &Carried) {
         self.drop_way(passage, &carried.name, carried.body.as_ref());
     }
 
-    fn drop_way(&self, passage: &Passage, name: &CStr, body: Option<&(usize, CString, u64)>) {
+    fn drop_way(&self, passage: &StagingPath, name: &CStr, body: Option<&(usize, CString, u64)>) {
         let _ = unlinkat(passage.dir(), name, AtFlags::empty());
         if let Some((number, key, reserved)) = body {
             let room = &self.rooms[*number];
@@ -150,7 +151,7 @@ impl Tiers {
     }
 
     /// A file has its name where it went, and that is safe: the body that it had goes.
-    pub(crate) fn leave_behind(&self, from: &Placed, to: Option<&Placed>, bytes: u64) {
+    pub(crate) fn leave_behind(&self, from: &TieredFile, to: Option<&TieredFile>, bytes: u64) {
         match to {
             Some(to) => self.pass_maker(from, to),
             None => {
@@ -178,7 +179,7 @@ impl Cargo {
     ///
     /// # Errors
     /// The tier's.
-    pub(crate) fn body(tiers: &Tiers, placed: &Placed) -> Result<(OwnedFd, u32), Errno> {
+    pub(crate) fn body(tiers: &Tiers, placed: &TieredFile) -> Result<(OwnedFd, u32), Errno> {
         super::home::copy::readable(tiers, placed)
     }
 

@@ -10,8 +10,8 @@ use std::sync::{Arc, OnceLock};
 use forebay_model::{Reach, Rules, Site, Tier};
 use parking_lot::Mutex;
 
-use super::book::{Book, Entry, Opened};
-use super::{Cache, OWN, Room, Tiers, deed};
+use super::manifest::{Entry, Manifest, Opened};
+use super::{Cache, OWN, TierDirectory, Tiers, deed};
 use forebay_objstore::Settings;
 
 /// What the tiers of a directory are opened for.
@@ -62,7 +62,7 @@ impl Wanted {
 
 /// Why the tiers of a directory can't be used.
 #[derive(Debug)]
-pub struct Trouble {
+pub struct TierError {
     /// The file or directory that it is about.
     pub path: PathBuf,
     /// What was tried.
@@ -71,9 +71,9 @@ pub struct Trouble {
     pub error: io::Error,
 }
 
-impl Trouble {
-    pub(super) fn at(path: &Path, step: &'static str) -> impl FnOnce(io::Error) -> Trouble {
-        move |error| Trouble { path: path.to_owned(), step, error }
+impl TierError {
+    pub(super) fn at(path: &Path, step: &'static str) -> impl FnOnce(io::Error) -> TierError {
+        move |error| TierError { path: path.to_owned(), step, error }
     }
 }
 
@@ -81,7 +81,7 @@ impl Trouble {
 ///
 /// # Errors
 /// A tier that rules name is a bucket, or has no path.
-pub fn check_paths(site: &Site, rules: &Rules) -> Result<(), Trouble> {
+pub fn check_paths(site: &Site, rules: &Rules) -> Result<(), TierError> {
     tiers_named(site, rules).into_iter().try_for_each(|tier| directory(tier).map(drop))
 }
 
@@ -92,29 +92,29 @@ fn tiers_named<'s>(site: &'s Site, rules: &Rules) -> Vec<&'s Tier> {
 }
 
 /// The directory of a tier, as the site file says.
-pub(super) fn directory(tier: &Tier) -> Result<&Path, Trouble> {
+pub(super) fn directory(tier: &Tier) -> Result<&Path, TierError> {
     let why = match tier.bucket {
         None => "its site file gives no path for it: it can be planned with, not run on",
         Some(_) => "it is a bucket: files can be published to it, and can't live in it",
     };
     let at = || Path::new("tier").join(tier.whole().as_str());
-    tier.path.as_deref().ok_or_else(|| Trouble::at(&at(), "using")(io::Error::other(why)))
+    tier.path.as_deref().ok_or_else(|| TierError::at(&at(), "using")(io::Error::other(why)))
 }
 
-impl Trouble {
+impl TierError {
     /// There is no room for what was tried.
     pub(super) fn is_full(&self) -> bool {
         matches!(self.error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
     }
 }
 
-impl std::fmt::Display for Trouble {
+impl std::fmt::Display for TierError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}: {}", self.step, self.path.display(), self.error)
     }
 }
 
-impl std::error::Error for Trouble {}
+impl std::error::Error for TierError {}
 
 impl Tiers {
     /// Opens the rooms of the volume in `directory`, making those that are needed. `None` when
@@ -125,14 +125,14 @@ impl Tiers {
     /// A tier that is not there or can't be written, a tier below the covered directory (its
     /// files would be reached through themselves), a volume that another run uses, a book of a
     /// newer format.
-    pub fn open(directory: &Path, purpose: Purpose<'_>) -> Result<Option<Tiers>, Trouble> {
+    pub fn open(directory: &Path, purpose: Purpose<'_>) -> Result<Option<Tiers>, TierError> {
         let refuse = |why: &str| {
             let error = io::Error::other(why.to_owned());
-            Err(Trouble { path: directory.join(OWN), step: "using", error })
+            Err(TierError { path: directory.join(OWN), step: "using", error })
         };
         let show = matches!(purpose, Purpose::Show);
-        let book = match Book::open(directory, purpose)? {
-            Opened::Book(book) => book,
+        let book = match Manifest::open(directory, purpose)? {
+            Opened::Manifest(book) => book,
             Opened::None => return Ok(None),
             Opened::Busy | Opened::Foreign if show => return Ok(None),
             Opened::Busy => return refuse("another run has files of this directory on tiers"),
@@ -141,7 +141,7 @@ impl Tiers {
         Tiers::furnish(directory, purpose, book).map(Some)
     }
 
-    fn furnish(directory: &Path, purpose: Purpose<'_>, book: Book) -> Result<Tiers, Trouble> {
+    fn furnish(directory: &Path, purpose: Purpose<'_>, book: Manifest) -> Result<Tiers, TierError> {
         let mut tiers = Tiers {
             rules: None,
             rooms: Vec::new(),
@@ -167,7 +167,7 @@ impl Tiers {
         done.map(|()| tiers)
     }
 
-    fn open_rooms(&mut self, directory: &Path, purpose: Purpose<'_>) -> Result<(), Trouble> {
+    fn open_rooms(&mut self, directory: &Path, purpose: Purpose<'_>) -> Result<(), TierError> {
         let mut current = Vec::new();
         if let Purpose::Place(wanted) = purpose {
             self.rules = Some(wanted.rules.clone());
@@ -189,17 +189,17 @@ impl Tiers {
             }
             // A tier may have moved since: files that it had are where they were.
             let tier = current.iter().find(|(now, _)| *now == entry).map(|(_, tier)| *tier);
-            match Room::open(&entry, tier) {
+            match TierDirectory::open(&entry, tier) {
                 // The lock of a run that still lasts has gone with its book.
                 Ok(room) if !room.take() && self.book.was_gone => {
                     let error = io::Error::other("another run has files of this directory there");
-                    return Err(Trouble::at(&entry.path, "using")(error));
+                    return Err(TierError::at(&entry.path, "using")(error));
                 }
                 Ok(room) => self.rooms.push(room),
                 Err(error) if tier.is_none() && error.kind() == io::ErrorKind::NotFound => {
                     self.missing.push(entry);
                 }
-                Err(error) => return Err(Trouble::at(&entry.path, "opening")(error)),
+                Err(error) => return Err(TierError::at(&entry.path, "opening")(error)),
             }
         }
         let wanted = match purpose {

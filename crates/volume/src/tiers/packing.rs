@@ -8,7 +8,7 @@ use std::sync::Arc;
 use forebay_model::TierId;
 
 use super::folder::{check_mine, make};
-use super::{Room, Tiers, Trouble};
+use super::{TierDirectory, TierError, Tiers};
 use forebay_packlog::{DAMAGED, Pack, Time, Unused, World};
 
 /// A pack, and the room that it is beside of.
@@ -31,7 +31,7 @@ impl Tiers {
         &mut self,
         wanted: Option<&TierId>,
         repair: bool,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), TierError> {
         for (number, room) in self.rooms.iter().enumerate() {
             let path = folder(&room.path);
             let here = wanted == Some(&room.tier) && room.writable;
@@ -67,7 +67,7 @@ impl Tiers {
                         "files of this directory are packed on tier {tier} already, and packed \
                          files share one tier: `forebay restore` writes them back"
                     ));
-                    return Err(Trouble { path, step: "packing on", error });
+                    return Err(TierError { path, step: "packing on", error });
                 }
             }
         }
@@ -80,7 +80,7 @@ impl Tiers {
                 "the rules pack files on tier {wanted}, but this one still has some: `forebay \
                  restore` writes them back"
             ));
-            return Err(Trouble { path, step: "leaving", error });
+            return Err(TierError { path, step: "leaving", error });
         }
         Ok(())
     }
@@ -101,7 +101,7 @@ impl Tiers {
     }
 
     /// The room beside the pack.
-    pub(crate) fn pack_room(&self) -> Option<&Room> {
+    pub(crate) fn pack_room(&self) -> Option<&TierDirectory> {
         self.packing.as_ref().map(|packing| &self.rooms[packing.room])
     }
 
@@ -140,21 +140,21 @@ impl Tiers {
     }
 }
 
-fn open(room: &Room, path: &Path) -> Result<Pack, Trouble> {
-    make(path, 0o700).map_err(Trouble::at(path, "making"))?;
-    check_mine(path).map_err(Trouble::at(path, "using"))?;
+fn open(room: &TierDirectory, path: &Path) -> Result<Pack, TierError> {
+    make(path, 0o700).map_err(TierError::at(path, "making"))?;
+    check_mine(path).map_err(TierError::at(path, "using"))?;
     tracing::debug!("the pack of tier {} is in {}", room.tier, path.display());
-    Pack::open(path, world()?).map_err(Trouble::at(path, "opening the packed files in"))
+    Pack::open(path, world()?).map_err(TierError::at(path, "opening the packed files in"))
 }
 
-fn salvage(path: &Path) -> Result<(Pack, u64), Trouble> {
-    Pack::salvage(path, world()?).map_err(Trouble::at(path, "repairing the packed files in"))
+fn salvage(path: &Path) -> Result<(Pack, u64), TierError> {
+    Pack::salvage(path, world()?).map_err(TierError::at(path, "repairing the packed files in"))
 }
 
-fn world() -> Result<World, Trouble> {
+fn world() -> Result<World, TierError> {
     Ok(World {
         clock: Box::new(now),
-        boot: boot().map_err(Trouble::at(Path::new(BOOT), "reading"))?,
+        boot: boot().map_err(TierError::at(Path::new(BOOT), "reading"))?,
         salt: Box::new(|| now().nsec ^ std::process::id().rotate_left(16)),
     })
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use forebay_model::TierId;
 use serde::{Deserialize, Serialize};
 
-use super::book::Entry;
+use super::manifest::Entry;
 
 /// The format that this program writes; it reads no newer one.
 const FORMAT: u32 = 1;

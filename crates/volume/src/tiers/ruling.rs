@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use rustix::io::Errno;
 
-use super::{OWN, Placed, Tiers};
+use super::{OWN, TieredFile, Tiers};
 
 /// A file on a tier, as it is remembered who made it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -105,14 +105,14 @@ impl Tiers {
         }
     }
 
-    pub(super) fn forget_maker(&self, placed: &Placed) {
+    pub(super) fn forget_maker(&self, placed: &TieredFile) {
         if self.rules.as_ref().is_some_and(|rules| rules.ask_for_tasks()) {
             self.makers.files.lock().remove(&placed.maker());
         }
     }
 
     /// A file has another body, and was made by whom it was made.
-    pub(super) fn pass_maker(&self, from: &Placed, to: &Placed) {
+    pub(super) fn pass_maker(&self, from: &TieredFile, to: &TieredFile) {
         if self.rules.as_ref().is_some_and(|rules| rules.ask_for_tasks()) {
             let mut makers = self.makers.files.lock();
             if let Some(task) = makers.get(&from.maker()).cloned() {
@@ -141,7 +141,7 @@ fn is_own(path: &[u8]) -> bool {
     below.is_some_and(|rest| rest.first().is_none_or(|next| *next == b'/'))
 }
 
-impl Placed {
+impl TieredFile {
     /// The file, as it is remembered who made it.
     pub(crate) fn maker(&self) -> Maker {
         Maker::Body(self.room, self.key.clone())

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use forebay_model::attached::{ReadsShown, Shows, is_bucket};
 use forebay_objstore::Failed;
-use forebay_volume::bucket::{Trouble, Ways};
+use forebay_volume::bucket::{BucketError, Ways};
 use forebay_volume::cover::Refusal;
 use forebay_volume::reads::{Holds, holds};
 
@@ -50,10 +50,11 @@ pub(super) fn shows(url: &str, shown: ReadsShown) -> Result<Shows, Stop> {
 /// Why what is attached can't be shown, in words.
 pub(in crate::commands) fn explain(refusal: &Refusal) -> Stop {
     let inner = refusal.error.get_ref();
-    let of_bucket = inner.and_then(|inner| inner.downcast_ref::<Trouble>());
-    let of_reads = inner.and_then(|inner| inner.downcast_ref::<forebay_volume::reads::Trouble>());
+    let of_bucket = inner.and_then(|inner| inner.downcast_ref::<BucketError>());
+    let of_reads =
+        inner.and_then(|inner| inner.downcast_ref::<forebay_volume::reads::ReadsError>());
     let next = match (of_bucket, of_reads) {
-        (Some(Trouble::Bucket(failed)), _) => next_of(failed).to_owned() + OR,
+        (Some(BucketError::Bucket(failed)), _) => next_of(failed).to_owned() + OR,
         (_, Some(trouble)) => reads::next_of(trouble).to_owned() + OR,
         _ => "make it, or mount what belongs there, or `forebay detach` it".to_owned(),
     };

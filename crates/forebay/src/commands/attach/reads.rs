@@ -5,7 +5,7 @@ use std::path::Path;
 use forebay_model::attached::{ReadsShown, Shows};
 use forebay_objstore::Failed;
 use forebay_reads::{Kind, MANIFEST};
-use forebay_volume::reads::{Trouble, can_show};
+use forebay_volume::reads::{ReadsError, can_show};
 
 use super::bucket;
 use crate::exit::Stop;
@@ -40,7 +40,7 @@ pub(super) fn shows(source: &Path, is_archive: bool, shown: ReadsShown) -> Resul
     }
 }
 
-pub(in crate::commands) fn next_of(trouble: &Trouble) -> &'static str {
+pub(in crate::commands) fn next_of(trouble: &ReadsError) -> &'static str {
     if let Some(kind) = trouble.bucket {
         return bucket::next_of(&Failed { kind, why: trouble.why.clone() });
     }

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use forebay_model::ByteCount;
-use forebay_volume::bucket::{Checked, Trouble, check};
+use forebay_volume::bucket::{BucketError, Checked, check};
 
 use super::super::mount::bucket::{Options, next_of, said, wanted};
 use crate::exit::Stop;
@@ -17,9 +17,9 @@ pub(super) fn run(url: &str, repair: bool) -> Result<i32, Stop> {
     Ok(if is_well { 0 } else { 1 })
 }
 
-fn explain(url: &str, trouble: &Trouble) -> Stop {
+fn explain(url: &str, trouble: &BucketError) -> Stop {
     match trouble {
-        Trouble::Taken(writer) => Stop::new(
+        BucketError::Taken(writer) => Stop::new(
             1,
             format!("{url} can't be repaired: {trouble}"),
             format!(
@@ -28,7 +28,7 @@ fn explain(url: &str, trouble: &Trouble) -> Stop {
                 said(writer.since)
             ),
         ),
-        Trouble::Bucket(failed) if failed.kind == ErrorKind::NotFound => Stop::new(
+        BucketError::Bucket(failed) if failed.kind == ErrorKind::NotFound => Stop::new(
             1,
             format!("{url} can't be checked: {trouble}"),
             "is it the right bucket and prefix, and AWS_REGION or AWS_ENDPOINT_URL?",

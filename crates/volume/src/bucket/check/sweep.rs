@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 
-use super::super::opening::{Trouble, Wanted};
+use super::super::opening::{BucketError, Wanted};
 use super::super::request::Bucket;
 use super::super::writer::Writer;
 use super::{AT_ONCE, each};
@@ -16,12 +16,12 @@ pub(super) struct Held<'a> {
 }
 
 impl<'a> Held<'a> {
-    pub(super) fn take(bucket: &'a dyn Bucket, wanted: &Wanted) -> Result<Held<'a>, Trouble> {
+    pub(super) fn take(bucket: &'a dyn Bucket, wanted: &Wanted) -> Result<Held<'a>, BucketError> {
         let Wanted { me, host, now, .. } = wanted;
         let host = format!("{host} (`forebay check --repair`)");
         let writer = Writer { me: me.clone(), host, since: *now };
         match writer.begin(bucket)? {
-            Some(other) => Err(Trouble::Taken(other)),
+            Some(other) => Err(BucketError::Taken(other)),
             None => Ok(Held { bucket, me: writer.me }),
         }
     }
@@ -30,7 +30,7 @@ impl<'a> Held<'a> {
         &self,
         orphans: &[Found],
         unneeded: &[(String, u64)],
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), BucketError> {
         for some in orphans.chunks(AT_ONCE) {
             self.is_ours()?;
             self.all(each(some, |orphan| {
@@ -47,18 +47,18 @@ impl<'a> Held<'a> {
         Ok(())
     }
 
-    fn all(&self, done: Vec<Result<(), Failed>>) -> Result<(), Trouble> {
+    fn all(&self, done: Vec<Result<(), Failed>>) -> Result<(), BucketError> {
         Ok(done.into_iter().collect::<Result<(), Failed>>()?)
     }
 
     /// Who takes over is not asked; it says so here first.
-    fn is_ours(&self) -> Result<(), Trouble> {
+    fn is_ours(&self) -> Result<(), BucketError> {
         match Writer::of(self.bucket)? {
             Some(writer) if writer.me == self.me => Ok(()),
-            Some(writer) => Err(Trouble::Taken(writer)),
+            Some(writer) => Err(BucketError::Taken(writer)),
             None => {
                 let why = "the note of who writes it was taken away".to_owned();
-                Err(Trouble::Bucket(Failed { kind: ErrorKind::Other, why }))
+                Err(BucketError::Bucket(Failed { kind: ErrorKind::Other, why }))
             }
         }
     }

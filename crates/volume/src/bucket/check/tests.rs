@@ -95,7 +95,7 @@ impl Volume {
         look(&*self.bucket, &wanted(), false).expect("looked at")
     }
 
-    fn repair(&self) -> Result<Checked, Trouble> {
+    fn repair(&self) -> Result<Checked, BucketError> {
         look(&*self.bucket, &wanted(), true)
     }
 
@@ -330,7 +330,7 @@ fn nothing_is_swept_while_somebody_has_it_mounted() {
     volume.put("stray", b"left over", "volume 77 1.000000000 2.000000000");
     let note = Writer { me: "other".to_owned(), host: "node3".to_owned(), since: 5 };
     assert_eq!(note.begin(&*volume.bucket).expect("written"), None);
-    let Err(Trouble::Taken(writer)) = volume.repair() else { panic!("it must be refused") };
+    let Err(BucketError::Taken(writer)) = volume.repair() else { panic!("it must be refused") };
     assert_eq!(writer, note);
     assert!(volume.names().contains(&"stray".to_owned()));
     assert_eq!(volume.see().mounted, Some(note));

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::super::state::{State, Volume};
 use super::shown::{Changes, Shown};
 use super::tail::Tail;
-use super::{Followed, Following, Trouble};
+use super::{BucketError, Followed, Following};
 use forebay_objstore::Objects;
 
 /// Readers of one volume on one machine at a time.
@@ -17,15 +17,15 @@ const MOST: u32 = 256;
 ///
 /// # Errors
 /// Why it can't be.
-pub(in crate::bucket) fn open(wanted: Following) -> Result<Followed, Trouble> {
+pub(in crate::bucket) fn open(wanted: Following) -> Result<Followed, BucketError> {
     let objects = Objects::open(&wanted.url, wanted.settings.clone())?;
     let tail = Tail::open(&objects)?;
     made(wanted, tail)
 }
 
 /// Makes the local tree.
-pub(super) fn made(wanted: Following, tail: Tail) -> Result<Followed, Trouble> {
-    let at = |error| Trouble::State(wanted.state.clone(), error);
+pub(super) fn made(wanted: Following, tail: Tail) -> Result<Followed, BucketError> {
+    let at = |error| BucketError::State(wanted.state.clone(), error);
     let state = take(&wanted).map_err(at)?;
     let mut away = Vec::new();
     let mut shown = Shown::new(&state).map_err(at)?;

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use super::super::log::{Reader, newest_checkpoint, read, segment};
 use super::super::request::Bucket;
 use super::super::tree::Tree;
-use super::Trouble;
+use super::BucketError;
 use super::touched::Touched;
 use forebay_objstore::Failed;
 
@@ -33,11 +33,11 @@ impl Tail {
     ///
     /// # Errors
     /// Those of the bucket; `NoVolume`: there is none in it.
-    pub(super) fn open(bucket: &dyn Bucket) -> Result<Tail, Trouble> {
+    pub(super) fn open(bucket: &dyn Bucket) -> Result<Tail, BucketError> {
         let (reader, next) = newest(bucket)?;
         if next == 0 {
             let first = bucket.names("")?.into_iter().next();
-            return Err(Trouble::NoVolume(first.map(|found| found.name)));
+            return Err(BucketError::NoVolume(first.map(|found| found.name)));
         }
         let touched = Touched::default();
         Ok(Tail { reader, next, looks: 0, is_unsure: false, touched })

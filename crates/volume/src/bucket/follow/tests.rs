@@ -349,10 +349,10 @@ fn another_writer_is_followed_and_half_a_cut_of_the_one_before_never_shown() {
 #[test]
 fn who_reads_makes_no_volume_and_uses_no_directory_of_a_writer() {
     let bucket = Memory::new();
-    assert!(matches!(Tail::open(&*bucket), Err(Trouble::NoVolume(None))));
+    assert!(matches!(Tail::open(&*bucket), Err(BucketError::NoVolume(None))));
     bucket.objects.lock().insert("theirs".to_owned(), (bytes::Bytes::new(), String::new()));
     let theirs = Tail::open(&*bucket);
-    assert!(matches!(theirs, Err(Trouble::NoVolume(Some(name))) if name == "theirs"));
+    assert!(matches!(theirs, Err(BucketError::NoVolume(Some(name))) if name == "theirs"));
     let folder = tempfile::tempdir().expect("a folder");
     let wanted = wanted(folder.path());
     drop(State::take(&wanted.state, &wanted.url, "me").expect("taken"));

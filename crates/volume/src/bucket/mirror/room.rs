@@ -17,7 +17,7 @@ use super::super::tree::{ROOT, Tree, joined};
 use super::worker::Worker;
 use forebay_os::files::{FileIdentity, reopen, stat_of};
 
-/// Room is made when less than one part in so many of the disk is free, until twice as much is.
+/// TierDirectory is made when less than one part in so many of the disk is free, until twice as much is.
 const NEARLY_FULL: u64 = 16;
 /// With a bound, it is looked again when files may have grown by one part in so many of it.
 pub(super) const GROWN: u64 = 16;

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use bytes::Bytes;
 
 use super::super::request::Bucket;
-use super::Trouble;
+use super::BucketError;
 
 /// Where it is tried; what is left of that is swept by a check, as what a file has lost.
 const TRIED: &str = ".forebay/probe";
@@ -15,7 +15,7 @@ const TRIED: &str = ".forebay/probe";
 ///
 /// # Errors
 /// `NoConditions`, or what the bucket says.
-pub(super) fn try_conditions(bucket: &dyn Bucket, me: &str) -> Result<(), Trouble> {
+pub(super) fn try_conditions(bucket: &dyn Bucket, me: &str) -> Result<(), BucketError> {
     let name = format!("{TRIED}/{me}");
     let create = |turn: u32| {
         let tag = format!("{me} {turn} 0.000000000 0.000000000");
@@ -24,9 +24,9 @@ pub(super) fn try_conditions(bucket: &dyn Bucket, me: &str) -> Result<(), Troubl
     let done = create(1).and_then(|()| create(2));
     let removed = bucket.delete(&name);
     match done {
-        Ok(()) => Err(Trouble::NoConditions),
+        Ok(()) => Err(BucketError::NoConditions),
         Err(failed) if failed.kind == ErrorKind::AlreadyExists => Ok(removed?),
-        Err(failed) if failed.why.contains("NotImplemented") => Err(Trouble::NoConditions),
+        Err(failed) if failed.why.contains("NotImplemented") => Err(BucketError::NoConditions),
         Err(failed) => Err(failed.into()),
     }
 }
@@ -46,7 +46,7 @@ mod tests {
         assert!(bucket.objects.lock().is_empty());
         bucket.ignores_conditions();
         let refused = try_conditions(&*bucket, "me").expect_err("it does not");
-        assert!(matches!(refused, Trouble::NoConditions), "{refused}");
+        assert!(matches!(refused, BucketError::NoConditions), "{refused}");
         assert!(bucket.objects.lock().is_empty());
     }
 }

@@ -9,7 +9,7 @@ use forebay_objstore::Failed;
 
 /// Why a volume can't be opened.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum BucketError {
     /// What the bucket said.
     Bucket(Failed),
     /// The directory for what is kept here.
@@ -26,34 +26,34 @@ pub enum Trouble {
     NoVolume(Option<String>),
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for BucketError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Trouble::Bucket(failed) => failed.fmt(f),
-            Trouble::State(path, error) => write!(f, "{}: {error}", path.display()),
-            Trouble::Taken(writer) => write!(f, "{} has it mounted", writer.host),
-            Trouble::Outdated(path) => write!(
+            BucketError::Bucket(failed) => failed.fmt(f),
+            BucketError::State(path, error) => write!(f, "{}: {error}", path.display()),
+            BucketError::Taken(writer) => write!(f, "{} has it mounted", writer.host),
+            BucketError::Outdated(path) => write!(
                 f,
                 "another machine has written it since it was mounted here, and files in {} are \
                  not in it",
                 path.display()
             ),
-            Trouble::NoConditions => f.write_str(
+            BucketError::NoConditions => f.write_str(
                 "its store writes over an object though it was asked to write only where none is \
                  (If-None-Match), so two machines could write one volume, and each would lose files",
             ),
-            Trouble::NoVolume(None) => write!(f, "it has no volume"),
-            Trouble::Foreign(name) | Trouble::NoVolume(Some(name)) => {
+            BucketError::NoVolume(None) => write!(f, "it has no volume"),
+            BucketError::Foreign(name) | BucketError::NoVolume(Some(name)) => {
                 write!(f, "it has {name}, and is no volume")
             }
         }
     }
 }
 
-impl std::error::Error for Trouble {}
+impl std::error::Error for BucketError {}
 
-impl From<Failed> for Trouble {
-    fn from(failed: Failed) -> Trouble {
-        Trouble::Bucket(failed)
+impl From<Failed> for BucketError {
+    fn from(failed: Failed) -> BucketError {
+        BucketError::Bucket(failed)
     }
 }

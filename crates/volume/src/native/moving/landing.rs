@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use super::{Moving, Ticket};
 use crate::native::lease::{self, Leased};
 use crate::native::{Native, Result};
-use crate::tiers::{Carried, Passage, Placed, Tiers, merged};
+use crate::tiers::{Carried, StagingPath, TieredFile, Tiers, merged};
 use forebay_os::files::{proc_path, reopen, stat_of};
 
 /// A file that has moved, and what is to go when its name is safe.
@@ -20,8 +20,8 @@ pub(crate) struct Moved {
     /// Its directory.
     pub(crate) dir: Arc<OwnedFd>,
     pub(crate) safe: bool,
-    from: Option<Arc<Placed>>,
-    to: Option<Arc<Placed>>,
+    from: Option<Arc<TieredFile>>,
+    to: Option<Arc<TieredFile>>,
     ticket: Arc<Ticket>,
     bytes: u64,
 }
@@ -40,7 +40,7 @@ impl Native {
     /// carried is gone then.
     pub(crate) fn land(
         &self,
-        passage: &Passage,
+        passage: &StagingPath,
         moving: &Moving,
         carried: &Carried,
     ) -> Result<Moved> {
@@ -59,7 +59,7 @@ impl Native {
     fn try_land(
         &self,
         tiers: &Tiers,
-        passage: &Passage,
+        passage: &StagingPath,
         moving: &Moving,
         carried: &Carried,
     ) -> Result<Moved> {
@@ -142,7 +142,7 @@ impl Native {
 fn merged_of(
     tiers: &Tiers,
     dir: BorrowedFd<'_>,
-    placed: Option<&Placed>,
+    placed: Option<&TieredFile>,
     name: &CStr,
 ) -> Result<Statx> {
     let stat = stat_of(dir, name)?;

@@ -10,7 +10,7 @@ use rustix::fs::{Mode, OFlags, openat};
 
 use super::{Tiers, find, packed_dirs};
 use crate::tiers::walk::Walking;
-use crate::tiers::{OWN, passage};
+use crate::tiers::{OWN, staging_path};
 
 /// Something that is not as it should be.
 #[derive(Debug, Clone)]
@@ -76,7 +76,8 @@ pub fn check(tiers: &Tiers) -> std::io::Result<Checked> {
         let is_orphan = room.orphans();
         for body in std::fs::read_dir(&room.path).into_iter().flatten().flatten() {
             let key = CString::new(body.file_name().as_bytes()).unwrap_or_default();
-            let retired = key.to_bytes().starts_with(super::super::room::RETIRED.as_bytes());
+            let retired =
+                key.to_bytes().starts_with(super::super::tier_directory::RETIRED.as_bytes());
             let is_linked = linked.contains(&(number, key.clone()));
             if !retired && !is_linked && found.closed.is_empty() && !is_orphan(&key) {
                 let next = "copy it to where it belongs, or remove it";
@@ -84,7 +85,7 @@ pub fn check(tiers: &Tiers) -> std::io::Result<Checked> {
             }
         }
     }
-    for name in passage::on_the_way(root.as_fd()) {
+    for name in staging_path::on_the_way(root.as_fd()) {
         let path = Path::new(OWN).join("moving").join(OsStr::from_bytes(name.to_bytes()));
         let next =
             "the next run with rules or `forebay restore` takes it away; the file itself is whole";

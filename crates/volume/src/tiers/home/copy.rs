@@ -11,7 +11,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::attributes;
-use crate::tiers::{Placed, Tiers};
+use crate::tiers::{TieredFile, Tiers};
 use forebay_os::files::{proc_path, stat_of};
 
 /// Bytes that one system call copies; more would make a kill, and who looks on, wait.
@@ -22,7 +22,7 @@ pub(in crate::tiers) type Step<'a> = &'a dyn Fn(u64) -> Result<(), Errno>;
 
 /// The name that a file has on its way, in the directory where it arrives: two bodies, of whatever
 /// rooms, never have the same.
-pub(super) fn passing_name(placed: &Placed) -> CString {
+pub(super) fn passing_name(placed: &TieredFile) -> CString {
     let mut passing = format!(".forebay.{}.", placed.room).into_bytes();
     passing.extend_from_slice(placed.key.to_bytes());
     CString::new(passing).expect("a name holds no NUL")
@@ -34,7 +34,7 @@ pub(super) fn passing_name(placed: &Placed) -> CString {
 /// The two file systems'; nothing is left then.
 pub(super) fn copy(
     tiers: &Tiers,
-    placed: &Placed,
+    placed: &TieredFile,
     dir: BorrowedFd<'_>,
     step: Step<'_>,
 ) -> Result<CString, Errno> {
@@ -61,7 +61,10 @@ pub(super) fn copy(
 }
 
 /// Opens a body to read, and tells its mode; its owner may have taken the right to read away.
-pub(in crate::tiers) fn readable(tiers: &Tiers, placed: &Placed) -> Result<(OwnedFd, u32), Errno> {
+pub(in crate::tiers) fn readable(
+    tiers: &Tiers,
+    placed: &TieredFile,
+) -> Result<(OwnedFd, u32), Errno> {
     let held = tiers.reach(placed, OFlags::PATH)?;
     let mode = u32::from(stat_of(held.as_fd(), c"")?.stx_mode) & 0o7777;
     match tiers.reach(placed, OFlags::RDONLY) {

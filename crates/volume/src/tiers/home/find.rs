@@ -12,12 +12,12 @@ use rustix::io::Errno;
 
 use super::{Left, Links};
 use crate::tiers::walk::{HOLD, Walking, walk};
-use crate::tiers::{Placed, Room, Tiers, ours};
+use crate::tiers::{TierDirectory, TieredFile, Tiers, ours};
 use forebay_os::files::stat_of;
 
 /// One body, and all links to it.
 pub(in crate::tiers) struct Group {
-    pub(in crate::tiers) placed: Placed,
+    pub(in crate::tiers) placed: TieredFile,
     /// Several links of different identity are copies that somebody made outside.
     pub(super) links: Links,
     /// How many names the links have, found or not.
@@ -59,7 +59,7 @@ pub(in crate::tiers) struct Found {
 
 /// Whether there may be links of placed files.
 pub(super) fn may_be_links(tiers: &Tiers) -> bool {
-    !tiers.missing.is_empty() || !tiers.rooms.iter().all(Room::is_empty)
+    !tiers.missing.is_empty() || !tiers.rooms.iter().all(TierDirectory::is_empty)
 }
 
 /// Looks for the links of placed files.

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use super::find::{Group, parent};
 use super::workers::in_parallel;
 use super::{Work, copy};
-use crate::tiers::{Placed, Tiers};
+use crate::tiers::{TieredFile, Tiers};
 use forebay_os::files::{device_of, stat_of};
 
 /// Files and bytes that are copied before they are made safe together.
@@ -24,7 +24,7 @@ pub(super) struct Landing {
     /// A whole copy under another name in the same directory takes its place, and not the body
     /// itself.
     by_copy: bool,
-    placed: Placed,
+    placed: TieredFile,
     path: PathBuf,
     bytes: u64,
 }
@@ -62,7 +62,7 @@ impl Work<'_> {
     }
 
     /// Notes where a copy is about to be made: a kill leaves it there.
-    pub(super) fn note_arrival(&mut self, path: &Path, placed: &Placed) -> Result<(), Errno> {
+    pub(super) fn note_arrival(&mut self, path: &Path, placed: &TieredFile) -> Result<(), Errno> {
         let noted = self.arrivals.note(&self.tiers.path_of(placed), path);
         noted.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
     }
@@ -138,7 +138,7 @@ impl Work<'_> {
 
 /// A file that comes home by itself.
 struct Apart {
-    placed: Placed,
+    placed: TieredFile,
     path: PathBuf,
     bytes: u64,
 }
@@ -179,7 +179,7 @@ impl Landing {
     }
 
     fn apart(&self) -> Apart {
-        let placed = Placed::new(self.placed.room, self.placed.key.clone());
+        let placed = TieredFile::new(self.placed.room, self.placed.key.clone());
         Apart { placed, path: self.path.clone(), bytes: self.bytes }
     }
 }

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use super::find::{self, Group};
 use super::opened::open_way;
 use super::{Left, Work, add};
-use crate::tiers::Placed;
+use crate::tiers::TieredFile;
 use crate::tiers::publish::Source;
 
 impl Work<'_> {
@@ -46,7 +46,7 @@ impl Work<'_> {
         self.leave_one(group.first(), &group.placed, why);
     }
 
-    pub(super) fn leave_one(&mut self, path: &Path, placed: &Placed, why: impl ToString) {
+    pub(super) fn leave_one(&mut self, path: &Path, placed: &TieredFile, why: impl ToString) {
         self.done.left.push(Left { path: path.to_owned(), why: why.to_string() });
         self.linked.insert((placed.room, placed.key.clone()));
     }

@@ -10,9 +10,9 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Statx, syncfs, unlinkat};
 
 use super::{Work, copy, find};
-use crate::tiers::Placed;
+use crate::tiers::TieredFile;
 use crate::tiers::arrivals::{Arrival, FAILED, LANDS};
-use crate::tiers::room::is_copy;
+use crate::tiers::tier_directory::is_copy;
 use forebay_os::files::stat_of;
 
 impl Work<'_> {
@@ -28,7 +28,7 @@ impl Work<'_> {
             let rooms = &self.tiers.rooms;
             let room = rooms.iter().position(|room| body.parent() == Some(room.path.as_path()));
             let (Some(key), Some(number)) = (key, room) else { continue };
-            let placed = Placed::new(number, key);
+            let placed = TieredFile::new(number, key);
             let linked = self.linked.contains(&(number, placed.key.clone()));
             // Where it went it may have got another name since, or have been removed.
             let left_behind = match LANDS.of(arrival) {
@@ -43,14 +43,14 @@ impl Work<'_> {
     }
 
     /// Whether what a link led to is there as a file. Takes away a copy beside it.
-    fn is_at(&self, link: &Path, placed: &Placed) -> bool {
+    fn is_at(&self, link: &Path, placed: &TieredFile) -> bool {
         let Ok((dir, name)) = find::parent(&self.root, link) else { return false };
         let _ = unlinkat(&dir, copy::passing_name(placed), AtFlags::empty());
         self.has_arrived(dir.as_fd(), &name, placed)
     }
 
     /// Whether the file at a name, in place or on another tier, is a copy of a body.
-    fn has_arrived(&self, dir: BorrowedFd<'_>, name: &CStr, placed: &Placed) -> bool {
+    fn has_arrived(&self, dir: BorrowedFd<'_>, name: &CStr, placed: &TieredFile) -> bool {
         let time = |stat: &Statx| (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec);
         let there = match self.tiers.recognise(dir, name) {
             Some(other) => self.tiers.stat(&other),

@@ -11,7 +11,7 @@ use super::find::{Group, parent};
 use super::land::above;
 use super::opened::open_way;
 use super::{Work, copy};
-use crate::tiers::Placed;
+use crate::tiers::TieredFile;
 
 impl Work<'_> {
     /// Brings a file with several names: a copy for each link, hard links for its other names.
@@ -27,13 +27,17 @@ impl Work<'_> {
         }
     }
 
-    pub(super) fn arrived(&mut self, placed: &Placed, bytes: u64) {
+    pub(super) fn arrived(&mut self, placed: &TieredFile, bytes: u64) {
         self.tiers.remove(placed);
         self.done.brought.0 += 1;
         self.done.brought.1 += bytes;
     }
 
-    pub(super) fn bring_names(&mut self, names: &[PathBuf], placed: &Placed) -> Result<(), Errno> {
+    pub(super) fn bring_names(
+        &mut self,
+        names: &[PathBuf],
+        placed: &TieredFile,
+    ) -> Result<(), Errno> {
         match self.try_names(names, placed) {
             Err(Errno::ACCESS) => {
                 let _opened: Vec<_> = names.iter().map(|path| open_way(&self.root, path)).collect();
@@ -43,7 +47,7 @@ impl Work<'_> {
         }
     }
 
-    fn try_names(&mut self, names: &[PathBuf], placed: &Placed) -> Result<(), Errno> {
+    fn try_names(&mut self, names: &[PathBuf], placed: &TieredFile) -> Result<(), Errno> {
         let Some((first, others)) = names.split_first() else { return Ok(()) };
         let (dir, name) = parent(&self.root, first)?;
         self.times.keep(dir.as_fd(), above(first));
@@ -69,7 +73,7 @@ impl Work<'_> {
         dir: &OwnedFd,
         fresh: &CStr,
         path: &Path,
-        placed: &Placed,
+        placed: &TieredFile,
     ) -> Result<(), Errno> {
         let (other, name) = parent(&self.root, path)?;
         self.times.keep(other.as_fd(), above(path));

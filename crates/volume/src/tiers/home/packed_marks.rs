@@ -14,7 +14,7 @@ use super::packed::{Landed, Name, leave_pack};
 use super::packed_dirs::{self, Place};
 use super::{Work, find};
 use crate::tiers::walk::Walking;
-use crate::tiers::{Room, ours};
+use crate::tiers::{TierDirectory, ours};
 use forebay_os::files::stat_of;
 use forebay_packlog::DirKey;
 
@@ -26,7 +26,7 @@ impl Work<'_> {
         if syncfs(&self.root).is_err() {
             return;
         }
-        self.tiers.rooms.iter().for_each(Room::remove_retired);
+        self.tiers.rooms.iter().for_each(TierDirectory::remove_retired);
         if let Some(pack) = self.tiers.pack() {
             leave_pack(pack, &yielded);
         }

@@ -10,7 +10,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat};
 
 use super::find::all_links;
 use super::told::Left;
-use crate::tiers::room::number_of;
+use crate::tiers::tier_directory::number_of;
 use crate::tiers::walk::Walking;
 
 /// Links that look like ours.

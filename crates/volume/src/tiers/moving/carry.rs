@@ -13,7 +13,7 @@ use super::{Cargo, Goal};
 use crate::tiers::arrivals::{FAILED, LANDS};
 use crate::tiers::home::attributes::attributes;
 use crate::tiers::home::copy::{Step, bytes};
-use crate::tiers::{Passage, Tiers};
+use crate::tiers::{StagingPath, Tiers};
 use forebay_os::files::{FileIdentity, stat_of};
 
 /// The unit in which file systems give room.
@@ -37,7 +37,7 @@ impl Carried {
     ///
     /// # Errors
     /// ECANCELED when it is not.
-    pub(crate) fn check(&self, passage: &Passage) -> Result<FileIdentity, Errno> {
+    pub(crate) fn check(&self, passage: &StagingPath) -> Result<FileIdentity, Errno> {
         match stat_of(passage.dir().as_fd(), &self.name) {
             Ok(stat) if FileIdentity::of(&stat) == self.identity => Ok(self.identity),
             Ok(_) | Err(Errno::NOENT) => Err(Errno::CANCELED),
@@ -47,14 +47,14 @@ impl Carried {
 
     /// Notes that it is about to get its name: what it leaves behind is no file's from then on,
     /// whatever becomes of the name.
-    pub(super) fn lands(&self, passage: &Passage) -> Result<(), Errno> {
+    pub(super) fn lands(&self, passage: &StagingPath) -> Result<(), Errno> {
         let Some(from) = &self.from else { return Ok(()) };
         let noted = passage.note(from.to_bytes(), &LANDS.mark(&self.identity));
         noted.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
     }
 
     /// Notes that it did not.
-    pub(super) fn failed(&self, passage: &Passage) {
+    pub(super) fn failed(&self, passage: &StagingPath) {
         if self.from.is_some() {
             // Without, a body is litter only if no link leads to it either.
             let _ = passage.note(b"", &FAILED.mark(&self.identity));
@@ -69,19 +69,19 @@ impl Tiers {
     /// The file systems', ENOSPC where the tier has no room; nothing is left then.
     pub(crate) fn carry(
         &self,
-        passage: &Passage,
+        passage: &StagingPath,
         cargo: &Cargo,
         step: Step<'_>,
     ) -> Result<Carried, Errno> {
         match cargo.goal {
             Goal::Place => self.carry_home(passage, cargo, step),
-            Goal::Room(number) => self.carry_to(passage, cargo, number, step),
+            Goal::TierDirectory(number) => self.carry_to(passage, cargo, number, step),
         }
     }
 
     fn carry_home(
         &self,
-        passage: &Passage,
+        passage: &StagingPath,
         cargo: &Cargo,
         step: Step<'_>,
     ) -> Result<Carried, Errno> {
@@ -107,7 +107,7 @@ impl Tiers {
 
     fn carry_to(
         &self,
-        passage: &Passage,
+        passage: &StagingPath,
         cargo: &Cargo,
         number: usize,
         step: Step<'_>,
@@ -151,14 +151,20 @@ impl Tiers {
         }
     }
 
-    fn note(&self, passage: &Passage, room: usize, key: &CStr, cargo: &Cargo) -> Result<(), Errno> {
+    fn note(
+        &self,
+        passage: &StagingPath,
+        room: usize,
+        key: &CStr,
+        cargo: &Cargo,
+    ) -> Result<(), Errno> {
         let noted = passage.note(self.rooms[room].target(key).to_bytes(), &cargo.path);
         noted.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
     }
 }
 
 /// Makes a link on the way, and holds it.
-fn link(passage: &Passage, name: &CStr, target: &CStr) -> Result<OwnedFd, Errno> {
+fn link(passage: &StagingPath, name: &CStr, target: &CStr) -> Result<OwnedFd, Errno> {
     let _ = unlinkat(passage.dir(), name, AtFlags::empty());
     symlinkat(target, passage.dir(), name)?;
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;

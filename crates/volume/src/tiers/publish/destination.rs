@@ -8,7 +8,7 @@ use rustix::fs::{Access, CWD, Mode, OFlags, access, openat};
 use rustix::io::Errno;
 
 use crate::tiers::opening::directory as tier_directory;
-use crate::tiers::{Trouble, Wanted};
+use crate::tiers::{TierError, Wanted};
 use forebay_objstore::Settings;
 use forebay_os::files::{FileIdentity, stat_of};
 
@@ -42,19 +42,19 @@ pub(super) enum Shelf {
 pub(in crate::tiers) fn open(
     directory: &Path,
     wanted: &Wanted,
-) -> Result<Vec<PublishDir>, Trouble> {
+) -> Result<Vec<PublishDir>, TierError> {
     let tiers = wanted.rules.publishes().into_iter().filter_map(|id| wanted.site.tier(id));
     let open = |tier: &Tier| {
         if let Some(url) = &tier.bucket {
-            let refuse = Trouble::at(Path::new(url), "publishing to");
+            let refuse = TierError::at(Path::new(url), "publishing to");
             super::bucket::check(url, wanted.settings.clone())
                 .map_err(|failed| refuse(std::io::Error::new(failed.kind, failed)))?;
             let to = Shelf::Bucket { url: url.clone(), settings: wanted.settings.clone() };
             return Ok(PublishDir { tier: tier.id.clone(), to });
         }
         let path = tier_directory(tier)?;
-        let path = path.canonicalize().map_err(Trouble::at(path, "publishing to"))?;
-        let refuse = |why| Trouble::at(&path, "publishing to")(std::io::Error::other(why));
+        let path = path.canonicalize().map_err(TierError::at(path, "publishing to"))?;
+        let refuse = |why| TierError::at(&path, "publishing to")(std::io::Error::other(why));
         if path.starts_with(directory) {
             return Err(refuse("it lies below the managed directory"));
         }
@@ -62,8 +62,8 @@ pub(in crate::tiers) fn open(
             return Err(refuse("the managed directory lies below it"));
         }
         access(&path, Access::WRITE_OK | Access::EXEC_OK)
-            .map_err(|error| Trouble::at(&path, "publishing to")(error.into()))?;
-        let at = Trouble::at(&path, "publishing to");
+            .map_err(|error| TierError::at(&path, "publishing to")(error.into()))?;
+        let at = TierError::at(&path, "publishing to");
         let identity = reach(&path).map_err(|error| at(error.into()))?.1;
         Ok(PublishDir { tier: tier.id.clone(), to: Shelf::Directory { path, identity } })
     };

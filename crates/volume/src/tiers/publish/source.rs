@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use crate::tiers::home::{attributes, copy, packed_file};
-use crate::tiers::{Placed, Tiers};
+use crate::tiers::{TieredFile, Tiers};
 use forebay_os::files::stat_of;
 use forebay_packlog::{Attr, Pack, Time};
 
@@ -17,7 +17,7 @@ pub(crate) enum Source<'a> {
     /// In place, as `name` in this directory.
     Here(BorrowedFd<'a>, &'a CStr),
     /// A body on a tier.
-    Body(&'a Tiers, &'a Placed),
+    Body(&'a Tiers, &'a TieredFile),
     /// In the pack.
     Packed(&'a Pack, u64),
 }

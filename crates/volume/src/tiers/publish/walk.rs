@@ -14,7 +14,7 @@ use super::Publisher;
 use super::source::Source;
 use crate::tiers::home::{Left, parent};
 use crate::tiers::walk::{Walking, walk};
-use crate::tiers::{Placed, ours};
+use crate::tiers::{TieredFile, ours};
 use forebay_os::files::stat_of;
 use forebay_packlog::Time;
 
@@ -34,7 +34,7 @@ pub(super) enum What {
     /// A plain file in place.
     Plain,
     /// A link of ours: the body.
-    Body(Placed),
+    Body(TieredFile),
     /// Somebody's link, and whose.
     Link(CString, (u32, u32)),
 }

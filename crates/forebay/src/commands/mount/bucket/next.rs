@@ -3,41 +3,41 @@
 use std::io::ErrorKind;
 
 use forebay_objstore::{Failed, NO_KEYS};
-use forebay_volume::bucket::Trouble;
+use forebay_volume::bucket::BucketError;
 
 use crate::exit::{NOTHING_RUN, Stop};
 
 /// Why it can't be mounted, in words.
-pub(in crate::commands) fn explain(url: &str, trouble: &Trouble) -> Stop {
+pub(in crate::commands) fn explain(url: &str, trouble: &BucketError) -> Stop {
     let what = format!("{url} can't be mounted: {trouble}");
     Stop::new(NOTHING_RUN, what, format!("{}; nothing was mounted", next_of(trouble)))
 }
 
 /// What can be done about it.
-pub(in crate::commands) fn next_of(trouble: &Trouble) -> String {
+pub(in crate::commands) fn next_of(trouble: &BucketError) -> String {
     match trouble {
-        Trouble::Bucket(failed) => next_of_bucket(failed).to_owned(),
-        Trouble::State(_, error) if error.kind() == ErrorKind::ResourceBusy => {
+        BucketError::Bucket(failed) => next_of_bucket(failed).to_owned(),
+        BucketError::State(_, error) if error.kind() == ErrorKind::ResourceBusy => {
             "it is mounted on this machine already; `forebay unmount` ends that".to_owned()
         }
-        Trouble::State(..) => "name another directory with --state".to_owned(),
-        Trouble::Taken(writer) => format!(
+        BucketError::State(..) => "name another directory with --state".to_owned(),
+        BucketError::Taken(writer) => format!(
             "unmount it there (mounted {}); if that machine is gone: --take-over, and what had not \
              come into the bucket yet is there alone",
             said(writer.since)
         ),
-        Trouble::Outdated(path) => {
+        BucketError::Outdated(path) => {
             let path = path.display();
             format!("copy what you need out of {path}, then remove it, or name another --state")
         }
-        Trouble::NoConditions => {
+        BucketError::NoConditions => {
             "take a store that knows conditional writes, or a newer version of \
                                   this one; reading alone (--read-only) needs none"
                 .to_owned()
         }
-        Trouble::Foreign(_) => "name a prefix that has nothing yet".to_owned(),
-        Trouble::NoVolume(Some(_)) => "name the prefix of a volume".to_owned(),
-        Trouble::NoVolume(None) => {
+        BucketError::Foreign(_) => "name a prefix that has nothing yet".to_owned(),
+        BucketError::NoVolume(Some(_)) => "name the prefix of a volume".to_owned(),
+        BucketError::NoVolume(None) => {
             "name the prefix of a volume; without --read-only, mounting makes one".to_owned()
         }
     }

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use forebay_volume::bucket::{Following, Trouble, folder_of};
+use forebay_volume::bucket::{BucketError, Following, folder_of};
 
 use super::{Options, next_of, patient};
 use crate::exit::{NOTHING_RUN, Stop};
@@ -45,9 +45,9 @@ pub(in super::super) fn refuse() -> Stop {
 }
 
 /// Why it can't be followed, in words.
-pub(in super::super) fn explain(url: &str, trouble: &Trouble) -> Stop {
+pub(in super::super) fn explain(url: &str, trouble: &BucketError) -> Stop {
     let next = match trouble {
-        Trouble::Bucket(failed)
+        BucketError::Bucket(failed)
             if failed.kind == ErrorKind::PermissionDenied
                 && !["ExpiredToken", "RequestTimeTooSkewed"]
                     .iter()

@@ -8,7 +8,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::tiers::Passage;
+use crate::tiers::StagingPath;
 use forebay_os::files::{proc_path, stat_of};
 use forebay_packlog::{DirKey, Found};
 
@@ -58,7 +58,10 @@ impl<'d> Unnamed<'d> {
     ///
     /// # Errors
     /// The file system's.
-    pub(crate) fn on_the_way(passage: &'d Passage, name: CString) -> Result<Unnamed<'d>, Errno> {
+    pub(crate) fn on_the_way(
+        passage: &'d StagingPath,
+        name: CString,
+    ) -> Result<Unnamed<'d>, Errno> {
         Unnamed::called(passage.dir(), name)
     }
 

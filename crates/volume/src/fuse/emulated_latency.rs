@@ -181,7 +181,7 @@ impl Late {
         waiting.order.push(Reverse((due, number)));
         waiting.replies.insert(number, (reply, Arc::clone(file)));
         drop(waiting);
-        super::later::held_back(due.saturating_sub(self.clock.nanos()));
+        super::delayed_reply::held_back(due.saturating_sub(self.clock.nanos()));
         self.queue.changed.notify_one();
         true
     }

@@ -6,7 +6,7 @@ use rustix::fs::{Statx, StatxTimestamp};
 
 /// Of a file that has not moved: nothing.
 #[derive(Debug, Default)]
-pub(super) struct Guise(RwLock<Option<Box<Was>>>);
+pub(super) struct AttributeOverride(RwLock<Option<Box<Was>>>);
 
 #[derive(Debug)]
 struct Was {
@@ -22,7 +22,7 @@ fn changed(stat: &Statx) -> (i64, u32) {
     (stat.stx_ctime.tv_sec, stat.stx_ctime.tv_nsec)
 }
 
-impl Guise {
+impl AttributeOverride {
     /// Shows attributes as they would be if it had not moved.
     pub(super) fn put_on(&self, stat: &mut Statx) {
         if let Some(was) = &*self.0.read() {

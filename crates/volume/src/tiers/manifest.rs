@@ -23,9 +23,9 @@ use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
 
 use super::folder::{LOCK, Locked, check_mine, fresh_name, lock, make};
 use super::opening::directory as tier_directory;
-use super::room::leaving;
 use super::spare::Spare;
-use super::{OWN, Purpose, Trouble, deed, pages};
+use super::tier_directory::leaving;
+use super::{OWN, Purpose, TierError, deed, pages};
 use forebay_os::files::proc_path;
 
 const NAME: &str = "volume.json";
@@ -41,7 +41,7 @@ pub(super) struct Entry {
 
 /// The book of one covered directory.
 #[derive(Debug)]
-pub(super) struct Book {
+pub(super) struct Manifest {
     /// The covered directory.
     root: OwnedFd,
     /// The folder, by way of that.
@@ -62,7 +62,7 @@ pub(super) struct Book {
 /// What came of opening a book.
 pub(super) enum Opened {
     /// Here it is.
-    Book(Book),
+    Manifest(Manifest),
     /// There is none.
     None,
     /// Another run has it.
@@ -71,16 +71,16 @@ pub(super) enum Opened {
     Foreign,
 }
 
-impl Book {
+impl Manifest {
     /// Opens the book in `directory`; makes one for a run that places files.
     ///
     /// # Errors
     /// A book that can't be read, or is of a newer format.
-    pub(super) fn open(directory: &Path, purpose: Purpose<'_>) -> Result<Opened, Trouble> {
+    pub(super) fn open(directory: &Path, purpose: Purpose<'_>) -> Result<Opened, TierError> {
         let needed = matches!(purpose, Purpose::Place(_));
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, directory, flags, Mode::empty());
-        let root = root.map_err(|error| Trouble::at(directory, "opening")(error.into()))?;
+        let root = root.map_err(|error| TierError::at(directory, "opening")(error.into()))?;
         let through = proc_path(root.as_fd());
         let own = Path::new(std::ffi::OsStr::from_bytes(through.to_bytes())).join(OWN);
         let (folder, file) = (directory.join(OWN), own.join(NAME));
@@ -94,22 +94,22 @@ impl Book {
             return Ok(Opened::None);
         }
         if needed || known.is_some() {
-            make_own(&own).map_err(Trouble::at(&folder, "making"))?;
+            make_own(&own).map_err(TierError::at(&folder, "making"))?;
         }
         let patience = if matches!(purpose, Purpose::Show) { Duration::ZERO } else { PATIENCE };
-        let lock = match lock(&own, patience).map_err(Trouble::at(&folder, "opening"))? {
+        let lock = match lock(&own, patience).map_err(TierError::at(&folder, "opening"))? {
             Locked::Mine(lock) => Mutex::new(lock),
             Locked::Busy => return Ok(Opened::Busy),
             Locked::Foreign => return Ok(Opened::Foreign),
         };
         let was_gone = known.is_some();
         let entries = match fs::read(&file) {
-            Ok(text) => pages::parse(&text).map_err(Trouble::at(&shown, "reading"))?,
+            Ok(text) => pages::parse(&text).map_err(TierError::at(&shown, "reading"))?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => known.unwrap_or_default(),
-            Err(error) => return Err(Trouble::at(&shown, "reading")(error)),
+            Err(error) => return Err(TierError::at(&shown, "reading")(error)),
         };
         let (entries, missed) = (Mutex::new(entries), AtomicU32::new(0));
-        Ok(Opened::Book(Book { root, own, shown, entries, lock, spares, was_gone, missed }))
+        Ok(Opened::Manifest(Manifest { root, own, shown, entries, lock, spares, was_gone, missed }))
     }
 
     /// The covered directory, whatever its name is now.
@@ -132,18 +132,18 @@ impl Book {
     /// # Errors
     /// The tier's directory is missing or closed, lies below the managed directory, or holds
     /// somebody else's `forebay-UID`.
-    pub(super) fn add(&self, directory: &Path, tier: &Tier) -> Result<Entry, Trouble> {
+    pub(super) fn add(&self, directory: &Path, tier: &Tier) -> Result<Entry, TierError> {
         let path = tier_directory(tier)?;
-        let base = path.canonicalize().map_err(Trouble::at(path, "finding tier"))?;
+        let base = path.canonicalize().map_err(TierError::at(path, "finding tier"))?;
         if base.starts_with(directory) {
             let error = io::Error::other("it lies below the managed directory");
-            return Err(Trouble::at(&base, "using tier")(error));
+            return Err(TierError::at(&base, "using tier")(error));
         }
         // Nobody else may look into this; a room lets those whom a root daemon acts as make files
         // of their own in it.
         let mine = base.join(format!("forebay-{}", rustix::process::geteuid().as_raw()));
-        make(&mine, 0o700).map_err(Trouble::at(&mine, "making"))?;
-        check_mine(&mine).map_err(Trouble::at(&mine, "using"))?;
+        make(&mine, 0o700).map_err(TierError::at(&mine, "making"))?;
+        check_mine(&mine).map_err(TierError::at(&mine, "using"))?;
         let mut entries = self.entries.lock();
         let known = entries.iter().find(|entry| {
             entry.tier == tier.id
@@ -156,8 +156,8 @@ impl Book {
         }
         // A room for each pool, which has a capacity of its own.
         let path = mine.join(format!("{}-{}", fresh_name(), tier.id));
-        make(&path, 0o1733).map_err(Trouble::at(&path, "making"))?;
-        deed::write(&path, directory).map_err(Trouble::at(&path, "writing the deed of"))?;
+        make(&path, 0o1733).map_err(TierError::at(&path, "making"))?;
+        deed::write(&path, directory).map_err(TierError::at(&path, "writing the deed of"))?;
         let entry = Entry { tier: tier.id.clone(), path };
         entries.push(entry.clone());
         Ok(entry)
@@ -167,7 +167,7 @@ impl Book {
     ///
     /// # Errors
     /// No room or no right in the managed directory.
-    pub(super) fn save(&self) -> Result<(), Trouble> {
+    pub(super) fn save(&self) -> Result<(), TierError> {
         let text = pages::text(self.entries());
         if let Some(spare) = self.spares.first() {
             spare.write(self.entries(), &self.shown);
@@ -182,7 +182,7 @@ impl Book {
         };
         write().map_err(|error| {
             let _ = fs::remove_file(&fresh);
-            Trouble { path: self.shown.clone(), step: "writing", error }
+            TierError { path: self.shown.clone(), step: "writing", error }
         })
     }
 
@@ -213,15 +213,15 @@ impl Book {
         }
     }
 
-    fn write_again(&self) -> Result<(), Trouble> {
-        make_own(&self.own).map_err(Trouble::at(&self.shown, "making the folder of"))?;
+    fn write_again(&self) -> Result<(), TierError> {
+        make_own(&self.own).map_err(TierError::at(&self.shown, "making the folder of"))?;
         let locked = lock(&self.own, Duration::ZERO);
-        match locked.map_err(Trouble::at(&self.shown, "locking"))? {
+        match locked.map_err(TierError::at(&self.shown, "locking"))? {
             Locked::Mine(lock) => *self.lock.lock() = lock,
             // The lock that this run had went with the folder.
             Locked::Busy | Locked::Foreign => {
                 let error = io::Error::other("another run has made it meanwhile");
-                return Err(Trouble::at(&self.shown, "locking")(error));
+                return Err(TierError::at(&self.shown, "locking")(error));
             }
         }
         self.save()

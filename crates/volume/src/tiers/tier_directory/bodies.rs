@@ -7,10 +7,10 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, openat, renameat};
 use rustix::io::Errno;
 
-use super::Room;
+use super::TierDirectory;
 use super::copies::{PARTIAL, prefixed};
 
-impl Room {
+impl TierDirectory {
     /// Makes the file for a body.
     pub(in crate::tiers) fn begin_body(&self, key: &CStr) -> Result<OwnedFd, Errno> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;

@@ -8,14 +8,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use rustix::fs::{Mode, OFlags, fchmod, openat, renameat};
 use rustix::io::Errno;
 
-use super::Room;
+use super::TierDirectory;
 
 /// Before the name of a copy. No number begins so, and no body that was replaced.
 const WHOLE: &str = "copy.";
 /// Before that of a copy that is being made.
 pub(super) const PARTIAL: &str = "copying.";
 
-impl Room {
+impl TierDirectory {
     /// A name for a copy of the file `name`.
     pub(in crate::tiers) fn copy_name(&self, name: &[u8]) -> CString {
         let name = CString::new(name).unwrap_or_default();

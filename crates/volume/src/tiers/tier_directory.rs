@@ -17,7 +17,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::book::Entry;
+use super::manifest::Entry;
 pub(super) use copies::is_copy;
 use forebay_os::files::stat_of;
 use leaving::{Leaving, Slot};
@@ -38,7 +38,7 @@ const LOOK_EVERY: u64 = 100;
 
 /// The directory of one volume on one tier.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct TierDirectory {
     pub(crate) tier: TierId,
     pub(crate) path: PathBuf,
     /// The site still names the tier, so new files may come.
@@ -58,9 +58,9 @@ pub(crate) struct Room {
     looked: AtomicU64,
 }
 
-impl Room {
+impl TierDirectory {
     /// Opens the directory and counts what it holds.
-    pub(super) fn open(entry: &Entry, tier: Option<&Tier>) -> std::io::Result<Room> {
+    pub(super) fn open(entry: &Entry, tier: Option<&Tier>) -> std::io::Result<TierDirectory> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let root = openat(CWD, &entry.path, flags, Mode::empty())?;
         // A book that somebody else wrote must not make us move or remove other people's files.
@@ -79,7 +79,7 @@ impl Room {
         // Numbers of an earlier life of the room, or of a copy of it, never come again.
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
         let first = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
-        Ok(Room {
+        Ok(TierDirectory {
             tier: entry.tier.clone(),
             path: entry.path.clone(),
             writable: tier.is_some(),

@@ -27,7 +27,7 @@ const NAME: &CStr = c"moving";
 
 /// The way from one place to another.
 #[derive(Debug)]
-pub(crate) struct Passage {
+pub(crate) struct StagingPath {
     dir: OwnedFd,
     /// The list of files on their way, and how long it was at first: what an earlier, killed, run
     /// left there is for the next homecoming.
@@ -48,12 +48,12 @@ fn check(file: &OwnedFd, kind: FileType, shut: Mode) -> Result<(), Errno> {
     if is_ours { Ok(()) } else { Err(Errno::PERM) }
 }
 
-impl Passage {
+impl StagingPath {
     /// Opens it in the covered directory behind `root`, empty.
     ///
     /// # Errors
     /// No room or no right there; PERM where somebody else could put files of theirs on the way.
-    pub(crate) fn open(root: BorrowedFd<'_>) -> Result<Passage, Errno> {
+    pub(crate) fn open(root: BorrowedFd<'_>) -> Result<StagingPath, Errno> {
         let own = own(root)?;
         // Root may serve a tree of somebody else's, who could have exchanged the folder since it
         // was looked at; who serves a tree of one's own may let a group write there.
@@ -80,7 +80,7 @@ impl Passage {
         }
         clear(&own);
         let length = fstat(&list)?.st_size as u64;
-        Ok(Passage { dir, list: Mutex::new((list, length)) })
+        Ok(StagingPath { dir, list: Mutex::new((list, length)) })
     }
 
     pub(super) fn dir(&self) -> &OwnedFd {
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn a_way_that_others_can_reach_is_not_taken() {
         let root = tempfile::tempdir().expect("a directory");
-        let open = || Passage::open(File::open(root.path()).expect("it").as_fd()).map(drop);
+        let open = || StagingPath::open(File::open(root.path()).expect("it").as_fd()).map(drop);
         let own = root.path().join(OWN);
         fs::create_dir(&own).expect("made");
         let mode = |name: &str, mode| {

@@ -7,7 +7,7 @@ use rustix::fs::Statx;
 
 /// A file whose body is on a tier.
 #[derive(Debug)]
-pub(crate) struct Placed {
+pub(crate) struct TieredFile {
     pub(crate) room: usize,
     /// The body's name in the room.
     pub(crate) key: CString,
@@ -21,9 +21,9 @@ pub(crate) struct Placed {
     pub(crate) named: AtomicBool,
 }
 
-impl Placed {
-    pub(crate) fn new(room: usize, key: CString) -> Placed {
-        Placed {
+impl TieredFile {
+    pub(crate) fn new(room: usize, key: CString) -> TieredFile {
+        TieredFile {
             room,
             key,
             charged: AtomicU64::new(0),
