@@ -3,11 +3,11 @@
 mod cache;
 mod elsewhere;
 pub(crate) mod places;
-mod told;
+mod report;
 
 pub(crate) use cache::warmed;
 pub(crate) use elsewhere::{check_command, sent_away};
-pub(crate) use told::{count, tell, tell_left, tell_unused};
+pub(crate) use report::{count, tell, tell_left, tell_unused};
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

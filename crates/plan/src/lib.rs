@@ -22,6 +22,7 @@ pub mod outcome;
 pub mod policies;
 pub mod record;
 pub mod replay;
+pub mod report;
 mod rows;
 pub mod scene;
 pub mod search;
@@ -29,7 +30,6 @@ mod share;
 pub mod simulate;
 pub mod space;
 mod spot;
-pub mod told;
 
 pub use again::{Again, expected};
 pub use choice::{Choice, PolicyId, Spot};

@@ -18,7 +18,6 @@ use forebay_model::{Ended, Exit, Header, Micros};
 use parking_lot::Mutex;
 
 use crate::bucket::{Follow, Prefix, Ready};
-use crate::cover::{Access, Plan};
 use crate::daemon_log::{self, About};
 use crate::fuse::{Emulated, Session};
 use crate::ipc::WriteBackProgress;
@@ -26,6 +25,7 @@ use crate::ipc::{BucketWaiting, UploadReport};
 use crate::ipc::{Channel, ToDaemon, ToFront, WriteBackReport};
 use crate::live;
 use crate::native::{ROOT, Settings};
+use crate::overmount::{Access, Plan};
 use crate::processes::Processes;
 use crate::reads::Shown;
 use crate::recorder::Recorder;

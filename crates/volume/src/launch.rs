@@ -7,8 +7,8 @@
 //! ```
 
 mod child;
-mod front;
 mod lasting;
+mod launcher;
 mod patience;
 mod shared;
 mod suspended;
@@ -22,13 +22,13 @@ use forebay_model::Header;
 use rustix::process::Signal;
 
 use crate::bucket;
-use crate::cover;
 use crate::daemon;
 pub use crate::daemon::Record;
 use crate::daemon_log;
 use crate::ipc::WriteBackProgress;
 use crate::ipc::{Channel, ToDaemon, ToFront, WriteBackReport};
 use crate::live;
+use crate::overmount;
 use crate::rescue::Rescue;
 use crate::tiers::{Tiers, Wanted, Warmed};
 use forebay_os::forks::{block_signals, fork};
@@ -116,7 +116,7 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
     drop(crate::fuse::open_device().map_err(|e| Failure::Closed("opening /dev/fuse".into(), e))?);
     forebay_os::credentials::check_rights().map_err(system("acting as other users"))?;
     let (rescue, rescuer) = Rescue::start().map_err(system("starting the daemon's rescuer"))?;
-    let plan = cover::plan(&launch.cover, &launch.ways).map_err(Failure::Refused)?;
+    let plan = overmount::plan(&launch.cover, &launch.ways).map_err(Failure::Refused)?;
     let tiers =
         open_tiers(&plan, launch.placement.as_ref(), launch.warmed).map_err(Failure::Tier)?;
     let missing: Vec<String> = tiers.iter().flatten().flat_map(|tiers| tiers.warnings()).collect();
@@ -146,7 +146,7 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
                 bucket: None,
                 mounts: mounts_in,
                 control: Channel::new(daemon_side),
-                foreign: front::files_held(),
+                foreign: launcher::files_held(),
                 rescue,
             })
         }
@@ -168,7 +168,7 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
     let names: Vec<_> = tiers.into_iter().flatten().filter_map(Tiers::into_names).collect();
     drop((mounts_out, news_out, plan, rescue));
     let control = Channel::new(front_side);
-    let front = front::Front { daemon, rescuer, command, control, signals };
+    let front = launcher::Launcher { daemon, rescuer, command, control, signals };
     if let Some(failure) = child::news(news_in, &launch.command) {
         return Err(front.give_up(failure));
     }
@@ -188,7 +188,7 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
 pub fn end_like(exit: Exit) -> ! {
     if let Exit::Signal(signal) = exit {
         if let Some(signal) = Signal::from_named_raw(signal) {
-            front::die_of(signal);
+            launcher::die_of(signal);
         }
         std::process::exit(128 + signal);
     }

@@ -5,7 +5,6 @@
 
 pub mod bucket;
 mod counters;
-pub mod cover;
 mod daemon;
 pub mod daemon_log;
 pub mod fuse;
@@ -13,6 +12,7 @@ pub mod ipc;
 pub mod launch;
 pub mod live;
 pub mod native;
+pub mod overmount;
 pub mod probe;
 pub mod processes;
 pub mod reads;

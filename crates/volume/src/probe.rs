@@ -14,8 +14,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{Pid, Signal, WaitOptions, getegid, geteuid, kill_process, waitpid};
 use serde::{Deserialize, Serialize};
 
-use crate::cover::{Doorway, Plan, enter};
 use crate::fuse::open_device;
+use crate::overmount::{Doorway, Plan, enter};
 
 /// How long a child may try before it is given up.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,6 +1,6 @@
 //! A small process beside a daemon, which holds nothing of the run. When the daemon dies in the middle
 //! of its work, it ends the connections of the mounts: programs then get errors and do not wait for
-//! ever (`cover::abort` says why they would).
+//! ever (`overmount::abort` says why they would).
 //!
 //! The end of a process is told when its last thread is gone, which is what never comes here. The end
 //! of a thread is told at once by a robust mutex that it holds (pthread_mutexattr_setrobust(3)).
@@ -10,8 +10,8 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use rustix::process::Pid;
 
-use crate::cover::{abort, abort_from_within, hand_over, open_abort, receive_numbered};
 use crate::ipc::RESCUER;
+use crate::overmount::{abort, abort_from_within, hand_over, open_abort, receive_numbered};
 use forebay_os::forks::{block_signals, fork, socket_pair};
 
 /// A mutex in memory that this process shares with those that it forks from now on.

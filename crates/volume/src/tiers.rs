@@ -11,7 +11,6 @@ mod cache;
 mod deed;
 mod folder;
 mod holder;
-mod home;
 mod manifest;
 mod moving;
 mod opening;
@@ -25,6 +24,7 @@ mod syncing;
 mod tier_directory;
 mod tiered_file;
 mod walk;
+mod write_back;
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -42,11 +42,6 @@ use cache::Cache;
 pub(crate) use cache::Lent;
 pub use cache::Warmed;
 use forebay_os::credentials::Credentials;
-pub(crate) use home::times::set as set_times;
-pub use home::{
-    Checked, Finding, Homecoming, Left, Progress, Strays, Which, bring_home, check, strays,
-};
-pub(crate) use home::{Unnamed, make_packed};
 use manifest::{Entry, Manifest};
 pub(crate) use moving::{Cargo, Carried, Goal};
 pub use opening::{Purpose, TierError, Wanted, check_paths};
@@ -56,6 +51,11 @@ pub(crate) use syncing::{SyncJob, Which as WhichSync};
 pub(crate) use tier_directory::TierDirectory;
 pub(crate) use tier_directory::leaving::Slot as LeavingSlot;
 pub(crate) use tiered_file::{TieredFile, merged, ours};
+pub(crate) use write_back::times::set as set_times;
+pub use write_back::{
+    Checked, Finding, Homecoming, Left, Progress, Strays, Which, bring_home, check, strays,
+};
+pub(crate) use write_back::{Unnamed, make_packed};
 
 pub use forebay_os::own_folder::OWN;
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use forebay_model::attached::{ReadsShown, SHARDS_MAX, Shows, is_bucket};
 use forebay_model::{Attached, Attachment};
-use forebay_volume::cover::{LIST, make_point, read_attached, write_attached};
+use forebay_volume::overmount::{LIST, make_point, read_attached, write_attached};
 use forebay_volume::reads::forget_learned;
 
 use crate::exit::Stop;

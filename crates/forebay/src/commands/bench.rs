@@ -14,11 +14,11 @@ mod places;
 mod priced;
 mod recorded;
 mod replay;
+mod report;
 mod rounds;
 mod scale;
 mod table;
 mod throughput;
-mod told;
 mod vary;
 mod words;
 
@@ -168,6 +168,6 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     }
     bias::tell(&mut places, &held)?;
     rounds::go(args, &places, &mut kept, &held)?;
-    told::tell(args, &header, &places, sheet.as_ref(), &kept.runs);
+    report::tell(args, &header, &places, sheet.as_ref(), &kept.runs);
     Ok(i32::from(kept.runs.iter().any(|run| run.failure().is_some())))
 }

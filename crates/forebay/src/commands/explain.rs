@@ -6,7 +6,7 @@ mod story;
 
 use std::path::{Path, PathBuf};
 
-use forebay_plan::told::{Plan, SCHEMA, explain};
+use forebay_plan::report::{Plan, SCHEMA, explain};
 use serde_json::json;
 
 use super::plan;

@@ -8,10 +8,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use forebay_model::{Privacy, Profile};
-use forebay_volume::cover::Access;
 use forebay_volume::daemon_log::Levels;
 use forebay_volume::fuse::Emulated;
 use forebay_volume::launch::{self, Failure, Mount, Record, Unmounting, place_of};
+use forebay_volume::overmount::Access;
 use rustix::mount::MountFlags;
 
 use super::run::{Trace, claim, header, run_name};

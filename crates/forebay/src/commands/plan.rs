@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use forebay_model::Seconds;
 use forebay_plan::bound::Bounds;
+use forebay_plan::report::{Story, tell};
 use forebay_plan::search::{Goal, Wanted, search};
 use forebay_plan::space::Space;
-use forebay_plan::told::{Story, tell};
 use forebay_plan::{Scene, Terms};
 
 use crate::ends::Ends;

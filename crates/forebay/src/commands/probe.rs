@@ -10,10 +10,10 @@ mod json;
 mod memory;
 mod objects;
 mod refused;
+mod report;
 mod rounds;
 mod tier_file;
 mod together;
-mod told;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ use calls::Caller;
 use ground::{Ground, Hidden};
 use objects::Bucket;
 use refused::{gentle, stop};
-use told::Probe;
+use report::Probe;
 
 /// Options of `forebay probe`.
 #[derive(Debug, clap::Args)]
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     if args.json {
         print(&format!("{}\n", json::of(&probe, &batches, &fitted)));
     }
-    told::tell(&probe, &batches, &fitted);
+    report::tell(&probe, &batches, &fitted);
     Ok(0)
 }
 

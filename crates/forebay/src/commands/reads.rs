@@ -7,8 +7,8 @@ mod import;
 mod info;
 mod pack;
 mod programs;
+mod report;
 mod samples;
-mod told;
 mod verify;
 mod whole;
 

@@ -7,8 +7,8 @@ mod names;
 mod noise;
 mod play;
 mod prepare;
+mod report;
 mod state;
-mod told;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let began = Instant::now();
     let play = Play::new(&script, &doer, think);
     play.all()?;
-    told::tell(args, &name, &script, &play, began.elapsed().as_secs_f64());
+    report::tell(args, &name, &script, &play, began.elapsed().as_secs_f64());
     Ok(0)
 }
 

@@ -1,7 +1,7 @@
 //! `forebay status`: of all runs and mounts of this user, whether they are well.
 
 mod found;
-mod told;
+mod report;
 
 use std::path::PathBuf;
 
@@ -40,12 +40,12 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     })?;
     let health = found.health();
     let text = match (args.json, &at) {
-        (true, _) => told::as_json(&found),
+        (true, _) => report::as_json(&found),
         (false, Some(at)) if health == Health::Nothing => {
             let why = format!("nothing of yours is at {}", at.display());
             return Err(Stop::new(health.code(), why, "`forebay status` shows all of yours"));
         }
-        (false, _) => told::as_text(&found),
+        (false, _) => report::as_text(&found),
     };
     say::print(&text);
     Ok(health.code())

@@ -12,9 +12,9 @@ use parking_lot::Mutex;
 
 use super::{Event, Volume};
 use crate::bucket::{Prefix, Ready};
-use crate::cover::{Handover, Plan, Target, receive_mount};
 use crate::fuse::{self, Device, Emulated, Session};
 use crate::native::{Native, Settings};
+use crate::overmount::{Handover, Plan, Target, receive_mount};
 use crate::processes::Processes;
 use crate::reads::Shown;
 use crate::recorder::Recorder;
@@ -132,7 +132,7 @@ impl House {
 
 /// Type and source of the file system that holds a directory, as the mount table has them.
 fn kind_of(path: &Path) -> (String, Option<String>) {
-    let all = crate::cover::mounts().unwrap_or_default();
+    let all = crate::overmount::mounts().unwrap_or_default();
     let below = all.into_iter().filter(|mount| path.starts_with(&mount.point));
     match below.max_by_key(|mount| mount.point.as_os_str().len()) {
         Some(mount) => (mount.kind, Some(mount.source)),

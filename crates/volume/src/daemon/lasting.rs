@@ -19,8 +19,8 @@ use rustix::net::{
 use super::leaving::Leaving;
 use super::{Event, Run};
 use crate::bucket::Follow;
-use crate::cover::take_away;
 use crate::ipc::{Channel, ToDaemon, ToFront, doors_for};
+use crate::overmount::take_away;
 
 impl Run {
     /// Follows a lasting mount to its end.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::cover::{KIND, mounts};
 use crate::fuse::Session;
+use crate::overmount::{KIND, mounts};
 use forebay_os::mount_users::users_of;
 
 /// How often it is looked whether somebody uses it, once somebody has asked for the end.

@@ -10,9 +10,9 @@ use std::path::Path;
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 use super::{Failure, Rescue};
-use crate::cover::{Plan, enter};
 use crate::daemon_log;
 use crate::fuse::time_the_way;
+use crate::overmount::{Plan, enter};
 use forebay_os::clock::MachineClock;
 use forebay_os::forks::Signals;
 

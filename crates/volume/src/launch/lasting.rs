@@ -9,19 +9,19 @@ use std::path::PathBuf;
 use rustix::mount::MountFlags;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::front::{self, reap};
+use super::launcher::{self, reap};
 use super::patience::{LOOK_MS, Latest};
 use super::{
     Channel, Failure, Rescue, ToDaemon, ToFront, WriteBackReport, fork, open_tiers, pair, system,
 };
 use crate::bucket;
-use crate::cover::{self, Access};
 use crate::daemon::{self, Record};
 use crate::daemon_log;
 use crate::fuse::Emulated;
 use crate::ipc::WriteBackProgress;
 use crate::ipc::{BucketWaiting, UploadReport};
 use crate::live;
+use crate::overmount::{self, Access};
 use crate::tiers::{TierError, Wanted, Warmed};
 use forebay_os::real_path::resolve;
 
@@ -98,13 +98,13 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
     let name = opened.as_ref().map(|_| wanted.volume.clone());
     let volumes = [local.unwrap_or(wanted.volume)];
     let volumes = volumes.as_slice();
-    let mut plan = cover::plan(volumes, &wanted.ways).map_err(Failure::Refused)?;
+    let mut plan = overmount::plan(volumes, &wanted.ways).map_err(Failure::Refused)?;
     let volume = plan.targets[0].path.clone();
     if opened.as_ref().is_some_and(bucket::Ready::is_read_only) {
         plan.targets.iter_mut().for_each(|target| target.flags |= MountFlags::RDONLY);
     }
     plan.targets.iter_mut().for_each(|target| target.flags |= wanted.withheld);
-    let refuse = |error| cover::Refusal { path: wanted.point.clone(), attached: false, error };
+    let refuse = |error| overmount::Refusal { path: wanted.point.clone(), attached: false, error };
     let point = resolve(&wanted.point).map_err(refuse).map_err(Failure::Refused)?;
     if point != volume && point.starts_with(&volume) {
         let why = "it lies in the volume, which would contain itself";
@@ -193,7 +193,7 @@ impl Lasting {
         // Without it `forebay unmount` is left, which needs no signal.
         let _ = std::thread::Builder::new().name("forebay-term".into()).spawn(move || {
             loop {
-                let signal = front::next_signal().si_signo;
+                let signal = launcher::next_signal().si_signo;
                 let passed_on = match signal {
                     libc::SIGHUP if !has_terminal => Signal::HUP,
                     libc::SIGINT | libc::SIGTERM | libc::SIGHUP => Signal::TERM,

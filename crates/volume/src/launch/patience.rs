@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 
 use forebay_model::Micros;
 
-use super::front::Front;
+use super::launcher::Launcher;
 use super::{ToFront, WriteBackProgress};
 use forebay_os::mount_users::is_dying;
 
@@ -55,7 +55,7 @@ impl Latest {
     }
 }
 
-impl Front {
+impl Launcher {
     /// Waits for the daemon's last word.
     pub(super) fn last_word(
         &self,

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 
 use forebay_os::forks;
 
-use crate::cover::{self, Refusal};
+use crate::overmount::{self, Refusal};
 use crate::tiers::{Purpose, TierError, Tiers, Wanted, Warmed};
 
 /// Why nothing was run.
@@ -38,12 +38,12 @@ pub(super) fn pair() -> Result<(OwnedFd, OwnedFd), Failure> {
 
 /// The tiers of each covered directory, in the order of the targets.
 pub(super) fn open_tiers(
-    plan: &cover::Plan,
+    plan: &overmount::Plan,
     placement: Option<&Wanted>,
     told: fn(&Warmed),
 ) -> Result<Vec<Option<Tiers>>, TierError> {
     let mut numbers = plan.targets.len() as u16;
-    let open = |target: &cover::Target| {
+    let open = |target: &overmount::Target| {
         if !target.asked {
             return Ok(None);
         }

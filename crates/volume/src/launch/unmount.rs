@@ -7,10 +7,10 @@ use std::time::Duration;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 
 use super::lasting::{Last, Unmounting, unmounted};
-use crate::cover::{KIND, Mount, abort, mounts, open_abort, unmount_at};
 use crate::ipc::BucketWaiting;
 use crate::ipc::WriteBackProgress;
 use crate::ipc::{Channel, doors_of};
+use crate::overmount::{KIND, Mount, abort, mounts, open_abort, unmount_at};
 use forebay_os::mount_users::{InTheWay, is_dying, users_of};
 
 /// A wait longer than this is explained.

@@ -70,7 +70,7 @@ impl Tiers {
         if !self.drains() || !self.rooms.iter().any(|room| room.had_bodies) {
             return Vec::new();
         }
-        let found = super::home::find::links(root, self, Walking::Look).groups.into_iter();
+        let found = super::write_back::find::links(root, self, Walking::Look).groups.into_iter();
         let one = found.filter_map(|group| {
             let path = group.only()?.as_os_str().as_bytes().to_vec();
             self.goal(&path, Some(&group.placed)).is_some().then_some(path)
@@ -180,7 +180,7 @@ impl Cargo {
     /// # Errors
     /// The tier's.
     pub(crate) fn body(tiers: &Tiers, placed: &TieredFile) -> Result<(OwnedFd, u32), Errno> {
-        super::home::copy::readable(tiers, placed)
+        super::write_back::copy::readable(tiers, placed)
     }
 
     /// The name alone, of a path below the covered directory.

@@ -21,7 +21,7 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use super::Tiers;
-use super::home::{Left, Progress};
+use super::write_back::{Left, Progress};
 pub(super) use destination::{PublishDir, open};
 use destination::{Shelf, reach};
 use folders::Folder;

@@ -10,10 +10,10 @@ use rustix::fs::{Dir, FileType, Mode, OFlags, openat, readlinkat};
 use rustix::io::Errno;
 
 use super::OWN;
-use super::home::Left;
-use super::home::find::held;
-use super::home::opened::{OpenedUp, open_up};
-use super::home::workers::{FAR, in_parallel};
+use super::write_back::Left;
+use super::write_back::find::held;
+use super::write_back::opened::{OpenedUp, open_up};
+use super::write_back::workers::{FAR, in_parallel};
 use forebay_os::files::{FileIdentity, device_of, stat_of};
 
 /// How a directory is entered.

@@ -6,7 +6,7 @@ use std::path::Path;
 use forebay_model::attached::{ReadsShown, Shows, is_bucket};
 use forebay_objstore::Failed;
 use forebay_volume::bucket::{BucketError, Ways};
-use forebay_volume::cover::Refusal;
+use forebay_volume::overmount::Refusal;
 use forebay_volume::reads::{Holds, holds};
 
 use super::super::mount::bucket::next_of_bucket;

@@ -7,7 +7,7 @@ use super::Args;
 use super::keep::{Header, Run};
 use super::phases;
 use super::priced::Sheet;
-use super::told::Row;
+use super::report::Row;
 
 pub(super) fn json(
     args: &Args,

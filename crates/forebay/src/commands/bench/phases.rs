@@ -9,7 +9,7 @@ use forebay_plan::import::{Importer, Source};
 use serde::{Deserialize, Serialize};
 
 use super::keep::Run;
-use super::told::median;
+use super::report::median;
 
 /// The engine of what was told by this file.
 pub(super) const TIMING: &str = "Trinity.timing";

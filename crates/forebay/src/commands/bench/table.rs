@@ -5,7 +5,7 @@ use forebay_plan::compare::Span;
 
 use super::Args;
 use super::phases;
-use super::told::Row;
+use super::report::Row;
 
 /// What stands before, between and after cells.
 pub(super) type Frame = [&'static str; 3];

@@ -1,7 +1,7 @@
 //! What more at once get done.
 
+use super::report::Row;
 use super::scale::Scale;
-use super::told::Row;
 
 /// What is told of one size.
 #[derive(Clone, Copy, Debug, PartialEq)]

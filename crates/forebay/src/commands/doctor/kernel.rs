@@ -1,6 +1,6 @@
 //! The kernel's version, and the FUSE protocol that it really speaks.
 
-use forebay_volume::cover::Doorway;
+use forebay_volume::overmount::Doorway;
 use forebay_volume::probe::{self, Protocol};
 
 use super::Here;

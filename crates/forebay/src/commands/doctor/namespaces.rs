@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use forebay_volume::cover::Doorway;
+use forebay_volume::overmount::Doorway;
 use forebay_volume::probe;
 
 use super::finding::Finding;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use forebay_volume::cover::ALONE;
 use forebay_volume::launch::{Failure, lasting_mounts};
+use forebay_volume::overmount::ALONE;
 
 use super::super::run::explain;
 use crate::exit::{NOTHING_RUN, Stop};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use forebay_model::workload::Workload;
 use forebay_model::{Flaw, Prices, Site, TierId};
-use forebay_plan::told::LearntFrom;
+use forebay_plan::report::LearntFrom;
 
 use super::runs::Runs;
 use super::{Args, NO_PLAN};

@@ -1,6 +1,6 @@
 //! A plan for people: the proposal, what it saves, how sure that is, and why others lost.
 
-use forebay_plan::told::{Plan, closing, files, front, gains_nothing, nothing_gained, opening};
+use forebay_plan::report::{Plan, closing, files, front, gains_nothing, nothing_gained, opening};
 
 /// More choices of time against dollars are no overview.
 const FRONT_MAX: usize = 8;

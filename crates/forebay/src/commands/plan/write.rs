@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use forebay_plan::emit::{ENGINES, Emission, Engine, rules};
-use forebay_plan::told::Plan;
+use forebay_plan::report::Plan;
 use forebay_plan::{Choice, Outcome};
 
 use super::ground::Ground;

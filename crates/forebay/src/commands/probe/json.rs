@@ -5,7 +5,7 @@ use forebay_plan::calibrate::{Batch, Calibrated, Limited, Number};
 use forebay_plan::compare::Span;
 use serde_json::{Value, json};
 
-use super::told::{self, Probe};
+use super::report::{self, Probe};
 
 /// The version of this form.
 const SCHEMA: u32 = 1;
@@ -55,7 +55,7 @@ pub(super) fn of(probe: &Probe, batches: &[Batch], fitted: &Calibrated) -> Value
         "at_once": fitted.at_once,
         "profile": numbers,
         "figures": figures,
-        "notes": told::missing(probe, fitted),
+        "notes": report::missing(probe, fitted),
         "largest_difference": fitted.worst(batches).map(|(_, off)| off.abs()),
     })
 }

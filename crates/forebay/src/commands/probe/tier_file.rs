@@ -4,7 +4,7 @@ use forebay_model::{Op, OpGroup, Pattern, Profile, Reach};
 use forebay_plan::calibrate::{Calibrated, Limited, Number};
 use forebay_plan::compare::Span;
 
-use super::told::{self, Probe};
+use super::report::{self, Probe};
 use crate::output::{UNSEALED, sealed};
 
 /// The text.
@@ -16,7 +16,7 @@ pub(super) fn text(probe: &Probe, fitted: &Calibrated) -> String {
     lines.push(
         "# Behind each number is its interval at 95 %; a range is of fewer than 6 rounds.".into(),
     );
-    for why in told::missing(probe, fitted) {
+    for why in report::missing(probe, fitted) {
         lines.push(format!("# {why}."));
     }
     lines.push("[profile]".into());

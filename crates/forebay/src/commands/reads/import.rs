@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use forebay_reads::{Layout, Looks, Packing, Profile, Source, pack_spots};
 
-use super::{foreign, pack, told};
+use super::{foreign, pack, report};
 use crate::exit::Stop;
 use crate::say;
 
@@ -72,6 +72,6 @@ pub(super) fn run(args: &Import) -> Result<i32, Stop> {
     let packed = pack_spots(&packing, spots, &args.output, progress)
         .map_err(|error| foreign::refused(&error, foreign::SRA))?;
     say::clear();
-    told::packed(&packing.inputs, &args.output, &packed, args.quiet);
+    report::packed(&packing.inputs, &args.output, &packed, args.quiet);
     Ok(0)
 }

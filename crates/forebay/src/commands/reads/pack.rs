@@ -9,7 +9,7 @@ use forebay_reads::{
 };
 
 use super::foreign::{self, Alignments};
-use super::{samples, told};
+use super::{report, samples};
 use crate::exit::Stop;
 use crate::say;
 
@@ -104,7 +104,7 @@ pub(super) fn run(args: &Pack) -> Result<i32, Stop> {
         "pack to the same place again, which writes over it, or remove it",
     );
     if args.inputs.len() > 2 {
-        return Err(told::set(args.inputs.len()));
+        return Err(report::set(args.inputs.len()));
     }
     let packed = match opened(args)? {
         Some((path, looks @ (Looks::Bam | Looks::Cram), source)) => {
@@ -121,7 +121,7 @@ pub(super) fn run(args: &Pack) -> Result<i32, Stop> {
         None => pack(&packing, &args.output, progress()).map_err(|error| stop(&error))?,
     };
     say::clear();
-    told::packed(&packing.inputs, &args.output, &packed, args.quiet);
+    report::packed(&packing.inputs, &args.output, &packed, args.quiet);
     Ok(0)
 }
 

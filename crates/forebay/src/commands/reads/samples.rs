@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use forebay_model::is_file_name;
 use forebay_reads::{Archive, Directory, Kind, Packing, pack, source_of};
 
-use super::{pack as one, told};
+use super::{pack as one, report};
 use crate::exit::Stop;
 use crate::say;
 
@@ -82,7 +82,7 @@ pub(super) fn run(sheet: &Path, dir: &Path, like: &Packing, quiet: bool) -> Resu
             let next = "mend that and ask again: samples that are packed already stay";
             Stop::new(1, format!("{}: {error}", sample.name), next)
         })?;
-        told::packed(&packing.inputs, &output, &packed, quiet);
+        report::packed(&packing.inputs, &output, &packed, quiet);
     }
     Ok(0)
 }

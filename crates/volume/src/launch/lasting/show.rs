@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use super::super::shared::{Failure, system};
 use super::super::{Channel, Rescue, ToDaemon, ToFront};
-use crate::cover::{self, Access};
+use crate::overmount::{self, Access};
 
 /// Makes the mounts, and waits until they can be used.
 pub(super) fn show(
-    plan: &cover::Plan,
+    plan: &overmount::Plan,
     volume: &std::path::Path,
     access: Access,
     mounts: &OwnedFd,
@@ -19,7 +19,7 @@ pub(super) fn show(
 ) -> Result<Vec<PathBuf>, Failure> {
     // It opens by paths what it needs, and a mount must not be in the way of that.
     await_daemon(mounts, control)?;
-    let made = cover::Lasting::make(plan, volume, access, mounts.as_fd());
+    let made = overmount::Lasting::make(plan, volume, access, mounts.as_fd());
     let made = made.map_err(|closed| Failure::Closed(closed.step, closed.error))?;
     match serve(plan, mounts, control, rescue) {
         Ok(()) => Ok(made.keep()),
@@ -32,7 +32,7 @@ pub(super) fn show(
 }
 
 fn serve(
-    plan: &cover::Plan,
+    plan: &overmount::Plan,
     mounts: &OwnedFd,
     control: &Channel,
     rescue: &Rescue,

@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 use forebay_model::Fsync;
 use rustix::io::Errno;
 
-use super::super::home::copy::bytes as copy_bytes;
+use super::super::write_back::copy::bytes as copy_bytes;
 use super::Tiers;
 use super::stamp::Stamp;
 use super::table::Number;

@@ -7,7 +7,7 @@ use rustix::fs::{Gid, Mode, OFlags, Timestamps, Uid, fchmod, fchown, futimens, o
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
-use crate::tiers::home::{attributes, copy, packed_file};
+use crate::tiers::write_back::{attributes, copy, packed_file};
 use crate::tiers::{TieredFile, Tiers};
 use forebay_os::files::stat_of;
 use forebay_packlog::{Attr, Pack, Time};

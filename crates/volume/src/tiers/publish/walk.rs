@@ -12,8 +12,8 @@ use rustix::io::Errno;
 
 use super::Publisher;
 use super::source::Source;
-use crate::tiers::home::{Left, parent};
 use crate::tiers::walk::{Walking, walk};
+use crate::tiers::write_back::{Left, parent};
 use crate::tiers::{TieredFile, ours};
 use forebay_os::files::stat_of;
 use forebay_packlog::Time;

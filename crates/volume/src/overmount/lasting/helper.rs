@@ -11,7 +11,7 @@ use rustix::mount::MountFlags;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::Access;
-use crate::cover::receive_one;
+use crate::overmount::receive_one;
 
 /// The helper that mounts for those who may not; it comes with FUSE.
 const HELPER: &str = "fusermount3";

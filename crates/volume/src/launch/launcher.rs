@@ -27,7 +27,7 @@ pub(super) fn files_held() -> Vec<(u64, u64)> {
 }
 
 /// The front process and those it looks after.
-pub(super) struct Front {
+pub(super) struct Launcher {
     pub(super) daemon: Pid,
     pub(super) rescuer: Pid,
     pub(super) command: Pid,
@@ -41,10 +41,10 @@ struct Ended {
     system_us: u64,
 }
 
-impl Front {
+impl Launcher {
     /// The command never ran: waits for the others to go. A word of the daemon's explains more.
     pub(super) fn give_up(self, failure: Failure) -> Failure {
-        let Front { daemon, command, control, signals, .. } = self;
+        let Launcher { daemon, command, control, signals, .. } = self;
         reap(command);
         control.say(&ToDaemon::NotRun);
         let failure = match (failure, control.hear::<ToFront>()) {
