@@ -1,5 +1,6 @@
 //! Where the project is, and storages as a run found them: a site for what was learnt.
 
+use crate::exit::Stop;
 use forebay_model::{Flaw, Nodes, Prices, Profile, Reach, Run, Site, Tier, TierId};
 use forebay_plan::{Learnt, learn};
 use std::path::Path;
@@ -17,6 +18,22 @@ pub(crate) fn measured() -> TierId {
 pub(crate) fn own_prices() -> Result<Prices, Flaw> {
     let text = include_str!("../../../prices/aws-us-east-1.toml");
     Prices::parse(text, "prices/aws-us-east-1.toml")
+}
+
+/// The prices of a sheet, or those that Forebay brings.
+///
+/// # Errors
+/// The command ends with `code`: the sheet can't be read, or has a flaw.
+pub(crate) fn prices_of(sheet: Option<&Path>, code: i32) -> Result<Prices, Stop> {
+    let flawed = |flaw: Flaw| {
+        Stop::new(code, flaw.to_string(), "`forebay manual formats price` has all keys")
+    };
+    let Some(path) = sheet else { return own_prices().map_err(flawed) };
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let message = format!("{}: {error}", path.display());
+        Stop::new(code, message, "name a price sheet (`forebay manual formats price`)")
+    })?;
+    Prices::parse(&text, &path.display().to_string()).map_err(flawed)
 }
 
 /// What a run teaches, and the types of the file systems that it was on.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use forebay_model::{Flaw, Prices, Seconds};
+use forebay_model::{Prices, Seconds};
 use forebay_plan::cost::{self, Cost};
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use super::keep::Run;
 use super::places::Place;
 use crate::commands::mount::emulate;
 use crate::exit::Stop;
-use crate::storages::own_prices;
+use crate::storages::prices_of;
 
 /// Prices: without an item there are none.
 #[derive(Clone, Debug, clap::Args)]
@@ -62,16 +62,7 @@ pub(super) fn load(options: &Options, places: &mut [Place]) -> Result<Option<She
         let profile = place.emulated.as_deref().and_then(|how| emulate::described(how).ok());
         place.price = profile.and_then(|described| described.price);
     }
-    let flawed =
-        |flaw: Flaw| Stop::new(2, flaw.to_string(), "`forebay manual formats price` has all keys");
-    let prices = match &options.prices {
-        None => own_prices().map_err(flawed)?,
-        Some(path) => {
-            let text = std::fs::read_to_string(path)
-                .map_err(|error| wrong(format!("{}: {error}", path.display())))?;
-            Prices::parse(&text, &path.display().to_string()).map_err(flawed)?
-        }
-    };
+    let prices = prices_of(options.prices.as_deref(), 2)?;
     let sheet = Sheet { prices, instance };
     for place in places.iter() {
         let nothing = cost::Recorded::default();

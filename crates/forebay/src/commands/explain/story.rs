@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use forebay_model::run::{OpRow, TaskRow};
 pub(super) use forebay_model::summary::percent;
 use forebay_model::summary::{Amount, Summary};
-use forebay_model::{Flaw, Header, Prices, Tree};
+use forebay_model::{Header, Prices, Tree};
 
 use super::lives::{self, Life};
 use crate::exit::Stop;
 use crate::named::named;
-use crate::storages::own_prices;
+use crate::storages::prices_of;
 
 /// So many tasks, storages and files are told of.
 const MOST: usize = 5;
@@ -53,7 +53,10 @@ impl Story {
         options: &Options,
     ) -> Result<Story, Stop> {
         let (run, summary) = crate::commands::summary::read(path, samples)?;
-        let paid = options.instance.as_ref().map(|item| Ok((item.clone(), sheet(options)?)));
+        let paid = options
+            .instance
+            .as_ref()
+            .map(|item| Ok((item.clone(), prices_of(options.prices.as_deref(), 1)?)));
         let gather = || -> forebay_model::Result<_> {
             let tasks = run.tasks()?.into_iter().map(|task| (task.id, task)).collect();
             Ok((run.header()?, run.trees()?, run.ops()?, tasks, lives::all(&run)?))
@@ -101,20 +104,6 @@ impl Story {
 
 fn unread(error: forebay_model::Error) -> Stop {
     Stop::new(1, error.to_string(), "`forebay run -o FILE -- COMMAND` makes a run file")
-}
-
-fn sheet(options: &Options) -> Result<Prices, Stop> {
-    let flawed =
-        |flaw: Flaw| Stop::new(1, flaw.to_string(), "`forebay manual formats price` has all keys");
-    let Some(path) = &options.prices else { return own_prices().map_err(flawed) };
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Stop::new(
-            1,
-            format!("{}: {error}", path.display()),
-            "name a price sheet (`forebay manual formats price`)",
-        )
-    })?;
-    Prices::parse(&text, &path.display().to_string()).map_err(flawed)
 }
 
 /// An amount in a sentence.

@@ -9,7 +9,7 @@ use forebay_plan::report::LearntFrom;
 use super::runs::Runs;
 use super::{Args, NO_PLAN};
 use crate::exit::Stop;
-use crate::storages::{Filled, fill, measured, own_prices};
+use crate::storages::{Filled, fill, measured, prices_of};
 
 /// The error of a model about which nobody has a doubt.
 const ERROR_MIN: f64 = 0.05;
@@ -70,7 +70,7 @@ impl Ground {
             workload: learnt.workload,
             site,
             project,
-            prices: prices(args.prices.as_deref())?,
+            prices: prices_of(args.prices.as_deref(), NO_PLAN)?,
             notes,
         })
     }
@@ -78,13 +78,6 @@ impl Ground {
 
 fn site(path: &Path) -> Result<Site, Stop> {
     crate::placement::site(&read(path)?, path).map_err(wrong)
-}
-
-fn prices(path: Option<&Path>) -> Result<Prices, Stop> {
-    match path {
-        Some(path) => Prices::parse(&read(path)?, &path.display().to_string()).map_err(wrong),
-        None => own_prices().map_err(wrong),
-    }
 }
 
 fn wrong(flaw: Flaw) -> Stop {

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use forebay_model::{Flaw, Prices, Seconds};
+use forebay_model::{Prices, Seconds};
 use forebay_plan::cost::{self, Cost, NotPriced, Recorded};
 
 use crate::exit::Stop;
-use crate::storages::own_prices;
+use crate::storages::prices_of;
 
 /// Prices: without an item there are none.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -53,16 +53,7 @@ pub(super) fn load(options: &Options) -> Result<Option<Sheet>, Stop> {
             None => Ok(None),
         };
     }
-    let flawed =
-        |flaw: Flaw| Stop::new(2, flaw.to_string(), "`forebay manual formats price` has all keys");
-    let prices = match &options.prices {
-        None => own_prices().map_err(flawed)?,
-        Some(path) => {
-            let text = std::fs::read_to_string(path)
-                .map_err(|error| wrong(format!("{}: {error}", path.display())))?;
-            Prices::parse(&text, &path.display().to_string()).map_err(flawed)?
-        }
-    };
+    let prices = prices_of(options.prices.as_deref(), 2)?;
     let sheet = Sheet { prices, instance, storages };
     let nothing = |_: &str| Some(Recorded::default());
     sheet.cost(Seconds::ZERO, nothing).map_err(|why| wrong(why.to_string()))?;
