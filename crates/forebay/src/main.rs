@@ -24,9 +24,13 @@ use std::ffi::OsString;
 use clap::{FromArgMatches, Parser};
 use forebay_model::named;
 
+/// What `--version` says; `-V` has the first line.
+const LONG_VERSION: &str = concat!(env!("FOREBAY_VERSION"), "\n", env!("FOREBAY_BUILT_FOR"));
+
 /// Tiered storage for sequencing pipelines.
 #[derive(Debug, Parser)]
-#[command(name = "forebay", version = env!("FOREBAY_VERSION"), max_term_width = 100, subcommand_required = true)]
+#[command(name = "forebay", version = env!("FOREBAY_VERSION"), long_version = LONG_VERSION)]
+#[command(max_term_width = 100, subcommand_required = true)]
 #[command(
     after_help = "Exit codes of Forebay's own: 2 wrong usage, 120 the daemon was lost during \
     the run, 121 files could not be written back from their tier, or published, or were not waited for, 125 nothing was run, 126 the command can't be executed, 127 no such command.\n\
