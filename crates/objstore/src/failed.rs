@@ -1,6 +1,5 @@
 //! What a storage behind a network refuses, for programs and for people.
 
-use std::fmt;
 use std::io;
 
 /// Answers of S3 that no patience helps with (Amazon S3 API reference, error responses).
@@ -13,21 +12,14 @@ const REFUSED: [&str; 5] = [
 ];
 
 /// What came of a request, in the client's words, which name no credential.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
 pub struct Failed {
     /// What went wrong, as far as programs tell it apart.
     pub kind: io::ErrorKind,
     /// Why.
     pub why: String,
 }
-
-impl fmt::Display for Failed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.why)
-    }
-}
-
-impl std::error::Error for Failed {}
 
 impl Failed {
     /// An object that is in another state than the one that was asked for.

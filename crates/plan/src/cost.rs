@@ -19,7 +19,6 @@ use forebay_model::{Home, Placement, Site, Tier, TierId, Usd, Workload};
 use machine::machine;
 use requests::Requests;
 use std::collections::BTreeMap;
-use std::fmt;
 use used::{Used, gb};
 
 /// Under what conditions machines and bytes are bought.
@@ -30,16 +29,9 @@ pub struct Terms {
 }
 
 /// Why there is no cost.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct NotPriced(String);
-
-impl fmt::Display for NotPriced {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NotPriced {}
 
 /// All that is needed to price outcomes of one workload on one site.
 #[derive(Debug)]

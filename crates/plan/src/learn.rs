@@ -33,7 +33,6 @@ use forebay_model::{Run, Seconds, Workload};
 use kinds::Kinds;
 use operations::Operations;
 use sets::Sets;
-use std::fmt;
 use timeline::Timeline;
 
 pub(crate) use timeline::SLACK;
@@ -68,16 +67,9 @@ pub struct Measured {
 }
 
 /// Why nothing can be learnt from a run, with the run's name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct NotLearnt(String);
-
-impl fmt::Display for NotLearnt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NotLearnt {}
 
 /// Learns the workload of a run, measured, simulated or imported.
 ///

@@ -22,7 +22,6 @@ use crate::learn::turns::{Turn, turns};
 use crate::rows::Rows;
 use forebay_model::run::OpenRow;
 use forebay_model::{ByteCount, Run, Seconds};
-use std::fmt;
 use told::Told;
 
 /// What is to be done.
@@ -166,16 +165,9 @@ pub struct Moved {
 }
 
 /// Why a run can't be replayed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct NotReplayed(String);
-
-impl fmt::Display for NotReplayed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NotReplayed {}
 
 /// Makes a script of a run.
 ///

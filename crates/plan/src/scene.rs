@@ -16,19 +16,11 @@ pub(crate) use tiers::{Credits, LANES, Limit, NAMES, READ, Storage, TierRow, WRI
 
 use forebay_model::workload::Until;
 use forebay_model::{Nodes, Site, TierId, Workload};
-use std::fmt;
 
 /// Why something can't be simulated, and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct NotPossible(pub String);
-
-impl fmt::Display for NotPossible {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NotPossible {}
 
 /// What an access comes to, whatever the choice: one row for each access of each step of each task.
 #[derive(Clone, Copy, Debug)]

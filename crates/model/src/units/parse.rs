@@ -1,20 +1,12 @@
 //! Reading amounts of bytes that people write. What it is not: rounding; the arithmetic is exact.
 
 use super::ByteCount;
-use std::fmt;
 use std::str::FromStr;
 
 /// Why a text is no [`ByteCount`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct NotBytes(String);
-
-impl fmt::Display for NotBytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NotBytes {}
 
 impl FromStr for ByteCount {
     type Err = NotBytes;

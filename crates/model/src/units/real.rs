@@ -81,16 +81,9 @@ impl From<Seconds> for Micros {
 }
 
 /// Why a text is no [`Seconds`] or no [`Rate`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct NotReal(String);
-
-impl fmt::Display for NotReal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NotReal {}
 
 /// Longest first, for `s` ends them all.
 const TIMES: [(&str, f64); 9] = [

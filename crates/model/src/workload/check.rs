@@ -4,19 +4,11 @@
 use crate::ByteCount;
 
 use super::{Access, Step, TaskId, Until, Workload};
-use std::fmt;
 
 /// Why this can't be worked on, and where it is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct NotWorkload(String);
-
-impl fmt::Display for NotWorkload {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NotWorkload {}
 
 /// Longer than any computation: a hundred years.
 const SECONDS_MAX: f64 = 3.2e9;

@@ -5,19 +5,11 @@ use super::glob::{narrowness, of_class, of_path};
 use super::toml::{keys, quoted, words};
 use forebay_model::workload::FileClass;
 use forebay_model::{Home, Placement, Rules};
-use std::fmt;
 
 /// Why a choice can't be said in rules.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct NotEmitted(String);
-
-impl fmt::Display for NotEmitted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NotEmitted {}
 
 /// A run that packs files asks the storage in place three things for each: whether the name is free,
 /// whether its directory hands down a list of rights, and to set the directory's time. Where answers

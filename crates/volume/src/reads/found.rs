@@ -2,7 +2,6 @@
 //! given a directory of empty files. Nothing that stays of it has threads: this process is about to
 //! fork.
 
-use std::fmt;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -19,7 +18,8 @@ use crate::bucket::{Held, Ways};
 use forebay_objstore::{Failed, Settings};
 
 /// Why reads can't be shown.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
 pub struct ReadsError {
     /// What can be done about it.
     pub kind: Kind,
@@ -42,14 +42,6 @@ impl From<Failed> for ReadsError {
         ReadsError { bucket: Some(failed.kind), ..ReadsError::new(Kind::Io, failed.why) }
     }
 }
-
-impl fmt::Display for ReadsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.why)
-    }
-}
-
-impl std::error::Error for ReadsError {}
 
 /// Reads that are about to be shown.
 #[derive(Debug)]

@@ -61,7 +61,8 @@ impl Wanted {
 }
 
 /// Why the tiers of a directory can't be used.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{step} {}: {error}", path.display())]
 pub struct TierError {
     /// The file or directory that it is about.
     pub path: PathBuf,
@@ -107,14 +108,6 @@ impl TierError {
         matches!(self.error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
     }
 }
-
-impl std::fmt::Display for TierError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}: {}", self.step, self.path.display(), self.error)
-    }
-}
-
-impl std::error::Error for TierError {}
 
 impl Tiers {
     /// Opens the rooms of the volume in `directory`, making those that are needed. `None` when

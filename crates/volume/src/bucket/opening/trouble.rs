@@ -1,6 +1,5 @@
 //! Why a volume can't be opened, in words.
 
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -8,52 +7,40 @@ use super::super::writer::Writer;
 use forebay_objstore::Failed;
 
 /// Why a volume can't be opened.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum BucketError {
     /// What the bucket said.
-    Bucket(Failed),
+    #[error("{0}")]
+    Bucket(#[from] Failed),
     /// The directory for what is kept here.
+    #[error("{}: {_1}", _0.display())]
     State(PathBuf, io::Error),
     /// Another machine writes it.
+    #[error("{} has it mounted", _0.host)]
     Taken(Writer),
     /// Another machine has written it since this one did, and not all that is here is there.
+    #[error(
+        "another machine has written it since it was mounted here, and files in {} are not in it",
+        _0.display()
+    )]
     Outdated(PathBuf),
     /// The store does not look at conditions, which keep two writers apart.
+    #[error(
+        "its store writes over an object though it was asked to write only where none is \
+         (If-None-Match), so two machines could write one volume, and each would lose files"
+    )]
     NoConditions,
-    /// There are objects that are no volume's.
+    /// There are objects that are no volume's, such as this.
+    #[error("it has {0}, and is no volume")]
     Foreign(String),
     /// There is none to read: nothing is there, or objects that are no volume's, such as this.
+    #[error("{}", no_volume(_0.as_deref()))]
     NoVolume(Option<String>),
 }
 
-impl fmt::Display for BucketError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BucketError::Bucket(failed) => failed.fmt(f),
-            BucketError::State(path, error) => write!(f, "{}: {error}", path.display()),
-            BucketError::Taken(writer) => write!(f, "{} has it mounted", writer.host),
-            BucketError::Outdated(path) => write!(
-                f,
-                "another machine has written it since it was mounted here, and files in {} are \
-                 not in it",
-                path.display()
-            ),
-            BucketError::NoConditions => f.write_str(
-                "its store writes over an object though it was asked to write only where none is \
-                 (If-None-Match), so two machines could write one volume, and each would lose files",
-            ),
-            BucketError::NoVolume(None) => write!(f, "it has no volume"),
-            BucketError::Foreign(name) | BucketError::NoVolume(Some(name)) => {
-                write!(f, "it has {name}, and is no volume")
-            }
-        }
-    }
-}
-
-impl std::error::Error for BucketError {}
-
-impl From<Failed> for BucketError {
-    fn from(failed: Failed) -> BucketError {
-        BucketError::Bucket(failed)
+fn no_volume(found: Option<&str>) -> String {
+    match found {
+        None => "it has no volume".to_owned(),
+        Some(name) => format!("it has {name}, and is no volume"),
     }
 }
