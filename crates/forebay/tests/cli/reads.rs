@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::place::{Done, Place, done, finish};
+use crate::place::{Done, Place, done, finish, wait_until};
 
 /// Reads of one mate, as a sequencer writes them; the same seed gives pairs.
 pub(crate) fn reads(count: u64, mate: char) -> String {
@@ -240,6 +240,8 @@ fn a_pack_that_is_killed_leaves_no_archive() {
             let _ = std::io::Write::write_all(&mut to, bytes.as_bytes());
             to
         });
+        // From when it has begun.
+        wait_until("the archive is begun", || place.project.join("x").exists());
         std::thread::sleep(Duration::from_millis(wait_ms));
         child.kill().expect("killed");
         child.wait().expect("ended");

@@ -52,7 +52,7 @@ impl Native {
         let Seen { mut stat, placed, packed, body } = seen;
         let mut node = match packed {
             Some(packed) => self.table.packed.take(packed),
-            None => self.table.take(&stat),
+            None => self.table.take_tiered(&stat, placed.as_ref()),
         };
         if let Some(placed) = placed {
             let mine = node.placed.get_or_init(&placed);
@@ -60,8 +60,7 @@ impl Native {
                 // The link's inode number was used again, and the file system tells no births.
                 self.table.part(&node);
                 self.table.forget(node.id, 1);
-                node = self.table.take(&stat);
-                node.placed.set(Some(Arc::clone(&placed)));
+                node = self.table.take_tiered(&stat, Some(&placed));
             } else {
                 mine.links.store(placed.links.load(Relaxed), Relaxed);
             }

@@ -18,6 +18,7 @@ use rustix::process::{Resource, getrlimit};
 
 use super::node::{Node, ROOT};
 use super::packed_nodes::PackedNodes;
+use crate::tiers::TieredFile;
 use forebay_os::files::{FileIdentity, device_of};
 use forebay_packlog::FIRST;
 
@@ -74,6 +75,12 @@ impl Table {
 
     /// The node for what a name led to, with one more kernel reference (`nlookup`).
     pub(crate) fn take(&self, stat: &Statx) -> Arc<Node> {
+        self.take_tiered(stat, None)
+    }
+
+    /// The same of a file that may have its bytes on a tier. A node is never seen without that: who
+    /// replaces the name meanwhile would hold the link for the file.
+    pub(crate) fn take_tiered(&self, stat: &Statx, file: Option<&Arc<TieredFile>>) -> Arc<Node> {
         let identity = FileIdentity::of(stat);
         {
             let maps = self.maps.read();
@@ -99,6 +106,7 @@ impl Table {
                 }
                 let node = Arc::new(Node::new(self.next.fetch_add(1, Relaxed), stat));
                 node.lookups.store(1, Relaxed);
+                node.placed.set(file.cloned());
                 maps.by_identity.insert(key(identity), Arc::clone(&node));
                 maps.by_id.insert(node.id, Arc::clone(&node));
                 node
