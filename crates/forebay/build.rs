@@ -10,10 +10,10 @@ fn main() {
     let commit = commit.map(|commit| format!(" ({commit})")).unwrap_or_default();
     println!("cargo::rustc-env=FOREBAY_VERSION={version}{commit}");
     let target = var("TARGET").expect("cargo sets it");
-    let features = var("CARGO_CFG_TARGET_FEATURE").unwrap_or_default();
-    let library = match features.split(',').any(|feature| feature == "crt-static") {
-        true => "static",
-        false => "needs the C library of the system",
+    // Rust links musl statically unless it is told otherwise.
+    let library = match var("CARGO_CFG_TARGET_ENV").as_deref() {
+        Ok("musl") => "static",
+        _ => "needs the C library of the system",
     };
     println!("cargo::rustc-env=FOREBAY_BUILT_FOR={target}, {library}");
 }
