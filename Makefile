@@ -35,7 +35,7 @@ bench: $(BUILD)    ## what forebay costs, against the bare file system, and read
 studies-live: $(BUILD)  ## workflows elsewhere and published comparisons in small, predicted, then measured: 1 hour
 	scripts/studies-live.sh
 
-dist:           ## what is released: static binaries, .deb, wheels and checksums, in target/dist
+dist:           ## what is released: static binaries, .deb, wheels and checksums, in target/packages
 	scripts/dist.sh
 
 book:           ## the documents as a book at http://localhost:8000, until Ctrl-C

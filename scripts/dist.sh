@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes what is released, in target/dist: a static binary for each machine, and around it a tar file,
+# Makes what is released, in target/packages: a static binary for each machine, and around it a tar file,
 # a Debian package and a wheel for pip; then their checksums. Cross-compiles with Zig's C compiler,
 # which brings its own C library: nothing of the machine that builds gets in.
 #
@@ -9,7 +9,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
-dist=target/dist
+# Not target/dist, where cargo has what the profile `dist` runs while it builds.
+dist=target/packages
 tools=target/tools/dist
 say() { printf 'dist: %s\n' "$*"; }
 

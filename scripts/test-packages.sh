@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-dist=$PWD/target/dist arch=$(uname -m)
+dist=$PWD/target/packages arch=$(uname -m)
 trace=$PWD/tests/packages/trace.txt
 work=$(mktemp -d /var/tmp/forebay-packages.XXXXXX)
 trap 'umount -R "$work/root" "$work/bionic" 2> /dev/null || true; umount "$work/over" 2> /dev/null || true
