@@ -12,8 +12,28 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 dist=$PWD/target/packages arch=$(uname -m)
 trace=$PWD/tests/packages/trace.txt
 work=$(mktemp -d /var/tmp/forebay-packages.XXXXXX)
-trap 'umount -R "$work/root" "$work/bionic" 2> /dev/null || true; umount "$work/over" 2> /dev/null || true
-    rm -rf "$work"' EXIT
+# What can't be unmounted stays: nothing below it is ours to remove.
+clean_up() {
+    umount -R "$work/root" "$work/bionic/dev" "$work/bionic/proc" 2> /dev/null || true
+    umount "$work/over" 2> /dev/null || true
+    if grep -q " $work/" /proc/mounts; then
+        echo "packages: something is still mounted below $work; it stays" >&2
+    else
+        rm -rf --one-file-system "$work"
+    fi
+}
+trap clean_up EXIT
+# The devices that programs need, and none of this system's own directory.
+devices() {  # ROOT
+    local spec
+    mount -t tmpfs -o mode=755 tmpfs "$1/dev"
+    for spec in "null 1 3" "zero 1 5" "full 1 7" "random 1 8" "urandom 1 9" "tty 5 0" "fuse 10 229"; do
+        # shellcheck disable=SC2086
+        mknod -m 666 "$1/dev/${spec%% *}" c ${spec#* }
+    done
+    mkdir -m 1777 "$1/dev/shm"
+    ln -s /proc/self/fd "$1/dev/fd"
+}
 say() { printf '== %s\n' "$*"; }
 fail() { printf 'packages: %s\n' "$*" >&2; exit 1; }
 
@@ -68,7 +88,7 @@ mount -t tmpfs tmpfs "$work/over"
 mkdir "$work/over/upper" "$work/over/work"
 mount -t overlay overlay -o "lowerdir=/,upperdir=$work/over/upper,workdir=$work/over/work" "$work/root"
 cp "$deb" "$trace" "$work/root/tmp/"
-mount --rbind /dev "$work/root/dev" && mount --make-rslave "$work/root/dev"
+devices "$work/root"
 mount -t proc proc "$work/root/proc"
 chroot "$work/root" sh -ec '
     dpkg -i /tmp/forebay_*.deb && dpkg -i /tmp/forebay_*.deb > /dev/null
@@ -90,7 +110,8 @@ if [ -n "${OLD:-}" ]; then
         dpkg -i /tmp/forebay_*.deb > /dev/null
         rm /usr/local/bin/forebay && hash -r
         echo two >> shown/a && [ "$(cat shown/a | wc -l)" = 2 ]
-        forebay status && forebay unmount shown && [ "$(cat volume/a | wc -l)" = 2 ]
+        forebay status "$PWD/shown"
+        forebay unmount shown && [ "$(cat volume/a | wc -l)" = 2 ]
         dpkg -P forebay > /dev/null'
 fi
 umount -R "$work/root"
@@ -129,14 +150,14 @@ debootstrap --variant=minbase --no-check-gpg bionic "$work/bionic" http://archiv
     > "$work/bionic.log" 2>&1 || { tail -n 5 "$work/bionic.log"; fail "debootstrap"; }
 cp "$dist/bin/forebay-$arch" "$work/bionic/usr/bin/forebay"
 cp "$trace" "$work/bionic/tmp"
-mount --rbind /dev "$work/bionic/dev" && mount --make-rslave "$work/bionic/dev"
+devices "$work/bionic"
 mount -t proc proc "$work/bionic/proc"
 chroot "$work/bionic" sh -ec '
     ldd --version | head -n 1
     cd "$(mktemp -d)" && forebay --version
     forebay import nextflow /tmp/trace.txt -o old.run && forebay report old.run
     forebay run -q -o a.run -- sh -c "echo hi > a" && [ "$(cat a)" = hi ] && forebay report a.run'
-umount -R "$work/bionic/dev" "$work/bionic/proc"
+umount "$work/bionic/dev" "$work/bionic/proc"
 
 say "the program for ARM64, by QEMU"
 mkdir "$work/arm"
