@@ -14,7 +14,7 @@ trace=$PWD/tests/packages/trace.txt
 work=$(mktemp -d /var/tmp/forebay-packages.XXXXXX)
 # What can't be unmounted stays: nothing below it is ours to remove.
 clean_up() {
-    umount -R "$work/root" "$work/bionic/dev" "$work/bionic/proc" 2> /dev/null || true
+    umount -R "$work/root" "$work/bionic" 2> /dev/null || true
     umount "$work/over" 2> /dev/null || true
     if grep -q " $work/" /proc/mounts; then
         echo "packages: something is still mounted below $work; it stays" >&2
@@ -148,6 +148,8 @@ done
 say "a system with glibc 2.27 (RHEL 8 has 2.28)"
 debootstrap --variant=minbase --no-check-gpg bionic "$work/bionic" http://archive.ubuntu.com/ubuntu \
     > "$work/bionic.log" 2>&1 || { tail -n 5 "$work/bionic.log"; fail "debootstrap"; }
+# A run makes its mounts private, for which the root has to be a mount.
+mount --bind "$work/bionic" "$work/bionic"
 cp "$dist/bin/forebay-$arch" "$work/bionic/usr/bin/forebay"
 cp "$trace" "$work/bionic/tmp"
 devices "$work/bionic"
@@ -157,7 +159,7 @@ chroot "$work/bionic" sh -ec '
     cd "$(mktemp -d)" && forebay --version
     forebay import nextflow /tmp/trace.txt -o old.run && forebay report old.run
     forebay run -q -o a.run -- sh -c "echo hi > a" && [ "$(cat a)" = hi ] && forebay report a.run'
-umount "$work/bionic/dev" "$work/bionic/proc"
+umount -R "$work/bionic"
 
 say "the program for ARM64, by QEMU"
 mkdir "$work/arm"
