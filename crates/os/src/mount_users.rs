@@ -21,7 +21,7 @@ pub struct InTheWay {
 }
 
 /// Processes with an open file, a mapping, or their working or root directory on one of these
-/// devices (major, minor). What can't be asked is told by its name: is it below `point`?
+/// devices (major, minor). What can't be asked is judged by its name: is it below `point`?
 pub fn users_of(devices: &[(u32, u32)], point: Option<&Path>) -> Vec<InTheWay> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {

@@ -18,7 +18,7 @@ pub fn seeds(few: Range<u64>) -> Range<u64> {
 /// Histories between two words of how far it is.
 const STEP: u64 = 50;
 
-/// How a failure is told.
+/// How a failure names what replays it.
 pub fn replay(seed: u64) -> String {
     format!("seed {seed} (FOREBAY_SEEDS={seed}..{})", seed + 1)
 }

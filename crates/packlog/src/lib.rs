@@ -85,7 +85,7 @@ pub struct Found {
 pub struct PackedDir {
     /// The directory.
     pub key: DirKey,
-    /// Below the covered directory, when its first file was packed.
+    /// Its path below the managed directory when its first file was packed.
     pub path: Vec<u8>,
     /// Names in it that packed files have.
     pub names: Vec<ShortName>,
