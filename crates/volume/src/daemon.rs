@@ -17,7 +17,8 @@ use std::time::Duration;
 use forebay_model::{Ended, Exit, Header, Micros};
 use parking_lot::Mutex;
 
-use crate::bucket::{Follow, Prefix, Ready};
+use crate::backend::Backend;
+use crate::bucket::Ready;
 use crate::daemon_log::{self, About};
 use crate::fuse::{Emulated, Session};
 use crate::ipc::WriteBackProgress;
@@ -27,7 +28,6 @@ use crate::live;
 use crate::native::{ROOT, Settings};
 use crate::overmount::{Access, Plan};
 use crate::processes::Processes;
-use crate::reads::Shown;
 use crate::recorder::Recorder;
 use crate::rescue::Rescue;
 use crate::tiers::{Progress, Tiers, Which, bring_home};
@@ -367,9 +367,7 @@ impl Run {
         self.follow_directories();
         let kept = self.keeper.as_mut().map(|keeper| keeper.finish(ended, &notes));
         let (run, mut warnings) = kept.unwrap_or_default();
-        warnings.extend(self.prefixes().flat_map(Prefix::finish));
-        warnings.extend(self.reads().flat_map(Shown::finish));
-        warnings.extend(self.followed().flat_map(Follow::finish));
+        warnings.extend(self.backends().flat_map(Backend::finish));
         self.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.let_go());
         let errors = daemon_log::take_errors();
         homecoming::speak(&homecomings, shipped.as_ref());
@@ -454,7 +452,6 @@ impl Run {
 
     /// Waits until a bucket has all of its volume.
     fn ship(&self) -> Option<UploadReport> {
-        let mirror = self.sessions.iter().find_map(|session| session.native().mirror())?;
         let tell = |underway: &WriteBackProgress| {
             let word = ToFront::WriteBackProgress(*underway);
             std::iter::once(&self.control).chain(&self.waiting).for_each(|who| who.mention(&word));
@@ -463,22 +460,12 @@ impl Run {
             let word = ToFront::Waits(waiting.clone());
             std::iter::once(&self.control).chain(&self.waiting).for_each(|who| who.mention(&word));
         };
-        Some(mirror.finish(&tell, &waits))
+        self.backends().find_map(|backend| backend.ship(&tell, &waits))
     }
 
-    /// Prefixes of buckets that were attached.
-    fn prefixes(&self) -> impl Iterator<Item = &Prefix> {
-        self.sessions.iter().filter_map(|session| session.native().prefix().map(|it| &**it))
-    }
-
-    /// Archives of reads that were attached.
-    fn reads(&self) -> impl Iterator<Item = &Shown> {
-        self.sessions.iter().filter_map(|session| session.native().reads().map(|it| &**it))
-    }
-
-    /// Volumes that others write.
-    fn followed(&self) -> impl Iterator<Item = &Follow> {
-        self.sessions.iter().filter_map(|session| session.native().follow().map(|it| &**it))
+    /// What keeps each tree beyond its directory.
+    fn backends(&self) -> impl Iterator<Item = &dyn Backend> {
+        self.sessions.iter().map(|session| session.native().backend())
     }
 
     /// Somebody still works in the covered directories: the front goes, with what is known so far.
@@ -487,7 +474,7 @@ impl Run {
         let ended = self.end(false);
         let provisional = self.keeper.as_mut().map(|keeper| keeper.provisional(ended));
         let (run, mut warnings) = provisional.unwrap_or_default();
-        warnings.extend(self.prefixes().flat_map(Prefix::told));
+        warnings.extend(self.backends().flat_map(Backend::told));
         self.control.say(&over(run, Some(lingering), warnings, Vec::new(), None));
     }
 }

@@ -9,7 +9,6 @@ mod abi;
 mod cost;
 mod crew;
 mod data;
-mod delayed_reply;
 mod device;
 mod emulated_latency;
 mod failed;

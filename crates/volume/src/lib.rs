@@ -3,6 +3,7 @@
 //! descriptors live on this floor and nowhere else; it prints nothing, and where a file goes is
 //! decided by `forebay_model::Rules`.
 
+mod backend;
 pub mod bucket;
 mod counters;
 mod daemon;

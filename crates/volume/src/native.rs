@@ -5,6 +5,7 @@
 
 mod attr;
 mod attribute_override;
+mod backed;
 mod by_path;
 mod copies;
 mod create;
@@ -13,7 +14,6 @@ mod device_numbers;
 mod dir;
 mod dormant;
 mod early;
-mod faces;
 mod folder;
 mod handle;
 mod iostate;
@@ -22,7 +22,6 @@ mod lease;
 mod locks;
 mod lookup;
 mod maker;
-mod mirrored;
 mod mover;
 mod moves;
 mod moving;
@@ -79,8 +78,7 @@ use placed::boot_nanos;
 pub(crate) use relocation_lock::Stays;
 pub(crate) use watch::Watch;
 
-use crate::bucket::{Follow, Mirror, Prefix};
-use crate::reads::Shown;
+use crate::backend::{Backend, InPlace};
 use crate::recorder::{Known, Older};
 use crate::tiers::{StagingPath, Tiers};
 use node::Recorded;
@@ -169,14 +167,8 @@ pub struct Native {
     early: early::Early,
     /// Where rules send files.
     tiers: Option<Arc<Tiers>>,
-    /// The bucket for which the directory stands.
-    mirror: Option<Arc<Mirror>>,
-    /// The prefix of a bucket that it shows.
-    prefix: Option<Arc<Prefix>>,
-    /// The volume of others that it follows.
-    follow: Option<Arc<Follow>>,
-    /// The archive of reads that it shows.
-    reads: Option<Arc<Shown>>,
+    /// What keeps it beyond itself.
+    backend: Arc<dyn Backend>,
     /// Files that wait to be moved there, and the way that they take.
     moves: Arc<moves::Moves>,
     passage: OnceLock<StagingPath>,
@@ -240,10 +232,7 @@ impl Native {
             touched: Mutex::default(),
             early: early::Early::default(),
             tiers: None,
-            mirror: None,
-            prefix: None,
-            follow: None,
-            reads: None,
+            backend: Arc::new(InPlace),
             moves: Arc::default(),
             passage: OnceLock::new(),
             first_passage: Mutex::new(()),
@@ -295,7 +284,6 @@ impl Native {
     /// # Errors
     /// EPERM when it can't, and the request is to be refused.
     pub(crate) fn act_as(&self, caller: Caller) -> Result<()> {
-        maker::note(caller.pid);
         self.credentials.impersonate(caller, || (self.groups)(caller.pid))
     }
 
@@ -482,6 +470,16 @@ impl Native {
             }
             path.extend_from_slice(part.to_bytes());
         }
+        path
+    }
+
+    /// Path of a name in a directory, below the covered one.
+    pub(crate) fn path_in(&self, dir: &Node, name: &CStr) -> Vec<u8> {
+        let mut path = self.path_of(dir);
+        if !path.is_empty() {
+            path.push(b'/');
+        }
+        path.extend_from_slice(name.to_bytes());
         path
     }
 

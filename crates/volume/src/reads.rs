@@ -3,6 +3,7 @@
 //! this machine's, with the source's owner and time; its length and its bytes are the source's, which
 //! are decoded when somebody reads them. What it is not: `forebay_reads` knows the format, and decodes.
 
+mod backend;
 mod bucket;
 mod empty;
 mod found;
@@ -83,18 +84,18 @@ impl Shown {
     }
 
     /// Whether its bytes come from a bucket.
-    pub(crate) fn is_far(&self) -> bool {
+    fn is_far(&self) -> bool {
         matches!(self.place, Place::Bucket(_))
     }
 
     /// What a file here stands for.
-    pub(crate) fn face(&self, number: u64) -> Option<&Arc<Face>> {
+    fn face(&self, number: u64) -> Option<&Arc<Face>> {
         self.faces.get(&number)
     }
 
     /// Gives an empty file the length that it is shown with, and as much space: of a file that
     /// takes none, tar(1) keeps no bytes.
-    pub(crate) fn dress(&self, stat: &mut Statx) {
+    fn dress(&self, stat: &mut Statx) {
         if let Some(face) = self.face(stat.stx_ino) {
             (stat.stx_size, stat.stx_blocks) = (face.len, face.len.div_ceil(BLOCK));
         }
@@ -104,7 +105,7 @@ impl Shown {
     ///
     /// # Errors
     /// EIO: the archive is damaged there, or can't be read. ESTALE: its bucket has another one.
-    pub(crate) fn read(&self, face: &Face, offset: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
+    fn decode(&self, face: &Face, offset: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
         self.reader.read_at(face, offset, buffer).map_err(|error| {
             self.note(face, found::plain(&error, self.place.folder(), &self.source));
             if error.kind == Kind::Changed { Errno::STALE } else { Errno::IO }
@@ -119,7 +120,7 @@ impl Shown {
     }
 
     /// Nobody looks any more. Tells what went wrong.
-    pub(crate) fn finish(&self) -> Vec<String> {
+    fn end(&self) -> Vec<String> {
         if let Err(error) = self.held.clear() {
             tracing::warn!("empty files stay in {}: {error}", self.held.tree().display());
         }

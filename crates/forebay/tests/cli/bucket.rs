@@ -424,14 +424,17 @@ fn small_files_share_requests() {
     volume.sh(&volume.at(), "mkdir d; seq 2000 | split -l 1 -a 4 - d/f");
     volume.unmount(&volume.at()).code(0);
     let requests = volume.server.requests() - before;
-    assert!(requests < 30, "{requests} requests for 2000 files");
+    // One for each second that it took, which may be many on a busy machine; fewer of a new reader.
+    let segments = std::fs::read_dir(volume.object(".forebay/log")).expect("a log").count() as u64;
+    assert!(segments < 200, "{segments} segments for 2000 files");
+    assert!(requests < 2 * segments + 25, "{requests} requests for {segments} segments");
     volume.mount("two", &volume.there());
     let before = volume.server.requests();
     let all = volume.sh(&volume.there(), "cat d/f* | md5sum; seq 2000 | md5sum");
     let (read, written) = all.split_once('\n').expect("two lines");
     assert_eq!(read, written.trim_end());
     let requests = volume.server.requests() - before;
-    assert!(requests < 20, "{requests} requests to read 2000 files");
+    assert!(requests < segments + 15, "{requests} requests to read {segments} segments");
     volume.unmount(&volume.there()).code(0);
     volume.place.nobody_left();
 }

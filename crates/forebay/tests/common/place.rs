@@ -64,6 +64,32 @@ pub(crate) struct Place {
     turn: Option<Turn>,
 }
 
+impl Drop for Place {
+    /// Of a test that fails, what the daemons said goes with it.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            tell_logs(&self.state);
+        }
+    }
+}
+
+/// Prints the last lines of each log below a folder.
+fn tell_logs(folder: &Path) {
+    const LINES: usize = 40;
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            tell_logs(&path);
+        } else if path.extension() == Some(OsStr::new("log"))
+            && let Ok(text) = std::fs::read_to_string(&path)
+        {
+            let from = text.lines().count().saturating_sub(LINES);
+            let last: Vec<&str> = text.lines().skip(from).collect();
+            println!("{}:\n{}", path.display(), last.join("\n"));
+        }
+    }
+}
+
 impl Place {
     /// `None`, loudly, where FUSE is closed.
     pub(crate) fn with_fuse() -> Option<Place> {

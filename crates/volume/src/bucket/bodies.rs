@@ -29,7 +29,6 @@ use forebay_objstore::Patience;
 use forebay_os::files::FileIdentity;
 use known::{Known, writable};
 pub(super) use losses::Losses;
-pub(crate) use times::Modified;
 
 pub(super) type Result<T> = std::result::Result<T, Errno>;
 

@@ -5,6 +5,7 @@
 //! ever written to the bucket.
 
 mod apply;
+mod backend;
 mod opening;
 mod shown;
 mod tail;
@@ -21,14 +22,15 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use rustix::io::Errno;
 
-use super::TreeServer;
+use super::BucketError;
 use super::bodies::learn::Behind;
 use super::bodies::{self, Bodies};
+use super::body::Body;
 use super::health::Health;
 use super::local::is_away;
 use super::request::Bucket;
 use super::state::State;
-use super::{Body, BucketError};
+use crate::backend::TreeServer;
 use forebay_objstore::Patience;
 use forebay_objstore::{Failed, Objects, Settings};
 use forebay_os::files::FileIdentity;
@@ -78,7 +80,7 @@ impl Followed {
 #[derive(Debug)]
 pub(crate) struct Follow {
     url: String,
-    pub(crate) bodies: Arc<Bodies>,
+    bodies: Arc<Bodies>,
     health: Arc<Health>,
     shown: Mutex<Shown>,
     every: Duration,
@@ -143,7 +145,7 @@ impl Follow {
     ///
     /// # Errors
     /// EIO: they can't be had. ESTALE: another file has its name by now.
-    pub(crate) fn body(
+    fn body(
         &self,
         identity: &FileIdentity,
         file: BorrowedFd<'_>,
@@ -156,19 +158,19 @@ impl Follow {
     }
 
     /// Nobody uses the volume any more. Tells what went wrong.
-    pub(crate) fn finish(&self) -> Vec<String> {
+    pub(super) fn end(&self) -> Vec<String> {
         self.call.lock().is_over = true;
         self.called.notify_all();
-        self.told()
+        self.troubles()
     }
 
     /// Why its bucket can't be used just now.
-    pub(crate) fn trouble(&self) -> Option<String> {
+    fn out_of_reach(&self) -> Option<String> {
         self.health.trouble().map(|why| format!("{} is out of reach: {why}", self.url))
     }
 
     /// What was kept here goes, after everybody was told of the end.
-    pub(crate) fn let_go(&self) {
+    fn remove_local(&self) {
         // What is being applied is applied, and nothing comes after it.
         let _shown = self.shown.lock();
         // What stays is removed by the next that follows it.

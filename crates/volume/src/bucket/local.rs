@@ -21,7 +21,7 @@ use super::scan::Scan;
 use super::tree::{File, ROOT, Tree};
 pub(crate) use marked::marked;
 
-pub(crate) use mark::{AWAY, is_away, is_here, set_mtime, unmark, while_writable};
+pub(crate) use mark::{AWAY, OURS, is_away, is_here, set_mtime, unmark, while_writable};
 pub(crate) use synced::{Synced, mark_synced};
 
 type Result<T> = std::result::Result<T, Errno>;

@@ -1,24 +1,19 @@
-//! Names that may have changed since the last cut. Who changes one is inside meanwhile; a cut is
-//! made while nobody is, so that it is what was at one moment.
+//! Names that may have changed since the last cut. Who changes one passes a gate; a cut is made
+//! while nobody is inside, so that it is what was at one moment.
 
-use std::cell::Cell;
 use std::ffi::CString;
 
-use parking_lot::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use rustc_hash::FxHashSet;
 
 use super::ship::Dirty;
+use crate::backend::Gate;
 use forebay_os::clock::{Clock, MachineClock};
 use forebay_os::files::FileIdentity;
 
-thread_local!(
-    /// How many changes this thread is making: a rename is two.
-    static INSIDE: Cell<u32> = const { Cell::new(0) }
-);
-
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
-    gate: RwLock<()>,
+    pub(super) gate: Gate,
     noted: Mutex<Noted>,
     /// There is something to do.
     pub(super) call: Condvar,
@@ -78,30 +73,7 @@ impl Noted {
     }
 }
 
-/// Held by who changes a name.
-#[derive(Debug)]
-pub(crate) struct Inside<'m> {
-    _gate: Option<RwLockReadGuard<'m, ()>>,
-}
-
-impl Drop for Inside<'_> {
-    fn drop(&mut self) {
-        INSIDE.set(INSIDE.get() - 1);
-    }
-}
-
 impl Marks {
-    /// Something is about to be changed.
-    pub(crate) fn enter(&self) -> Inside<'_> {
-        let is_first = INSIDE.replace(INSIDE.get() + 1) == 0;
-        Inside { _gate: is_first.then(|| self.gate.read()) }
-    }
-
-    /// Whether this thread is changing a name: whoever waits for a cut then waits for itself.
-    pub(super) fn is_inside() -> bool {
-        INSIDE.get() > 0
-    }
-
     /// This name in the folder at that path may be another.
     pub(crate) fn mark(&self, folder: Vec<u8>, name: CString) {
         let mut noted = self.noted.lock();
@@ -122,29 +94,5 @@ impl Marks {
 
     pub(super) fn noted(&self) -> MutexGuard<'_, Noted> {
         self.noted.lock()
-    }
-
-    /// Nobody changes a name as long as this lives.
-    pub(super) fn quiet(&self) -> RwLockWriteGuard<'_, ()> {
-        self.gate.write()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cut_waits_for_changes_and_changes_for_a_cut() {
-        let marks = Marks::default();
-        let (outer, inner) = (marks.enter(), marks.enter());
-        assert!(marks.gate.try_write().is_none());
-        drop(inner);
-        assert!(marks.gate.try_write().is_none(), "one of two is over");
-        drop(outer);
-        let quiet = marks.quiet();
-        assert!(marks.gate.try_read().is_none());
-        drop(quiet);
-        drop(marks.enter());
     }
 }

@@ -3,6 +3,7 @@
 
 mod again;
 mod asking;
+mod backend;
 mod fill;
 mod now;
 mod room;
@@ -19,15 +20,15 @@ use rustc_hash::FxHashSet;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 
-use super::TreeServer;
 use super::bodies::Bodies;
 use super::health::Health;
 use super::log::Log;
-use super::marks::{Inside, Marks};
+use super::marks::Marks;
 use super::opening::Opened;
 use super::request::Bucket;
-use super::ship::Ship;
+use super::ship::{Readers, Ship};
 use super::state::State;
+use crate::backend::TreeServer;
 use crate::ipc::{BucketWaiting, UploadReport, WriteBackProgress};
 use fill::Fill;
 use forebay_objstore::{Failed, Objects};
@@ -45,8 +46,8 @@ const SAID_EVERY: u64 = 3000;
 /// A local tree and its bucket.
 #[derive(Debug)]
 pub(crate) struct Mirror {
-    pub(crate) marks: Marks,
-    pub(crate) bodies: Arc<Bodies>,
+    marks: Marks,
+    bodies: Arc<Bodies>,
     health: Arc<Health>,
     root: OwnedFd,
     durable: SyncTo,
@@ -56,7 +57,7 @@ pub(crate) struct Mirror {
     progress: Mutex<WriteBackProgress>,
     fill: Fill,
     /// Held to read while a file is opened.
-    pub(crate) opening: RwLock<()>,
+    opening: RwLock<()>,
     /// The first segment that can have what is changed now.
     next_segment: AtomicU64,
     /// Nobody else uses the directory as long as this is mounted.
@@ -103,7 +104,8 @@ impl Mirror {
         let known: Weak<dyn TreeServer> = Arc::<S>::downgrade(&server);
         let log = Log::resume(requests(), at, mirror.state.volume.me.clone());
         let volume = mirror.state.volume.me.clone();
-        let ship = Ship::of(requests(), (log, tree), scan, volume);
+        let mut ship = Ship::of(requests(), (log, tree), scan, volume);
+        ship.says_to(Arc::clone(&mirror.bodies) as Arc<dyn Readers>);
         let mut worker = Worker {
             mirror: Arc::clone(&mirror),
             server: known,
@@ -123,14 +125,9 @@ impl Mirror {
         Ok(server)
     }
 
-    /// Held by who changes a name.
-    pub(crate) fn enter(&self) -> Inside<'_> {
-        self.marks.enter()
-    }
-
     /// Nobody uses the volume any more: waits until the bucket has all of it. Tells how far it is
     /// now and then, and rarely what is in the way.
-    pub(crate) fn finish(
+    fn bring_all(
         &self,
         tell: &dyn Fn(&WriteBackProgress),
         waits: &dyn Fn(&BucketWaiting),

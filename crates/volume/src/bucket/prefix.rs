@@ -4,12 +4,13 @@
 //! that was listed. What has come stays on this machine for the next run. Nothing is ever written
 //! to the bucket.
 
+mod backend;
 mod fill;
 mod held;
 mod told;
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -19,11 +20,13 @@ use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use rustix::io::Errno;
 
+use super::bodies;
 use super::bodies::{Away, Bodies, Losses};
+use super::body::Body;
 use super::health::Health;
 use super::opening::BucketError;
 use super::request::Bucket;
-use super::{Body, bodies};
+use crate::backend::OpenFolder;
 use fill::fill;
 use forebay_objstore::{Failed, Folder, Objects, Settings};
 use forebay_objstore::{Patience, patiently};
@@ -83,7 +86,7 @@ fn lend_as(folder: &Folder, url: &str, ways: &Ways) -> Result<Lent, BucketError>
 pub(crate) struct Prefix {
     url: String,
     bucket: Arc<dyn Bucket>,
-    pub(crate) bodies: Arc<Bodies>,
+    bodies: Arc<Bodies>,
     /// Directories that somebody looked into, by their numbers.
     folders: RwLock<FxHashMap<u64, Arc<Looked>>>,
     /// Folders that could not be listed.
@@ -137,7 +140,7 @@ impl Prefix {
     }
 
     /// Whether a directory has been listed.
-    pub(crate) fn is_listed(&self, number: u64) -> bool {
+    fn has_listed(&self, number: u64) -> bool {
         self.folders.read().get(&number).is_some_and(|looked| looked.is_listed.load(Acquire))
     }
 
@@ -146,11 +149,7 @@ impl Prefix {
     ///
     /// # Errors
     /// EIO: it can't be listed.
-    pub(crate) fn look(
-        &self,
-        number: u64,
-        open: impl FnOnce() -> Result<(Vec<u8>, OwnedFd), Errno>,
-    ) -> Result<(), Errno> {
+    fn look(&self, number: u64, open: OpenFolder<'_>) -> Result<(), Errno> {
         let known = self.folders.read().get(&number).cloned();
         let looked =
             known.unwrap_or_else(|| Arc::clone(self.folders.write().entry(number).or_default()));
@@ -178,7 +177,7 @@ impl Prefix {
     ///
     /// # Errors
     /// EIO: they can't be had. ESTALE: the object is another one.
-    pub(crate) fn body(
+    fn body(
         &self,
         identity: &FileIdentity,
         file: BorrowedFd<'_>,

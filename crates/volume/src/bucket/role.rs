@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::follow::{self, Follow, Followed, Following};
 use super::mirror::Mirror;
 use super::opening::{BucketError, Opened, Wanted, open};
-use super::server::{Keeper, TreeServer};
+use crate::backend::{Backend, TreeServer};
 
 /// How a volume in a bucket is to be mounted.
 #[derive(Debug)]
@@ -65,11 +65,11 @@ impl Ready {
     /// When the bucket's client can't be made, or the directory is gone.
     pub(crate) fn start<S: TreeServer + 'static>(
         self,
-        serve: impl FnOnce(Keeper) -> S,
+        serve: impl FnOnce(Arc<dyn Backend>) -> S,
     ) -> io::Result<Arc<S>> {
         match self {
-            Ready::Writer(opened) => Mirror::start(*opened, |it| serve(Keeper::Writer(it))),
-            Ready::Reader(followed) => Follow::start(*followed, |it| serve(Keeper::Reader(it))),
+            Ready::Writer(opened) => Mirror::start(*opened, |it| serve(it)),
+            Ready::Reader(followed) => Follow::start(*followed, |it| serve(it)),
         }
     }
 }

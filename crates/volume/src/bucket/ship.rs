@@ -29,7 +29,8 @@ use super::scan::{Found, Scan};
 use super::tree::Tree;
 use forebay_objstore::Failed;
 use forebay_os::files::FileIdentity;
-pub(crate) use moved::Moved;
+pub(crate) use moved::{Moved, Readers};
+use moved::{Nobody, laid};
 use moves::Moves;
 use short::Short;
 use unread::AllUnread;
@@ -54,6 +55,7 @@ pub(crate) struct Ship {
     /// A cut that is not in the bucket yet.
     pending: Option<Pending>,
     moves: Moves,
+    readers: Arc<dyn Readers>,
     again: Dirty,
     unread: AllUnread,
     short: Short,
@@ -109,6 +111,7 @@ impl Ship {
             volume,
             pending,
             moves,
+            readers: Arc::new(Nobody),
             again,
             short,
             session,
@@ -173,7 +176,7 @@ impl Ship {
         }
         self.tree.is_number(number, &segment.packed);
         self.tree.apply(&Record::Cut);
-        self.moves.laid(&self.tree, &segment.laid);
+        self.readers.moved(laid(&self.tree, &segment.laid));
         self.clean_up();
         Ok(Some(Shipped { bytes: segment.bytes.len() as u64, objects: segment.objects }))
     }

@@ -51,12 +51,7 @@ impl House {
                 targets.remove(&number).ok_or_else(|| io::Error::other("an unknown mount"))?;
             let session = self.open_door(number, target, fd)?;
             let threads = std::thread::available_parallelism().map_or(4, usize::from).clamp(4, 16);
-            // Many may wait for a bucket, and for longer than others may wait for them.
-            let (threads, most) = match (session.native().bodies(), session.native().reads()) {
-                (Some(_), _) => (32, 1024),
-                (None, Some(reads)) if reads.is_far() => (threads, 64),
-                _ => (threads, threads),
-            };
+            let (threads, most) = session.native().backend().threads(threads);
             std::thread::Builder::new().name("forebay-mount".into()).spawn({
                 let (session, events) = (Arc::clone(&session), events.clone());
                 move || {
@@ -82,12 +77,11 @@ impl House {
             .with_tiers(tiers.clone())
             .with_tasks(tasks);
         let bucket = self.bucket.lock().take_if(|_| number == 0);
-        let prefix = target.lent.map(Prefix::start).transpose()?;
-        let reads = target.reads.map(Shown::start).transpose()?;
-        let native = native.with_prefix(prefix).with_reads(reads);
-        let native = match bucket {
-            Some(ready) => ready.start(|keeper| native.kept_by(keeper))?,
-            None => Arc::new(native),
+        let native = match (bucket, target.lent, target.reads) {
+            (Some(ready), ..) => ready.start(|backend| native.with_backend(backend))?,
+            (None, Some(lent), _) => Arc::new(native.with_backend(Prefix::start(lent)?)),
+            (None, None, Some(found)) => Arc::new(native.with_backend(Shown::start(found)?)),
+            (None, None, None) => Arc::new(native),
         };
         let tree = fuse::Tree {
             id,

@@ -18,7 +18,7 @@ use rustix::net::{
 
 use super::leaving::Leaving;
 use super::{Event, Run};
-use crate::bucket::Follow;
+use crate::backend::Backend;
 use crate::ipc::{Channel, ToDaemon, ToFront, doors_for};
 use crate::overmount::take_away;
 
@@ -79,7 +79,7 @@ impl Run {
         let Some(over) = self.close(stop_sampling) else { return };
         self.control.say(&over);
         self.waiting.iter().for_each(|channel| channel.say(&over));
-        self.followed().for_each(Follow::let_go);
+        self.backends().for_each(Backend::let_go);
     }
 }
 

@@ -36,7 +36,10 @@ impl Session {
         let permissions = Permissions { mode: ask.mode, umask: ask.umask };
         let native = &self.tree.native;
         let made = match request.header.opcode {
-            op::CREATE => native.create(request.node(), new, ask.flags, permissions),
+            op::CREATE => {
+                let thread = request.header.pid;
+                native.create(request.node(), new, ask.flags, permissions, thread)
+            }
             _ => native.create_unnamed(request.node(), ask.flags, permissions),
         };
         match made {

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use zerocopy::IntoBytes;
 
 use super::abi::{self, InHeader};
-use super::emulated_latency::{Emulated, Late};
+use super::emulated_latency::{Asked, Emulated, Late};
 use super::tellers::Tellers;
 use crate::native::{Backing, Kernel};
 
@@ -55,11 +55,9 @@ impl Device {
         Device { tellers, ..self }
     }
 
-    /// A request begins; the reply to it is this thread's next.
-    pub(super) fn begin(&self, header: &InHeader, body: &[u8]) {
-        if let Some(late) = &self.late {
-            late.begin(header, body);
-        }
+    /// A request begins. Gives what it asks an emulated storage for.
+    pub(super) fn begin(&self, header: &InHeader, body: &[u8]) -> Option<Asked> {
+        self.late.as_ref()?.begin(header, body)
     }
 
     /// Whether it emulates another storage.
@@ -121,21 +119,32 @@ impl Device {
         let _ = self.send(-error.raw_os_error(), unique, &[]);
     }
 
+    /// Answers request `unique`, with an error or 0, when an emulated storage would; gives the
+    /// nanoseconds for which the reply is held back.
+    pub(super) fn answer_in_time(
+        &self,
+        asked: Option<Asked>,
+        error: i32,
+        unique: u64,
+        parts: &[&[u8]],
+    ) -> u64 {
+        let mut held_back = None;
+        let _ = with_header(error, unique, parts, |slices| {
+            held_back = self
+                .late
+                .as_ref()
+                .zip(asked)
+                .and_then(|(late, asked)| late.keep(&asked, &self.file, slices));
+            match held_back {
+                Some(_) => Ok(()),
+                None => (&*self.file).write_vectored(slices).map(drop),
+            }
+        });
+        held_back.unwrap_or(0)
+    }
+
     fn send(&self, error: i32, unique: u64, parts: &[&[u8]]) -> io::Result<()> {
-        let body: usize = parts.iter().map(|p| p.len()).sum();
-        let size = size_of::<abi::OutHeader>();
-        let header = abi::OutHeader { len: (size + body) as u32, error, unique };
-        let mut slices = [IoSlice::new(&[]); 4];
-        slices[0] = IoSlice::new(header.as_bytes());
-        for (slot, part) in slices[1..].iter_mut().zip(parts) {
-            *slot = IoSlice::new(part);
-        }
-        let slices = &slices[..=parts.len()];
-        // What has no number answers nobody.
-        if unique != 0 && self.late.as_ref().is_some_and(|late| late.keep(&self.file, slices)) {
-            return Ok(());
-        }
-        (&*self.file).write_vectored(slices).map(drop)
+        with_header(error, unique, parts, |slices| (&*self.file).write_vectored(slices).map(drop))
     }
 
     fn tell_of_entry(&self, parent: u64, name: &OsStr, flags: u32) {
@@ -222,6 +231,24 @@ impl Drop for LentFile {
         // SAFETY: the ioctl reads one u32. A failure means the connection is gone with all it lent.
         unsafe { libc::ioctl(self.device.file.as_raw_fd(), abi::IOC_BACKING_CLOSE as _, &id) };
     }
+}
+
+/// Shows a reply or a notification with its header in front.
+fn with_header<T>(
+    error: i32,
+    unique: u64,
+    parts: &[&[u8]],
+    show: impl FnOnce(&[IoSlice<'_>]) -> T,
+) -> T {
+    let body: usize = parts.iter().map(|part| part.len()).sum();
+    let size = size_of::<abi::OutHeader>();
+    let header = abi::OutHeader { len: (size + body) as u32, error, unique };
+    let mut slices = [IoSlice::new(&[]); 4];
+    slices[0] = IoSlice::new(header.as_bytes());
+    for (slot, part) in slices[1..].iter_mut().zip(parts) {
+        *slot = IoSlice::new(part);
+    }
+    show(&slices[..=parts.len()])
 }
 
 /// Opens `/dev/fuse` for a new mount.

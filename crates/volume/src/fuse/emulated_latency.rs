@@ -12,7 +12,6 @@ mod shape;
 mod workers;
 mod written;
 
-use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
@@ -27,15 +26,11 @@ use parking_lot::{Condvar, Mutex};
 
 use super::abi::InHeader;
 use crate::native::TRUST_WATCHED;
-use asked::{Asked, answered};
+pub(super) use asked::Asked;
+use asked::answered;
 use board::Board;
 use forebay_os::clock::{Clock, MachineClock};
 use shape::Shape;
-
-thread_local! {
-    /// What the request that this thread serves asks for.
-    static ASKED: Cell<Option<Asked>> = const { Cell::new(None) };
-}
 
 /// A storage to be emulated.
 #[derive(Debug, Clone)]
@@ -159,19 +154,24 @@ impl Late {
         }
     }
 
-    /// A request begins; the reply to it is this thread's next.
-    pub(super) fn begin(&self, header: &InHeader, body: &[u8]) {
+    /// A request begins. Gives what it asks for, if anybody waits for the reply.
+    pub(super) fn begin(&self, header: &InHeader, body: &[u8]) -> Option<Asked> {
         let called = self.clock.nanos().saturating_sub(self.queue.waking() / 2);
-        ASKED.set(Asked::of(header, body, called));
+        Asked::of(header, body, called)
     }
 
-    /// Keeps a reply until it is due; false when it may go at once.
-    pub(super) fn keep(&self, file: &Arc<File>, parts: &[std::io::IoSlice<'_>]) -> bool {
-        let Some(asked) = ASKED.take() else { return false };
-        let (due, awaited) = self.shape.lock().due(&asked, &answered(asked.opcode, parts));
+    /// Keeps the reply to a request until it is due, and gives the nanoseconds until then; `None`
+    /// when it may go at once.
+    pub(super) fn keep(
+        &self,
+        asked: &Asked,
+        file: &Arc<File>,
+        parts: &[std::io::IoSlice<'_>],
+    ) -> Option<u64> {
+        let (due, awaited) = self.shape.lock().due(asked, &answered(asked.opcode, parts));
         let early = if awaited { DEBT } else { self.queue.waking() / 2 };
         if due <= self.clock.nanos() + early {
-            return false;
+            return None;
         }
         let due = due - self.queue.waking() / 2;
         let reply = parts.iter().flat_map(|part| part.iter().copied()).collect();
@@ -181,9 +181,9 @@ impl Late {
         waiting.order.push(Reverse((due, number)));
         waiting.replies.insert(number, (reply, Arc::clone(file)));
         drop(waiting);
-        super::delayed_reply::held_back(due.saturating_sub(self.clock.nanos()));
+        let held_back = due.saturating_sub(self.clock.nanos());
         self.queue.changed.notify_one();
-        true
+        Some(held_back)
     }
 }
 

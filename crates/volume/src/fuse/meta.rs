@@ -232,7 +232,7 @@ impl Session {
                 return add_dirent(out, room, found, number(found), (kind, None));
             }
             let dots = matches!(found.name.to_bytes(), b"." | b"..");
-            // TierDirectory first: an entry that is sent counts as looked up, one that is not must not.
+            // Room first: an entry that is sent counts as looked up, one that is not must not.
             let size =
                 size_of::<EntryOut>() + size_of::<abi::Dirent>() + found.name.count_bytes() + 8;
             if out.len() + size > room {

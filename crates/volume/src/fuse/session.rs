@@ -11,8 +11,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::abi::{self, InHeader, init, op};
 use super::cost::{self, Asked};
-use super::delayed_reply;
 use super::device::Device;
+use super::emulated_latency::Asked as AskedOfStorage;
 use super::gate::Gate;
 use super::lock::Waiters;
 use super::opcodes::{HANDED, NAMING, OF_OPEN, OF_TWO, Opcode, RIGHTLESS, UNASKED};
@@ -25,7 +25,7 @@ use forebay_os::credentials::Caller;
 
 /// The largest read or write the kernel sends at once.
 pub(super) const MOST_BYTES: usize = 1 << 20;
-/// TierDirectory for a whole request: a write's data and what precedes it.
+/// Room for a whole request: a write's data and what precedes it.
 pub(super) const BUFFER: usize = MOST_BYTES + (64 << 10);
 
 /// One covered tree and what serves it.
@@ -56,7 +56,11 @@ pub struct Session {
     pub(super) gate: Gate,
 }
 
-/// One request, as far as all kinds have it in common.
+/// Where a request was counted.
+type Counted = (Option<ProcessId>, TreeId, ClassId, OpKey);
+
+/// One request and its context, as far as all kinds have it in common. It travels as an argument:
+/// what is known of a request is nowhere else.
 pub(super) struct Request<'a> {
     pub(super) header: &'a InHeader,
     pub(super) body: &'a [u8],
@@ -69,6 +73,13 @@ pub(super) struct Request<'a> {
     pub(super) took: Cell<Option<u64>>,
     /// How it was refused, if so.
     pub(super) refused: Cell<Option<Errno>>,
+    /// What it asks an emulated storage for, until it is answered.
+    asked: Cell<Option<AskedOfStorage>>,
+    /// Nanoseconds for which its reply is held back: the program waits so much longer than a thread
+    /// works for it.
+    held_back: Cell<u64>,
+    /// It may be counted before its reply is given or afterwards; both are known once it is served.
+    counted: Cell<Option<Counted>>,
 }
 
 impl<'a> Request<'a> {
@@ -94,13 +105,18 @@ impl<'a> Request<'a> {
 
     pub(super) fn reply(&self, parts: &[&[u8]]) {
         self.nanos();
-        self.device.answer(self.header.unique, parts);
+        self.send(0, parts);
     }
 
     pub(super) fn refuse(&self, error: Errno) {
         self.refused.set(Some(error));
         self.nanos();
-        self.device.refuse(self.header.unique, error);
+        self.send(-error.raw_os_error(), &[]);
+    }
+
+    fn send(&self, error: i32, parts: &[&[u8]]) {
+        let (asked, unique) = (self.asked.take(), self.header.unique);
+        self.held_back.set(self.device.answer_in_time(asked, error, unique, parts));
     }
 
     pub(super) fn done(&self, result: Result<()>) {
@@ -238,7 +254,7 @@ impl Session {
             }
             return cost::answer(header, body, device);
         }
-        device.begin(header, body);
+        let asked = Cell::new(device.begin(header, body));
         let clock = self.recorder.clock();
         let began = clock.nanos();
         // A caller may hold its own locks when it reads, writes or closes: don't look it up then.
@@ -249,8 +265,19 @@ impl Session {
             (_, false) => self.processes.identify(header.pid),
         };
         let caller = Caller { pid: header.pid, uid: header.uid, gid: header.gid };
-        let (took, refused) = (Cell::new(None), Cell::new(None));
-        let request = Request { header, body, device, process, clock, began, took, refused };
+        let request = Request {
+            header,
+            body,
+            device,
+            process,
+            clock,
+            began,
+            took: Cell::new(None),
+            refused: Cell::new(None),
+            asked,
+            held_back: Cell::new(0),
+            counted: Cell::new(None),
+        };
         if of_collected {
             // Whoever closes a file need not own it.
             self.tree.native.act_as_itself();
@@ -267,9 +294,9 @@ impl Session {
         if let Some(error) = request.refused.get() {
             self.tell_failed(header, error);
         }
-        if let Some(((process, tree, class, key), more)) = delayed_reply::served() {
-            let more = OpCount { nanos: more.as_nanos() as u64, ..OpCount::default() };
-            self.recorder.count(process, tree, class, key, more);
+        if let (nanos @ 1.., Some(counted)) = (request.held_back.get(), request.counted.get()) {
+            let (process, tree, class, key) = counted;
+            self.recorder.count(process, tree, class, key, OpCount { nanos, ..OpCount::default() });
         }
     }
 
@@ -360,7 +387,7 @@ impl Session {
         let nanos = request.nanos();
         let count = OpCount { count: 1, nanos, bytes, failed: u64::from(failed) };
         self.recorder.count(process, tree, class, key, count);
-        delayed_reply::counted((process, tree, class, key));
+        request.counted.set(Some((process, tree, class, key)));
     }
 
     /// The class of a node's path.

@@ -109,7 +109,7 @@ pub struct TierNow {
     pub used: Option<u64>,
     /// What it may hold; `None`: as much as there is room.
     pub limit: Option<u64>,
-    /// TierDirectory of the file system.
+    /// Room of the file system.
     pub room: Option<u64>,
     /// Of that, what is free.
     pub free: Option<u64>,

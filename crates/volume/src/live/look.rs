@@ -79,7 +79,7 @@ impl Sources {
             let lost = bucket.lost.iter().map(|why| format!("nothing comes into {url}: {why}"));
             live.ailing.extend(lost);
         }
-        live.ailing.extend(self.followed());
+        live.ailing.extend(self.troubles());
         live.ailing.extend(daemon_log::trouble());
         live.warnings.extend_from_slice(&live.ailing);
         live
@@ -140,15 +140,15 @@ impl Sources {
         all
     }
 
-    /// Why what others write into a bucket is not seen here.
-    fn followed(&self) -> Vec<String> {
+    /// Why something that a tree shows can't be had.
+    fn troubles(&self) -> Vec<String> {
         let sessions = self.sessions.iter().filter_map(Weak::upgrade);
-        sessions.filter_map(|session| session.native().follow()?.trouble()).collect()
+        sessions.filter_map(|session| session.native().backend().trouble()).collect()
     }
 
     fn bucket(&self) -> Option<BucketNow> {
         let mut sessions = self.sessions.iter().filter_map(Weak::upgrade);
-        sessions.find_map(|session| session.native().mirror().map(|mirror| mirror.now()))
+        sessions.find_map(|session| session.native().backend().now())
     }
 }
 

@@ -69,7 +69,7 @@ impl Native {
             return self.setattr_packed(&node, packed, change);
         }
         let emptied = match (change.size, change.mtime) {
-            (Some(0), _) => self.body_before(&node)?,
+            (Some(0), _) => self.source_before(&node)?,
             (None, None) => None,
             _ => {
                 self.bring_before(&node)?;
@@ -80,7 +80,13 @@ impl Native {
         let _change = self.changing(&node, None);
         self.disturb(&node);
         match change.size {
-            Some(0) => self.empty(emptied, || self.truncate(&node, 0, change.handle))?,
+            Some(0) => {
+                let mut empty = || self.truncate(&node, 0, change.handle);
+                match emptied {
+                    Some(source) => source.give_up(&mut empty)?,
+                    None => empty()?,
+                }
+            }
             Some(size) => self.truncate(&node, size, change.handle)?,
             None => {}
         }

@@ -35,14 +35,10 @@ impl Native {
     /// Whether an open like this one needs the way to the file only. The kernel has seen that the
     /// caller may read it. What looks at bytes, here or on their way, needs more.
     pub(super) fn opens_by_path(&self, node: &Node, flags: u32) -> bool {
-        let has_own_bytes = self.mirror.is_some()
-            || self.prefix.is_some()
-            || self.follow.is_some()
-            || self.reads.is_some();
         self.lends_paths.load(Relaxed)
             && !writes(flags)
             && !self.settings.every_read
-            && !has_own_bytes
+            && self.backend.is_in_place()
             && !node.foreign.load(Relaxed)
             && !self.refused.lock().contains(&node.identity().device)
             && !self.tiers().is_some_and(|tiers| tiers.has_cache())

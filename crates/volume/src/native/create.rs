@@ -33,7 +33,7 @@ pub struct Permissions {
 }
 
 impl Native {
-    /// Makes a file and opens it.
+    /// Makes a file and opens it, for a thread whose task its rule may name.
     ///
     /// # Errors
     /// The backing file system's, as the caller.
@@ -43,10 +43,11 @@ impl Native {
         name: &CStr,
         flags: u32,
         permissions: Permissions,
+        thread: u32,
     ) -> Result<(Created, Arc<Node>)> {
         let dir = self.node(parent)?;
-        self.begins_to_write();
-        if let Some(made) = self.create_placed(&dir, name, flags, permissions)? {
+        self.backend.wait_for_room();
+        if let Some(made) = self.create_placed(&dir, name, flags, permissions, thread)? {
             return Ok(made);
         }
         let fd = self.dir_fd_of(&dir)?;

@@ -23,7 +23,7 @@ impl Native {
         offset: u64,
         keeps: bool,
     ) -> Result<usize> {
-        if let Some(done) = self.decode(handle, buffer, offset) {
+        if let Some(done) = self.read_elsewhere(handle, offset, buffer) {
             return done;
         }
         self.settle_pages(handle);
@@ -186,7 +186,7 @@ impl Native {
         }
         drop(open);
         if last {
-            self.close_body(&handle);
+            self.close_source(&handle);
             self.pages.forget(node.id);
             self.after_last_close(&handle);
             self.may_belong_elsewhere(&node);
@@ -236,9 +236,6 @@ impl Native {
         length: u64,
     ) -> Result<usize> {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
-        if from.face.is_some() {
-            return Err(Errno::XDEV);
-        }
         self.open_file(from)?;
         self.bring(from, offset_in, length as u64)?;
         self.bring_all(to)?;

@@ -4,13 +4,12 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
-use forebay_reads::Face;
 use parking_lot::Mutex;
 
 use super::Native;
 use super::iostate::IoState;
 use super::node::Node;
-use crate::bucket::Body;
+use crate::backend::Source;
 use crate::counters::Flow;
 use crate::recorder::OpenRecord;
 use crate::tiers::Lent;
@@ -27,10 +26,8 @@ pub(crate) struct Handle {
     pub(crate) opened: OnceLock<OwnedFd>,
     /// What its bytes are read from instead, as long as nobody changes the file.
     pub(crate) copy: Option<Arc<Lent>>,
-    /// What of its bytes is not here yet.
-    pub(crate) body: Option<Arc<Body>>,
-    /// What they are decoded from, if no descriptor has them.
-    pub(crate) face: Option<Arc<Face>>,
+    /// What has those of its bytes that the file below has not, or not yet.
+    pub(crate) source: Option<Arc<dyn Source>>,
     pub(crate) state: IoState,
     pub(crate) writes: bool,
     /// Closes of copies are not told.

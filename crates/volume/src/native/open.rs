@@ -81,7 +81,7 @@ impl Native {
         }
         self.disturb(&node);
         if writes(flags) {
-            self.begins_to_write();
+            self.backend.wait_for_room();
         }
         let _opening = self.opening();
         let by_path = self.opens_by_path(&node, flags);
@@ -98,7 +98,7 @@ impl Native {
             other => other?,
         };
         let mut stat = stat_of(file.as_fd(), c"")?;
-        self.as_long_as_shown(&mut stat);
+        self.backend.give_length(&mut stat);
         let in_the_way = |copy: &Lent| writes(flags) || !copy.is_held() && !copy.is_of(&stat);
         self.await_closes(&node, in_the_way);
         let opened = self.opened_as(&node, (file, by_path), flags, &stat)?;
@@ -171,8 +171,7 @@ impl Native {
         flags: u32,
         stat: &Statx,
     ) -> Result<Opened> {
-        let body = self.body_of(stat, file.as_fd())?;
-        let face = self.face_of(stat);
+        let source = self.source_of(&FileIdentity::of(stat), file.as_fd())?;
         let mut open = node.open.lock();
         open.moving.take().iter().for_each(|ticket| ticket.end());
         let copy = self.source(node, &mut open, flags, &file, stat)?;
@@ -182,8 +181,7 @@ impl Native {
             false => backing_flags(flags),
         };
         let wish = Wish {
-            passthrough: body.is_none()
-                && face.is_none()
+            passthrough: source.is_none()
                 && self.may_pass(from)
                 && (copy.is_none() || !node.written.load(Relaxed))
                 && node.packed.get().is_none_or(|packed| packed.has_body()),
@@ -245,8 +243,7 @@ impl Native {
             by_path,
             opened: OnceLock::new(),
             copy,
-            body,
-            face,
+            source,
             state,
             writes: wish.write,
             quiet: quiet_close,

@@ -25,14 +25,11 @@ impl Native {
         name: &CStr,
         flags: u32,
         permissions: Permissions,
+        thread: u32,
     ) -> Result<Option<(Created, Arc<Node>)>> {
         let Some(tiers) = &self.tiers else { return Ok(None) };
-        let mut path = self.path_of(dir);
-        if !path.is_empty() {
-            path.push(b'/');
-        }
-        path.extend_from_slice(name.to_bytes());
-        let spot = tiers.spot(&path, || self.caller_task())?;
+        let path = self.path_in(dir, name);
+        let spot = tiers.spot(&path, || self.task_of(thread))?;
         let Some(Spot { room: number, rule, task }) = spot else { return Ok(None) };
         let up = self.dir_fd_of(dir)?;
         if !self.is_plain(dir, || inherits_list(up.as_fd())) {

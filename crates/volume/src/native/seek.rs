@@ -13,11 +13,10 @@ impl Native {
     /// # Errors
     /// ENXIO past the end.
     pub(crate) fn seek(&self, handle: &Handle, offset: u64, whence: u32) -> Result<u64> {
-        let face = handle.face.as_ref();
-        if face.is_some() || handle.body.as_ref().is_some_and(|body| !body.is_whole()) {
+        if let Some(source) = handle.source.as_ref().filter(|source| !source.is_whole()) {
             // Holes here are not holes of the file: it has none.
             let here = stat_of(handle.file.as_fd(), c"")?.stx_size;
-            let size = face.map_or(here, |face| face.len);
+            let size = source.own_length().unwrap_or(here);
             return match whence as i32 {
                 _ if offset >= size => Err(Errno::NXIO),
                 libc::SEEK_DATA => Ok(offset),

@@ -54,7 +54,7 @@ pub(super) fn parent(native: &Native, path: &str) -> Result<(u64, CString)> {
 pub(super) fn write_file(native: &Native, path: &str, text: &[u8]) -> Result<()> {
     let (dir, name) = parent(native, path)?;
     let flags = (libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC) as u32;
-    let (created, _) = native.create(dir, &name, flags, PLAIN)?;
+    let (created, _) = native.create(dir, &name, flags, PLAIN, 0)?;
     let handle = native.handle(created.opened.fh)?;
     let done = native.write(&handle, text, 0).map(drop);
     drop(handle);

@@ -19,7 +19,7 @@ use rustix::io::Errno;
 
 use super::folder::{Folder, Known, Right};
 use super::{Native, Node, Result, Seen};
-use crate::bucket::Inside;
+use crate::backend::Inside;
 use forebay_os::files::{FileIdentity, proc_path, stat_of};
 use forebay_packlog::Time;
 
@@ -68,12 +68,7 @@ impl Native {
     /// is better.
     pub(super) fn trust_in(&self, dir: &Node, name: &CStr) -> Option<Duration> {
         let tiers = self.tiers.as_ref().filter(|tiers| tiers.trusts() && !dir.is_watched())?;
-        let mut path = self.path_of(dir);
-        if !path.is_empty() {
-            path.push(b'/');
-        }
-        path.extend_from_slice(name.to_bytes());
-        tiers.trust(&path)
+        tiers.trust(&self.path_in(dir, name))
     }
 
     /// We are about to change `name` in a directory, or with `None` the directory itself.

@@ -6,7 +6,6 @@ use std::os::fd::{AsFd, AsRawFd};
 use rustix::fs::{OFlags, XattrFlags, readlinkat, removexattr, setxattr};
 use rustix::io::Errno;
 
-use super::mirrored::OURS;
 use super::{Held, Native, Result};
 use forebay_os::files::{proc_path, reopen};
 
@@ -26,7 +25,7 @@ impl Native {
         buffer: &mut Vec<u8>,
         size: usize,
     ) -> Result<usize> {
-        if self.is_ours(name) {
+        if self.backend.hides_attribute(name.to_bytes()) {
             return Err(Errno::NODATA);
         }
         let held = self.hold_plain(id, Errno::NODATA)?;
@@ -63,7 +62,7 @@ impl Native {
         // SAFETY: as above.
         let length =
             asked(unsafe { libc::listxattr(path.as_ptr(), buffer.as_mut_ptr().cast(), size) })?;
-        if self.knows_all_users() && self.bodies().is_none() || size == 0 {
+        if self.knows_all_users() && self.backend.is_in_place() || size == 0 {
             return Ok(length);
         }
         // In a user namespace the kernel refuses to show access control lists (they may name users
@@ -71,7 +70,7 @@ impl Native {
         let names = buffer[..length].split_inclusive(|byte| *byte == 0);
         let kept: Vec<u8> = names
             .filter(|name| self.knows_all_users() || !name.starts_with(b"system.posix_acl_"))
-            .filter(|name| self.bodies().is_none() || !name.starts_with(OURS))
+            .filter(|name| !self.backend.hides_attribute(name))
             .flatten()
             .copied()
             .collect();
@@ -79,16 +78,12 @@ impl Native {
         Ok(kept.len())
     }
 
-    fn is_ours(&self, name: &CStr) -> bool {
-        self.bodies().is_some() && name.to_bytes().starts_with(OURS)
-    }
-
     /// Sets an attribute.
     ///
     /// # Errors
     /// EEXIST, ENODATA, ENOSPC, EOPNOTSUPP as setxattr(2) says.
     pub fn setxattr(&self, id: u64, name: &CStr, value: &[u8], flags: u32) -> Result<()> {
-        if self.is_ours(name) {
+        if self.backend.hides_attribute(name.to_bytes()) {
             return Err(Errno::PERM);
         }
         let held = self.hold_plain(id, Errno::OPNOTSUPP)?;

@@ -85,7 +85,10 @@ impl Place {
         let shown = Shown::start(found).expect("started");
         let settings = crate::native::Settings::default();
         let native = Native::new(root, settings, Box::new(|_| Arc::from([]))).expect("statx works");
-        Stood { native: native.with_reads(Some(Arc::clone(&shown))), shown }
+        Stood {
+            native: native.with_backend(Arc::clone(&shown) as Arc<dyn crate::backend::Backend>),
+            shown,
+        }
     }
 
     fn why(&self) -> String {
@@ -157,7 +160,7 @@ fn what_was_packed_is_read_at_any_place() {
         }
         assert_eq!(stood.read(name, text.len() as u64, 10), Ok(Vec::new()));
     }
-    assert_eq!(stood.shown.finish(), [""; 0]);
+    assert_eq!(stood.shown.end(), [""; 0]);
 }
 
 #[test]
@@ -196,7 +199,7 @@ fn damage_is_an_error_of_its_readers_that_names_it() {
     }
     // What lies before it is whole.
     assert!(stood.read("x_R1.fastq", 0, 5000).expect("read") == place.texts[0][..5000]);
-    let told = stood.shown.finish().join("\n");
+    let told = stood.shown.end().join("\n");
     assert!(told.contains("x_R") && told.contains("checksum"), "{told}");
     assert!(told.contains(&place.archive().display().to_string()), "{told}");
     assert!(!told.contains("/proc/"), "{told}");
@@ -275,7 +278,7 @@ fn two_runs_at_a_time_show_the_same_archive_and_leave_no_files_behind() {
         found.is_ok_and(|(entry, _)| entry.node != 0)
     };
     assert!(!is_there(&one) && is_there(&two));
-    let _ = (one.shown.finish(), two.shown.finish());
+    let _ = (one.shown.end(), two.shown.end());
     drop((one, two));
     let files = walk(&place.dir.path().join("state"));
     assert!(files.iter().all(|name| !name.contains("fastq")), "{files:?}");

@@ -13,7 +13,7 @@ use super::super::body::Body;
 use super::super::local::while_writable;
 use super::super::record::Time;
 use super::super::scan::Stamp;
-use super::super::ship::Moved;
+use super::super::ship::{Moved, Readers};
 use super::super::tree::File;
 use super::{Away, Bodies, Result};
 use forebay_os::files::{FileIdentity, reopen};
@@ -43,9 +43,15 @@ impl Away {
     }
 }
 
+impl Readers for Bodies {
+    fn moved(&self, moved: Vec<Moved>) {
+        self.have_moved(moved);
+    }
+}
+
 impl Bodies {
     /// Files whose bytes lie elsewhere now.
-    pub(crate) fn moved(&self, moved: impl IntoIterator<Item = Moved>) {
+    pub(super) fn have_moved(&self, moved: Vec<Moved>) {
         let mut known = self.known.lock();
         for Moved { ino, place, sums } in moved {
             if let Some(away) = known.away.get_mut(&ino) {

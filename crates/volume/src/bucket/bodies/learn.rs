@@ -36,7 +36,7 @@ impl Bodies {
         moved: Vec<Moved>,
         retired: impl IntoIterator<Item = (FileIdentity, u64, String)>,
     ) {
-        self.moved(moved);
+        self.have_moved(moved);
         let mut known = self.known.lock();
         known.came.clear();
         let before = std::mem::take(&mut known.retired);

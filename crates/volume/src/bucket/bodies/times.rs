@@ -2,9 +2,11 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
+use rustix::fs::Statx;
+
 use super::super::record::Time;
-use super::Bodies;
 use super::known::Known;
+use super::{Bodies, Result};
 use forebay_os::files::FileIdentity;
 
 /// So many files that came or went are known: whoever looked at one meanwhile has long had time to
@@ -13,7 +15,7 @@ const SETTLED: usize = 64;
 
 /// What is known of a time of modification that was read a moment ago.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Modified {
+enum Modified {
     /// Bytes come or go: it is this.
     At(Time),
     /// They have just done so: it is what the file has now.
@@ -21,9 +23,29 @@ pub(crate) enum Modified {
 }
 
 impl Bodies {
+    /// Gives attributes that were read the file's own time of modification; `again` reads them once
+    /// more.
+    pub(in super::super) fn give_times(
+        &self,
+        file: &FileIdentity,
+        stat: &mut Statx,
+        again: &dyn Fn() -> Result<Statx>,
+    ) {
+        match self.own_modification_time(file) {
+            None => {}
+            Some(Modified::At(mtime)) => {
+                (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec) = (mtime.sec, mtime.nsec);
+            }
+            // What was read may be from before they had all come.
+            Some(Modified::LookAgain) => {
+                stat.stx_mtime = again().map_or(stat.stx_mtime, |now| now.stx_mtime);
+            }
+        }
+    }
+
     /// The file's own time of modification, where bytes that come or go change it; `None`: it is the
     /// one that was read.
-    pub(crate) fn own_modification_time(&self, identity: &FileIdentity) -> Option<Modified> {
+    fn own_modification_time(&self, identity: &FileIdentity) -> Option<Modified> {
         if self.count.load(Relaxed) == 0 {
             return None;
         }

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
-use super::super::Keeper;
 use super::super::body::BLOCK;
 use super::super::log::{Log, segment};
 use super::super::memory::Memory;
@@ -20,6 +19,7 @@ use super::super::state::Volume;
 use super::super::tree::ROOT;
 use super::shown::Changes;
 use super::*;
+use crate::backend::Backend;
 use crate::native::{self, Native};
 
 const CUTS: u64 = 12;
@@ -64,8 +64,9 @@ fn reader(bucket: &Arc<Memory>) -> Reader {
     let root = openat(CWD, &tree, flags, Mode::empty()).expect("opened");
     let (follow, mut worker) = Follow::over(Arc::clone(bucket) as Arc<dyn Bucket>, followed);
     let native = Native::new(root, native::Settings::default(), Box::new(|_| Arc::from([])));
-    let native =
-        Arc::new(native.expect("statx works").kept_by(Keeper::Reader(Arc::clone(&follow))));
+    let native = Arc::new(
+        native.expect("statx works").with_backend(Arc::clone(&follow) as Arc<dyn Backend>),
+    );
     let known: Weak<dyn TreeServer> = Arc::<Native>::downgrade(&native);
     worker.server = Some(known);
     Reader { seen: Seen { native, follow, tree, _state: state }, worker }

@@ -9,7 +9,7 @@ const NAMED: usize = 3;
 
 impl Follow {
     /// What went wrong, in sentences.
-    pub(super) fn told(&self) -> Vec<String> {
+    pub(super) fn troubles(&self) -> Vec<String> {
         let lost = self.bodies.lost.all();
         let changed = |kind: &ErrorKind| {
             matches!(kind, ErrorKind::StaleNetworkFileHandle | ErrorKind::NotFound)

@@ -5,12 +5,12 @@ use std::sync::{Arc, Weak};
 
 use rustix::io::Errno;
 
-use super::super::TreeServer;
 use super::super::request::Bucket;
 use super::shown::{Changes, Shown};
 use super::tail::Tail;
 use super::touched::Touched;
 use super::{Bodies, Follow};
+use crate::backend::TreeServer;
 use forebay_objstore::Failed;
 use forebay_os::clock::{Clock, MachineClock};
 

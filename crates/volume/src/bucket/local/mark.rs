@@ -12,6 +12,8 @@ use super::super::record::Time;
 use super::Result;
 use forebay_os::files::proc_path;
 
+/// Names of extended attributes that are ours begin so; programs see none of them.
+pub(crate) const OURS: &[u8] = b"user.forebay.";
 /// The extended attribute of a file whose bytes are in the bucket alone.
 pub(crate) const AWAY: &str = "user.forebay.away";
 

@@ -8,34 +8,27 @@ use rustix::io::Errno;
 
 use super::super::local::mark_synced;
 use super::Mirror;
+use crate::backend::SyncTicket;
 use forebay_os::files::FileIdentity;
-
-/// Something that somebody wants to be in the bucket.
-#[derive(Debug)]
-#[must_use]
-pub(crate) struct Asked {
-    number: u64,
-    identity: FileIdentity,
-}
 
 impl Mirror {
     /// Asks for the bytes of a file and all that was done before to be brought to the bucket, if
     /// its rule says so, or it was mounted so. Of a directory it counts what a rule says of all in
     /// it.
-    pub(crate) fn ask(&self, path: &[u8], identity: FileIdentity) -> Option<Asked> {
+    pub(super) fn ask(&self, path: &[u8], file: FileIdentity) -> Option<SyncTicket> {
         if self.rules.sync_to(path).unwrap_or(self.durable) == SyncTo::Local {
             return None;
         }
         let mut noted = self.marks.noted();
-        noted.synced.insert(identity);
+        noted.synced.insert(file);
         noted.asked += 1;
         self.marks.call.notify_all();
-        Some(Asked { number: noted.asked, identity })
+        Some(SyncTicket { number: noted.asked, file })
     }
 
     /// A file is about to be made durable on this machine's disk: says so in the file, so that it
     /// counts after a power failure.
-    pub(crate) fn is_synced(&self, file: BorrowedFd<'_>) {
+    pub(super) fn note_synced(&self, file: BorrowedFd<'_>) {
         if let Err(error) = mark_synced(file, self.next_segment.load(Relaxed)) {
             tracing::warn!("a file that is synced says nothing of it: {error}");
         }
@@ -45,8 +38,8 @@ impl Mirror {
     ///
     /// # Errors
     /// EIO: it will not have it.
-    pub(crate) fn wait(&self, asked: Asked) -> Result<(), Errno> {
-        let Asked { number, identity } = asked;
+    pub(super) fn wait(&self, ticket: SyncTicket) -> Result<(), Errno> {
+        let SyncTicket { number, file } = ticket;
         let mut noted = self.marks.noted();
         while noted.done < number {
             if noted.lost.is_some() || noted.over {
@@ -54,7 +47,7 @@ impl Mirror {
             }
             self.marks.call.wait(&mut noted);
         }
-        if noted.unread.contains(&identity) {
+        if noted.unread.contains(&file) {
             return Err(Errno::IO);
         }
         Ok(())

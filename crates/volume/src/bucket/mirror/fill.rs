@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use rustix::fs::fstatvfs;
-use rustix::io::Errno;
 
-use super::super::marks::{Marks, Noted};
+use super::super::marks::Noted;
 use super::Mirror;
+use crate::backend::Gate;
 
 /// Who begins to write waits when less than one part in so many of the disk is free: half of what
 /// room is made for, so that it may be made in time.
@@ -51,7 +51,7 @@ impl Fill {
 impl Mirror {
     /// Somebody begins to write a file: waits while there is little room, and the bucket takes what
     /// is here, so that there will be more.
-    pub(crate) fn wait_for_room(&self) {
+    pub(super) fn waits_for_room(&self) {
         if !self.has_little_room() {
             return;
         }
@@ -75,21 +75,9 @@ impl Mirror {
         }
     }
 
-    /// Does what needs room for bytes that come from the bucket; where there is none, again as soon
-    /// as others were given back, while that helps.
-    pub(crate) fn with_room<T>(&self, bring: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
-        for _ in 0..ROUNDS {
-            match bring() {
-                Err(Errno::NOSPC) if self.makes_room() => {}
-                done => return done,
-            }
-        }
-        bring()
-    }
-
     /// Waits until room was looked for once more; false where waiting would be vain.
-    fn makes_room(&self) -> bool {
-        if Marks::is_inside() {
+    pub(super) fn waits_for_others_room(&self) -> bool {
+        if Gate::is_inside() {
             return false;
         }
         let mut noted = self.marks.noted();

@@ -5,7 +5,7 @@ use crate::ipc::BucketNow;
 use forebay_os::clock::{Clock, MachineClock};
 
 impl Mirror {
-    pub(crate) fn now(&self) -> BucketNow {
+    pub(super) fn figures(&self) -> BucketNow {
         let (url, shipped) = {
             let told = self.told.lock();
             (told.url.clone(), told.shipped)

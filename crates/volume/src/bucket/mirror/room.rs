@@ -8,16 +8,16 @@ use rustix::fs::{
     AtFlags, FallocateFlags, OFlags, StatxFlags, XattrFlags, fallocate, fsetxattr, fstatvfs, statx,
 };
 
-use super::super::TreeServer;
 use super::super::bodies::Away;
 use super::super::local::{AWAY, set_mtime};
 use super::super::record::{Kind, Place};
 use super::super::scan::Stamp;
 use super::super::tree::{ROOT, Tree, joined};
 use super::worker::Worker;
+use crate::backend::TreeServer;
 use forebay_os::files::{FileIdentity, reopen, stat_of};
 
-/// TierDirectory is made when less than one part in so many of the disk is free, until twice as much is.
+/// Room is made when less than one part in so many of the disk is free, until twice as much is.
 const NEARLY_FULL: u64 = 16;
 /// With a bound, it is looked again when files may have grown by one part in so many of it.
 pub(super) const GROWN: u64 = 16;
@@ -69,7 +69,7 @@ impl Worker {
                 break;
             }
             let mirror = std::sync::Arc::clone(&self.mirror);
-            let _no_changes = mirror.marks.quiet();
+            let _no_changes = mirror.marks.gate.quiet();
             // Somebody waits for bytes: nobody else is to wait for this.
             let Some(_no_opens) = mirror.opening.try_write_for(PATIENCE) else {
                 is_in_use = true;

@@ -10,12 +10,12 @@ use std::sync::{Arc, Weak};
 
 use rustc_hash::FxHashSet;
 
-use super::super::TreeServer;
 use super::super::opening::Wanted;
 use super::super::ship::{Dirty, Ship};
 use super::super::state::Journal;
 use super::Mirror;
 use super::again::Again;
+use crate::backend::TreeServer;
 pub(super) use crowd::Crowd;
 use forebay_objstore::{Failed, Objects};
 use forebay_os::files::FileIdentity;
@@ -88,7 +88,6 @@ impl Worker {
             };
             self.ship.is_awaited(is_awaited);
             let shipped = self.ship.ship(&|path| mirror.open(path));
-            self.mirror.bodies.moved(self.ship.moved());
             self.mirror.next_segment.store(self.next_segment(), Relaxed);
             if let Some(shipped) = shipped? {
                 let mut progress = self.mirror.progress.lock();
@@ -124,7 +123,6 @@ impl Worker {
         }
         if !self.ship.is_pending() {
             self.ship.settle()?;
-            self.mirror.bodies.moved(self.ship.moved());
             self.ship.keep_short();
         }
         Ok(())

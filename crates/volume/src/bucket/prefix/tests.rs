@@ -10,6 +10,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use super::super::body::BLOCK;
 use super::super::memory::Memory;
 use super::*;
+use crate::backend::Backend;
 use crate::native::{Native, ROOT};
 
 struct Shown {
@@ -25,7 +26,7 @@ fn show(bucket: &Arc<Memory>, state: &Path) -> Shown {
     let root = openat(CWD, lent.directory(), flags, Mode::empty()).expect("opened");
     let prefix = Arc::new(Prefix::over(Arc::clone(bucket) as Arc<dyn Bucket>, lent));
     let native = Native::new(root, crate::native::Settings::default(), Box::new(|_| Arc::from([])));
-    let native = native.expect("statx works").with_prefix(Some(Arc::clone(&prefix)));
+    let native = native.expect("statx works").with_backend(Arc::clone(&prefix) as Arc<dyn Backend>);
     Shown { native, prefix }
 }
 

@@ -9,7 +9,7 @@ const NAMED: usize = 3;
 
 impl Prefix {
     /// What went wrong so far, in sentences.
-    pub(crate) fn told(&self) -> Vec<String> {
+    pub(super) fn troubles(&self) -> Vec<String> {
         let url = &self.url;
         let lost = self.bodies.lost.all();
         let is_other = |kind: &ErrorKind| {
@@ -40,8 +40,8 @@ impl Prefix {
     }
 
     /// Nobody looks any more: what has come is kept for the next one. Tells what went wrong.
-    pub(crate) fn finish(&self) -> Vec<String> {
-        let mut told = self.told();
+    pub(super) fn end(&self) -> Vec<String> {
+        let mut told = self.troubles();
         if let Err(error) = self.held.settle() {
             let kept = self.held.tree();
             told.push(format!(

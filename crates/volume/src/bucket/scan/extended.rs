@@ -7,13 +7,13 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, Statx, lgetxattr, llistxattr};
 use rustix::io::Errno;
 
+use super::super::local::OURS;
 use super::super::record::Record;
 use super::Result;
 use super::found::stamp_of;
 use super::turn::Turn;
 
 /// Names of attributes that are nobody else's business begin so.
-const OURS: &[u8] = b"user.forebay.";
 const KEPT: [&[u8]; 2] = [b"user.", b"system.posix_acl_"];
 
 /// Names and values of one file.

@@ -1,13 +1,15 @@
 //! What others ask who ships: how far it is, and what it has learnt.
 
+use std::sync::Arc;
+
 use super::super::scan::Scan;
 use super::super::tree::Tree;
-use super::{Dirty, Moved, Pending, Ship};
+use super::{Dirty, Pending, Readers, Ship};
 
 impl Ship {
-    /// Files whose bytes lie elsewhere since this was asked last.
-    pub(crate) fn moved(&mut self) -> Vec<Moved> {
-        std::mem::take(&mut self.moves.copied)
+    /// Says from now on where bytes of files lie.
+    pub(crate) fn says_to(&mut self, readers: Arc<dyn Readers>) {
+        self.readers = readers;
     }
 
     /// What is known of the local tree.

@@ -55,7 +55,8 @@ impl Ship {
     /// As `ship`; it goes on where it was when it is called again.
     pub(crate) fn settle(&mut self) -> Result<(), Failed> {
         debug_assert!(self.pending.is_none(), "a cut of which a part is written is ended first");
-        self.moves.settle(&*self.bucket, &mut self.log, &mut self.tree)?;
+        let readers = &*self.readers;
+        self.moves.settle(&*self.bucket, &mut self.log, &mut self.tree, readers)?;
         self.clean_up();
         Ok(())
     }

@@ -1,10 +1,13 @@
 //! Where bytes of files are now, for those who read them; and objects that no file has any more.
+//!
+//! Whoever reads a file whose bytes are away knows their new place before the old one goes: else
+//! they would ask for an object that is not there, for as long as it takes to remove a thousand.
 
 use std::collections::BTreeSet;
+use std::fmt::Debug;
 
 use super::super::record::Place;
 use super::super::tree::Tree;
-use super::moves::Moves;
 
 /// A file whose bytes are elsewhere now, or the checksums of its object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,16 +17,28 @@ pub(crate) struct Moved {
     pub(crate) sums: Option<Place>,
 }
 
-impl Moves {
-    /// Files that lie elsewhere now, for those who read them.
-    pub(super) fn laid(&mut self, tree: &Tree, files: &[u64]) {
-        let moved = |ino: &u64| {
-            let file = tree.file(*ino)?;
-            let (place, sums) = (file.place.clone(), file.sums.as_deref().cloned());
-            Some(Moved { ino: *ino, place, sums })
-        };
-        self.copied.extend(files.iter().filter_map(moved));
-    }
+/// Those who read files whose bytes are in the bucket alone.
+pub(crate) trait Readers: Debug + Send + Sync {
+    /// The log says that these files lie elsewhere. Where they lay is there until this returns.
+    fn moved(&self, moved: Vec<Moved>);
+}
+
+/// Nobody reads.
+#[derive(Debug)]
+pub(super) struct Nobody;
+
+impl Readers for Nobody {
+    fn moved(&self, _moved: Vec<Moved>) {}
+}
+
+/// Where files lie now.
+pub(super) fn laid(tree: &Tree, files: &[u64]) -> Vec<Moved> {
+    let moved = |ino: &u64| {
+        let file = tree.file(*ino)?;
+        let (place, sums) = (file.place.clone(), file.sums.as_deref().cloned());
+        Some(Moved { ino: *ino, place, sums })
+    };
+    files.iter().filter_map(moved).collect()
 }
 
 /// Those of the objects that no file has.

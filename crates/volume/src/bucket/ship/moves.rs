@@ -11,7 +11,7 @@ use super::super::record::{Place, Record};
 use super::super::request::Bucket;
 use super::super::segment::Draft;
 use super::super::tree::{ROOT, Tree};
-use super::moved::Moved;
+use super::moved::{Moved, Readers};
 use forebay_objstore::{Failed, key_of};
 
 /// Where an object is whose file's path can't be its name, or is another's for a moment more.
@@ -30,8 +30,6 @@ pub(super) struct Moves {
     wanted: BTreeMap<u64, Option<String>>,
     /// What was copied, and is not in the log yet.
     told: Vec<Moved>,
-    /// What lies elsewhere now, for those who read these files.
-    pub(super) copied: Vec<Moved>,
     /// Tells names that are ours alone from those of other writers.
     session: u64,
 }
@@ -86,8 +84,9 @@ impl Moves {
         bucket: &dyn Bucket,
         log: &mut Log,
         tree: &mut Tree,
+        readers: &dyn Readers,
     ) -> Result<u64, Failed> {
-        let mut copied = self.tell(log)?;
+        let mut copied = self.tell(log, readers)?;
         if self.wanted.is_empty() {
             return Ok(copied);
         }
@@ -112,7 +111,7 @@ impl Moves {
                     holders.insert(to, ino);
                 }
             }
-            copied += self.tell(log)?;
+            copied += self.tell(log, readers)?;
         }
         self.wanted.clear();
         Ok(copied)
@@ -168,8 +167,8 @@ impl Moves {
         Ok(true)
     }
 
-    /// Puts into the log what was copied.
-    fn tell(&mut self, log: &mut Log) -> Result<u64, Failed> {
+    /// Puts into the log what was copied, and says it to those who read.
+    fn tell(&mut self, log: &mut Log, readers: &dyn Readers) -> Result<u64, Failed> {
         if self.told.is_empty() {
             return Ok(0);
         }
@@ -183,7 +182,7 @@ impl Moves {
         draft.add(&Record::Cut);
         log.write(draft.finish(log.next()).into())?;
         let copied = self.told.len() as u64;
-        self.copied.append(&mut self.told);
+        readers.moved(std::mem::take(&mut self.told));
         Ok(copied)
     }
 }

@@ -34,7 +34,8 @@ impl Ship {
         let mut objects = 0;
         // A cut of which a part is in the log already must not be ended by another one.
         if !found.is_begun {
-            objects += self.moves.settle(&*self.bucket, &mut self.log, &mut self.tree)?;
+            let readers = &*self.readers;
+            objects += self.moves.settle(&*self.bucket, &mut self.log, &mut self.tree, readers)?;
         }
         while !found.large.is_empty() || found.overflow.is_some() {
             if found.overflow.is_none() && found.draft.length() > LONGEST {

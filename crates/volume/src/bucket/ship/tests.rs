@@ -196,6 +196,16 @@ fn rules() -> Arc<Kept> {
     Arc::new(Kept::parse(text, "rules").expect("rules"))
 }
 
+/// What is said to those who read.
+#[derive(Debug, Default)]
+struct Told(parking_lot::Mutex<Vec<Moved>>);
+
+impl Readers for Told {
+    fn moved(&self, moved: Vec<Moved>) {
+        self.0.lock().extend(moved);
+    }
+}
+
 pub(in crate::bucket) fn ship(bucket: &Arc<Memory>, root: &Path) -> Ship {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
     let fd = openat(CWD, root, flags, Mode::empty()).expect("opened");

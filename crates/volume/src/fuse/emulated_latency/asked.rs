@@ -9,7 +9,7 @@ use crate::fuse::abi::{self, InHeader, fattr, op};
 
 /// A request, as a storage sees it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked {
+pub(in crate::fuse) struct Asked {
     pub(super) opcode: u32,
     pub(super) kind: Op,
     /// Nanoseconds of the clock when it came.

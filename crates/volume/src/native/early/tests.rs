@@ -53,7 +53,7 @@ impl Ground {
     /// A file that is written and closed.
     fn write(&self, name: &str) -> Arc<Node> {
         let name = CString::new(name).expect("no NUL");
-        let (made, node) = self.native.create(self.small, &name, WRITE, PLAIN).expect("made");
+        let (made, node) = self.native.create(self.small, &name, WRITE, PLAIN, 0).expect("made");
         let handle = self.native.handle(made.opened.fh).expect("open");
         self.native.write(&handle, b"text", 0).expect("written");
         drop(handle);

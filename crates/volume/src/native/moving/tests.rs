@@ -73,7 +73,7 @@ impl Ground {
     fn write(&self, name: &str, text: &str) -> u64 {
         let permissions = Permissions { mode: 0o640, umask: 0o022 };
         let name = CString::new(name).expect("no NUL");
-        let (made, node) = self.native.create(ROOT, &name, WRITE, permissions).expect("made");
+        let (made, node) = self.native.create(ROOT, &name, WRITE, permissions, 0).expect("made");
         let handle = self.native.handle(made.opened.fh).expect("open");
         self.native.write(&handle, text.as_bytes(), 0).expect("written");
         drop(handle);

@@ -105,7 +105,7 @@ mod tests {
     fn a_file_that_a_larger_one_crowded_out_gets_its_room() {
         use std::sync::Barrier;
         use std::sync::atomic::AtomicU64;
-        // TierDirectory for ten; the first takes all that is left, fails, and gives it back, while the second
+        // Room for ten; the first takes all that is left, fails, and gives it back, while the second
         // looks for its own.
         let (room, taken) = (AtomicU64::new(10), Barrier::new(2));
         let first_try = AtomicU64::new(2);

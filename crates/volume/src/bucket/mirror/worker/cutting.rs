@@ -14,7 +14,7 @@ impl Worker {
         self.gather();
         let server = self.server.upgrade();
         let mirror = Arc::clone(&self.mirror);
-        let _quiet = mirror.marks.quiet();
+        let _quiet = mirror.marks.gate.quiet();
         for (ino, stamp) in mirror.bodies.came() {
             self.ship.scan().is_as(ino, stamp);
         }

@@ -87,10 +87,12 @@ fn small_results_are_objects_and_follow_the_rule_of_their_names() {
     one.cut(false);
     assert_eq!(lies(&bucket, moved), ["c/y"]);
     let mut two = Machine::new(&bucket);
+    let told = Arc::new(Told::default());
+    two.ship.says_to(Arc::clone(&told) as Arc<dyn Readers>);
     back.iter().for_each(|(from, to)| two.rename(from, to));
     two.cut(false);
     assert_eq!(lies(&bucket, files), ["c/empty", "c/sub/deep", "c/x"]);
-    let copied = two.ship.moved();
+    let copied = std::mem::take(&mut *told.0.lock());
     assert!(
         copied.iter().any(|moved| matches!(moved.place, Place::Packed { segment, .. }
         if segment != super::super::super::record::HERE)),
@@ -100,6 +102,57 @@ fn small_results_are_objects_and_follow_the_rule_of_their_names() {
     renames.iter().for_each(|(from, to)| three.rename(from, to));
     three.cut(false);
     assert_eq!(lies(&bucket, moved), ["c/y"]);
+}
+
+/// A reader who looks at the place that it knows whenever it is told of another.
+#[derive(Debug)]
+struct Reader {
+    bucket: Arc<Memory>,
+    /// By the number of a file its object and bytes.
+    knows: parking_lot::Mutex<BTreeMap<u64, (String, Bytes)>>,
+}
+
+impl Readers for Reader {
+    fn moved(&self, moved: Vec<Moved>) {
+        let mut knows = self.knows.lock();
+        for (key, bytes) in knows.values() {
+            let there = self.bucket.objects.lock().get(key).map(|(bytes, _)| bytes.to_vec());
+            assert_eq!(there.as_ref(), Some(bytes), "{key} is still what it was");
+        }
+        for Moved { ino, place, .. } in moved {
+            let Place::Own { key, .. } = place else { panic!("{place:?}") };
+            knows.get_mut(&ino).expect("a file that it reads").0 = key;
+        }
+    }
+}
+
+#[test]
+fn who_reads_knows_the_new_place_before_the_old_one_goes() {
+    let bucket = Memory::new();
+    let mut one = Machine::new(&bucket);
+    for name in ["c/1", "c/2", "c/3"] {
+        one.write(name, name.as_bytes());
+    }
+    one.cut(false);
+    let own = |ship: &Ship| -> BTreeMap<u64, (String, Bytes)> {
+        let of = |(ino, file): (u64, &super::super::super::tree::File)| match &file.place {
+            Place::Own { key, .. } => Some((ino, (key.clone(), key.clone().into_bytes()))),
+            _ => None,
+        };
+        ship.tree.files().filter_map(of).collect()
+    };
+    let knows = own(&one.ship);
+    assert_eq!(knows.len(), 3);
+    let reader = Arc::new(Reader { bucket: Arc::clone(&bucket), knows: knows.into() });
+    one.ship.says_to(Arc::clone(&reader) as Arc<dyn Readers>);
+    // Each gets the name that the next one has; the last one's object is nobody's then.
+    for (from, to) in [("c/3", "c/4"), ("c/2", "c/3"), ("c/1", "c/2")] {
+        one.rename(from, to);
+    }
+    one.cut(false);
+    let keys: Vec<String> = reader.knows.lock().values().map(|(key, _)| key.clone()).collect();
+    assert_eq!(keys, ["c/2", "c/3", "c/4"]);
+    assert!(!bucket.objects.lock().contains_key("c/1"), "nobody needs it");
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn an_open_file_without_a_name_keeps_its_number_and_has_no_links() {
     let permissions = Permissions { mode: 0o640, umask: 0o022 };
     let make = |name: &str| {
         let name = CString::new(name).expect("no NUL");
-        native.create(ROOT, &name, WRITE, permissions).expect("made").0
+        native.create(ROOT, &name, WRITE, permissions, 0).expect("made").0
     };
     let stat = |id, fh| {
         let (stat, _) = native.getattr(id, Some(fh)).expect("it is open");

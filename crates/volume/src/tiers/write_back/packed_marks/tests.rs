@@ -48,7 +48,7 @@ impl Killed {
             let flags = (libc::O_WRONLY | libc::O_CREAT) as u32;
             let plain = Permissions { mode: 0o644, umask: 0o022 };
             let name = CString::new(name).expect("no NUL");
-            let (made, _) = native.create(ROOT, &name, flags, plain).expect("made");
+            let (made, _) = native.create(ROOT, &name, flags, plain, 0).expect("made");
             let handle = native.handle(made.opened.fh).expect("open");
             native.write(&handle, text.as_bytes(), 0).expect("written");
             drop(handle);

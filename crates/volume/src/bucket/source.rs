@@ -1,0 +1,69 @@
+//! An open file whose bytes are in a bucket.
+
+use std::sync::Arc;
+
+use super::bodies::{self, Bodies};
+use super::body::Body;
+use crate::backend::{Result, Source};
+use forebay_os::files::FileIdentity;
+
+/// Threads that serve a tree whose bytes come from a bucket: many wait for it.
+const THREADS: usize = 32;
+/// Of those that wait, as many may be added as programs may wait in.
+const THREADS_MOST: usize = 1024;
+
+/// How many threads serve such a tree, and how many at most.
+pub(super) fn threads() -> (usize, usize) {
+    (THREADS, THREADS_MOST)
+}
+
+/// What brings the bytes of one file.
+#[derive(Debug)]
+struct FarBytes {
+    bodies: Arc<Bodies>,
+    file: FileIdentity,
+    body: Arc<Body>,
+}
+
+/// What brings the bytes of a file that was opened, if they are not all here.
+///
+/// # Errors
+/// Those with which `body` was not had.
+pub(super) fn far_bytes(
+    bodies: &Arc<Bodies>,
+    file: &FileIdentity,
+    body: bodies::Result<Option<Arc<Body>>>,
+) -> Result<Option<Arc<dyn Source>>> {
+    let far = |body| FarBytes { bodies: Arc::clone(bodies), file: *file, body };
+    Ok(body?.map(|body| Arc::new(far(body)) as Arc<dyn Source>))
+}
+
+impl Source for FarBytes {
+    fn is_whole(&self) -> bool {
+        self.body.is_whole()
+    }
+
+    fn bring(&self, offset: u64, length: u64) -> Result<()> {
+        self.bodies.read(&self.body, offset..offset.saturating_add(length))
+    }
+
+    fn bring_all(&self) -> Result<()> {
+        self.bodies.fill(&self.body)
+    }
+
+    fn is_changed(&self) {
+        self.body.changes();
+    }
+
+    fn give_up(&self, empty: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        self.bodies.give_up(&self.body, empty)
+    }
+
+    fn loses_a_name(&self) {
+        self.bodies.is_losing(&self.body);
+    }
+
+    fn close(&self) {
+        self.bodies.close(&self.file, &self.body);
+    }
+}

@@ -1,0 +1,69 @@
+//! Files of reads beside the directory of empty ones that stands for them: no descriptor has their
+//! bytes, which are decoded as they are read. All else of them (names, owner, mode, times, locks) is
+//! that of an empty file.
+
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+
+use forebay_reads::Face;
+use rustix::fs::Statx;
+use rustix::io::Errno;
+
+use super::Shown;
+use crate::backend::{Backend, Result, Source};
+use forebay_os::files::FileIdentity;
+
+/// Threads at most, where bytes come from a bucket and wait for it.
+const THREADS_FAR: usize = 64;
+
+/// One file, as long as it is open.
+#[derive(Debug)]
+struct Decoded {
+    shown: Arc<Shown>,
+    face: Arc<Face>,
+}
+
+impl Source for Decoded {
+    fn is_whole(&self) -> bool {
+        false
+    }
+
+    fn own_length(&self) -> Option<u64> {
+        Some(self.face.len)
+    }
+
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        self.shown.decode(&self.face, offset, buffer)
+    }
+
+    fn bring(&self, _offset: u64, _length: u64) -> Result<()> {
+        Err(Errno::XDEV)
+    }
+
+    fn bring_all(&self) -> Result<()> {
+        Err(Errno::XDEV)
+    }
+}
+
+impl Backend for Shown {
+    fn threads(&self, usual: usize) -> (usize, usize) {
+        (usual, if self.is_far() { THREADS_FAR } else { usual })
+    }
+
+    fn open(
+        self: Arc<Self>,
+        file: &FileIdentity,
+        _descriptor: BorrowedFd<'_>,
+    ) -> Result<Option<Arc<dyn Source>>> {
+        let Some(face) = self.face(file.inode).cloned() else { return Ok(None) };
+        Ok(Some(Arc::new(Decoded { shown: self, face })))
+    }
+
+    fn give_length(&self, stat: &mut Statx) {
+        self.dress(stat);
+    }
+
+    fn finish(&self) -> Vec<String> {
+        self.end()
+    }
+}
