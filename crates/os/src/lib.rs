@@ -5,6 +5,7 @@
 pub mod clock;
 pub mod credentials;
 pub mod descriptors;
+pub mod fast_wake;
 pub mod file_systems;
 pub mod files;
 pub mod forks;

@@ -32,6 +32,7 @@ use crate::recorder::Recorder;
 use crate::rescue::Rescue;
 use crate::tiers::{Progress, Tiers, Which, bring_home};
 use forebay_os::clock::{Clock, SystemClock};
+use forebay_os::fast_wake::FastWake;
 use forebay_os::whereabouts::moved_along;
 use house::House;
 use record::Keeper;
@@ -51,6 +52,8 @@ pub(crate) struct Parts {
     /// For each target, if files of it lie, or may come to lie, on other tiers.
     pub(crate) tiers: Vec<Option<Tiers>>,
     pub(crate) every_read: bool,
+    /// How fast CPUs wake up meanwhile.
+    pub(crate) cpu_latency: CpuLatency,
     /// `None`: nobody asked for a record.
     pub(crate) record: Option<Record>,
     pub(crate) role: Role,
@@ -67,6 +70,15 @@ pub(crate) struct Parts {
     pub(crate) log: daemon_log::Wanted,
     /// Who frees programs if this process dies.
     pub(crate) rescue: Rescue,
+}
+
+/// How long CPUs may take to wake up while many requests come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CpuLatency {
+    /// As short as it is useful, where this process may say so ([`forebay_os::fast_wake`]).
+    Low,
+    /// As the system has it.
+    System,
 }
 
 /// The run file, while it is written and afterwards.
@@ -151,9 +163,19 @@ fn detach() {
     let _ = rustix::process::chdir("/");
 }
 
+/// What keeps CPUs awake while many requests come, where that is wanted and may be.
+fn fast_wake(wanted: CpuLatency) -> Option<Arc<FastWake>> {
+    if wanted == CpuLatency::System {
+        return None;
+    }
+    let started = FastWake::start();
+    started.inspect_err(|error| tracing::debug!("CPUs sleep as deeply as they do: {error}")).ok()
+}
+
 fn serve(parts: Parts) -> io::Result<()> {
     let Parts { plan, tiers, every_read, record, role, emulated, bucket, volume, kind, .. } = parts;
     let (mounts, control, foreign) = (parts.mounts, parts.control, parts.foreign);
+    let fast_wake = fast_wake(parts.cpu_latency);
     let guarded = parts.rescue.guard();
     let give_up = |why: String| {
         control.say(&ToFront::Failed { why: why.clone() });
@@ -200,7 +222,8 @@ fn serve(parts: Parts) -> io::Result<()> {
         _ => None,
     };
     let bucket = Mutex::new(bucket);
-    let house = House { settings, only_for, emulated, bucket, volumes, recorder, processes };
+    let house =
+        House { settings, only_for, emulated, fast_wake, bucket, volumes, recorder, processes };
     if matches!(role, Role::Lasting { .. }) {
         // From here on nothing of ours is reached by a path: the mounts may be made.
         let _ = rustix::io::write(&mounts, &[0]);

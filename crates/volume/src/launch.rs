@@ -23,7 +23,7 @@ use rustix::process::Signal;
 
 use crate::bucket;
 use crate::daemon;
-pub use crate::daemon::Record;
+pub use crate::daemon::{CpuLatency, Record};
 use crate::daemon_log;
 use crate::ipc::WriteBackProgress;
 use crate::ipc::{Channel, ToDaemon, ToFront, WriteBackReport};
@@ -48,6 +48,8 @@ pub struct Launch {
     pub cover: Vec<PathBuf>,
     /// Let no read or write bypass the daemon.
     pub every_read: bool,
+    /// How fast CPUs wake up meanwhile.
+    pub cpu_latency: CpuLatency,
     /// How buckets are reached that are attached to them.
     pub ways: bucket::Ways,
     /// Where files go; `None`: all stay in place.
@@ -136,6 +138,7 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
                 plan,
                 tiers,
                 every_read: launch.every_read,
+                cpu_latency: launch.cpu_latency,
                 record: Some(daemon::Record {
                     header: launch.header,
                     state: launch.state,

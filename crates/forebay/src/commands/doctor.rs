@@ -17,6 +17,7 @@ mod slurm;
 mod state;
 mod text;
 mod trial_run;
+mod wake_up;
 mod watches;
 
 use std::io::IsTerminal;
@@ -57,7 +58,7 @@ struct Check {
 }
 
 /// All that is looked at, in this order.
-const CHECKS: [Check; 14] = [
+const CHECKS: [Check; 15] = [
     Check {
         name: "FUSE device",
         asks: "does the kernel have FUSE, and may this user open /dev/fuse?",
@@ -87,6 +88,12 @@ const CHECKS: [Check; 14] = [
         asks: "do reads and writes go past the daemon, at the storage's own speed?",
         decides: false,
         look: passthrough::look,
+    },
+    Check {
+        name: "wake-ups",
+        asks: "can CPUs be kept awake while programs wait for many operations?",
+        decides: false,
+        look: wake_up::look,
     },
     Check {
         name: "lasting mounts",

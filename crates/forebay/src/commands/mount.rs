@@ -14,7 +14,7 @@ use forebay_volume::launch::{self, Failure, Mount, Record, Unmounting, place_of}
 use forebay_volume::overmount::Access;
 use rustix::mount::MountFlags;
 
-use super::run::{Trace, claim, header, run_name};
+use super::run::{CpuLatency, Trace, claim, header, run_name};
 use crate::exit::{DAEMON_LOST, FILES_AWAY, NOTHING_RUN, Stop};
 use crate::output::{Force, Place};
 use crate::{daemon_logs, foreign, placement, say, state, underway};
@@ -66,6 +66,9 @@ pub(crate) struct Args {
     /// How much to trace
     #[arg(long, value_enum, default_value = "files", requires = "output")]
     trace: Trace,
+    /// How long CPUs may take to wake up while programs wait for Forebay
+    #[arg(long, value_enum, default_value = "low")]
+    cpu_latency: CpuLatency,
     /// Be as slow as another storage: a profile's name (ebs-gp3) or FILE.toml; or what each
     /// operation on names takes, and what all reads, and all writes, get, such as 5ms,125MiB/s
     #[arg(long, value_name = "PROFILE", value_parser = emulate::boxed)]
@@ -137,6 +140,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         access,
         withheld: withheld(args.suid, args.dev)?,
         every_read: args.trace == Trace::EveryRead,
+        cpu_latency: args.cpu_latency.into(),
         placement,
         warmed: placement::warmed,
         emulated: emulated.transpose()?,

@@ -27,6 +27,24 @@ pub(crate) enum Trace {
     EveryRead,
 }
 
+/// How long CPUs may take to wake up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum CpuLatency {
+    /// Short as root, while many requests come: these take less time, and CPUs more power
+    Low,
+    /// As the system has it
+    System,
+}
+
+impl From<CpuLatency> for launch::CpuLatency {
+    fn from(wanted: CpuLatency) -> launch::CpuLatency {
+        match wanted {
+            CpuLatency::Low => launch::CpuLatency::Low,
+            CpuLatency::System => launch::CpuLatency::System,
+        }
+    }
+}
+
 /// Options of `forebay run`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  forebay run snakemake --cores 8\n  \
@@ -48,6 +66,9 @@ pub(crate) struct Args {
     /// How much to trace
     #[arg(long, value_enum, default_value = "files")]
     trace: Trace,
+    /// How long CPUs may take to wake up while programs wait for Forebay
+    #[arg(long, value_enum, default_value = "low")]
+    cpu_latency: CpuLatency,
     /// Where the run file goes
     #[arg(short, long, value_name = "RUN")]
     output: Option<PathBuf>,
@@ -116,6 +137,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         cover,
         ways: attach::bucket::ways()?,
         every_read: args.trace == Trace::EveryRead,
+        cpu_latency: args.cpu_latency.into(),
         placement,
         warmed: placement::warmed,
         sent_away: placement::sent_away,

@@ -18,12 +18,14 @@ use crate::overmount::{Handover, Plan, Target, receive_mount};
 use crate::processes::Processes;
 use crate::reads::Shown;
 use crate::recorder::Recorder;
+use forebay_os::fast_wake::FastWake;
 
 /// What all mounts of a run share.
 pub(super) struct House {
     pub(super) settings: Settings,
     pub(super) only_for: Option<u32>,
     pub(super) emulated: Option<Emulated>,
+    pub(super) fast_wake: Option<Arc<FastWake>>,
     pub(super) bucket: Mutex<Option<Ready>>,
     /// In the order of the targets.
     pub(super) volumes: Vec<Volume>,
@@ -90,6 +92,7 @@ impl House {
             passthrough: !self.settings.every_read && self.settings.shared,
             local: target.fs.local,
             only_for: self.only_for,
+            fast_wake: self.fast_wake.clone(),
         };
         let passthrough = tree.passthrough;
         let (recorder, processes) = (&self.recorder, &self.processes);

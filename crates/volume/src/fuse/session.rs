@@ -22,6 +22,7 @@ use crate::processes::Processes;
 use crate::recorder::Recorder;
 use forebay_os::clock::Clock;
 use forebay_os::credentials::Caller;
+use forebay_os::fast_wake::FastWake;
 
 /// The largest read or write the kernel sends at once.
 pub(super) const MOST_BYTES: usize = 1 << 20;
@@ -43,6 +44,8 @@ pub struct Tree {
     pub local: bool,
     /// Others than this user and root are refused.
     pub only_for: Option<u32>,
+    /// Hears of each request; `None`: CPUs sleep as they do.
+    pub fast_wake: Option<Arc<FastWake>>,
 }
 
 /// A served mount.
@@ -257,6 +260,7 @@ impl Session {
         let asked = Cell::new(device.begin(header, body));
         let clock = self.recorder.clock();
         let began = clock.nanos();
+        self.tree.fast_wake.iter().for_each(|wake| wake.request(began));
         // A caller may hold its own locks when it reads, writes or closes: don't look it up then.
         let of_collected = abi::is_of_collected(header, body);
         let process = match (self.recorder.is_silent(), of_collected || opcode.is(UNASKED)) {

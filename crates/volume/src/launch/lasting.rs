@@ -15,7 +15,7 @@ use super::{
     Channel, Failure, Rescue, ToDaemon, ToFront, WriteBackReport, fork, open_tiers, pair, system,
 };
 use crate::bucket;
-use crate::daemon::{self, Record};
+use crate::daemon::{self, CpuLatency, Record};
 use crate::daemon_log;
 use crate::fuse::Emulated;
 use crate::ipc::WriteBackProgress;
@@ -39,6 +39,8 @@ pub struct Mount {
     pub withheld: MountFlags,
     /// Let no read or write bypass the daemon.
     pub every_read: bool,
+    /// How fast CPUs wake up meanwhile.
+    pub cpu_latency: CpuLatency,
     /// Where files go; `None`: all stay in place.
     pub placement: Option<Wanted>,
     /// UploadReport what was copied to tiers before the volume is shown.
@@ -149,6 +151,7 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
                 plan,
                 tiers,
                 every_read: wanted.every_read,
+                cpu_latency: wanted.cpu_latency,
                 record: wanted.record,
                 role: daemon::Role::Lasting { access: wanted.access },
                 emulated: wanted.emulated,
