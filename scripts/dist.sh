@@ -45,6 +45,8 @@ tree() {  # PREFIX
     "$forebay" completions bash > "$1/share/bash-completion/completions/forebay"
     "$forebay" completions zsh > "$1/share/zsh/site-functions/_forebay"
     "$forebay" completions fish > "$1/share/fish/vendor_completions.d/forebay.fish"
+    "$forebay" manual --schema rules > "$1/share/forebay/rules.schema.json"
+    "$forebay" manual --schema site > "$1/share/forebay/site.schema.json"
     cp sites/*.toml "$1/share/forebay/sites"
     cp examples/rules/*.toml "$1/share/forebay/rules"
     cp README.md LICENSE-MIT LICENSE-APACHE "$1/share/doc/forebay"

@@ -4,7 +4,7 @@
 # times, `make test-long` tries every variant and seed.
 #
 #   scripts/test.sh             all steps
-#   scripts/test.sh STEP...     some: format page docs licences build lint rust workflow simgrid browser real
+#   scripts/test.sh STEP...     some: format page docs licences build lint rust schema workflow simgrid browser real
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/landing.sh
@@ -18,11 +18,13 @@ lint() { cargo clippy --quiet "${landing[@]}" -- -D warnings; }
 # Most of them wait for other programs: more at a time than there are processors.
 rust() { RUST_TEST_THREADS=4 cargo test --quiet "${landing[@]}" --no-fail-fast; }
 workflow() { scripts/test-workflow.sh; }
+# In the venv of the demo, where Snakemake has brought jsonschema.
+schema() { scripts/setup-demo.sh && .venv/bin/python -B tests/schema/check.py "$FOREBAY"; }
 simgrid() { /usr/bin/python3 tests/simgrid/compare.py "$FOREBAY" 8; }
 browser() { tests/browser/run; }
 real() { tests/real/run; }
 
-steps=(format page docs licences build lint rust workflow simgrid browser real)
+steps=(format page docs licences build lint rust schema workflow simgrid browser real)
 for step in "$@"; do
     [[ " ${steps[*]} " = *" $step "* ]] || {
         echo "test: no step $step; there are ${steps[*]}" >&2

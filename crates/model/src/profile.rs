@@ -8,6 +8,7 @@
 
 mod described;
 mod read;
+mod schema;
 mod shipped;
 
 pub use described::Described;

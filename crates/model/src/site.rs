@@ -6,6 +6,7 @@
 mod nodes;
 mod path;
 mod pools;
+mod schema;
 mod shipped;
 mod with;
 
@@ -18,6 +19,9 @@ use std::path::PathBuf;
 use crate::reach::REACHES;
 pub use crate::reach::Reach;
 pub use nodes::Nodes;
+pub use schema::schema;
+
+const KEYS: [&str; 6] = ["path", "reach", "capacity", "pools", "profile", "price"];
 
 /// What a rule says for "in place": no tier may be called so.
 pub(crate) const IN_PLACE: &str = "in-place";
@@ -147,7 +151,7 @@ impl Site {
     ) -> Result<(), Flaw> {
         let id = TierId(name(entry)?.to_owned());
         let table = entry.table()?;
-        table.only(&["path", "reach", "capacity", "pools", "profile", "price"])?;
+        table.only(&KEYS)?;
         let profile = table.get("profile");
         let shipped = profile.and_then(|entry| shipped::named(entry, file)).transpose()?;
         let profile = match &shipped {

@@ -4,6 +4,7 @@
 
 mod amounts;
 mod flaw;
+pub(crate) mod schema;
 mod values;
 
 use ::toml::Spanned;

@@ -10,7 +10,8 @@ use crate::say;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  forebay manual                      what pages there are\n  \
     forebay manual formats | less\n  forebay manual formats site file    one section of it\n  \
-    forebay manual --man /usr/local/share/man/man1")]
+    forebay manual --man /usr/local/share/man/man1\n  \
+    forebay manual --schema rules > rules.schema.json      for editors (docs/reference/rules.md)")]
 pub(crate) struct Args {
     /// A page; without one, their names
     page: Option<String>,
@@ -22,6 +23,18 @@ pub(crate) struct Args {
     /// Print the options of all commands as Markdown
     #[arg(long, conflicts_with = "page")]
     commands: bool,
+    /// Print the JSON Schema of a file that people write, for editors
+    #[arg(long, value_enum, value_name = "FILE", conflicts_with_all = ["page", "commands", "man"])]
+    schema: Option<Schema>,
+}
+
+/// A file that people write.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Schema {
+    /// Which files go to which tier
+    Rules,
+    /// Where the tiers are
+    Site,
 }
 
 /// A page: the chapters of the book that it consists of.
@@ -94,6 +107,13 @@ const PAGES: [Page; 5] = [
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     if let Some(folder) = &args.man {
         return man_pages(folder);
+    }
+    if let Some(file) = args.schema {
+        say::print(&match file {
+            Schema::Rules => forebay_model::rules::schema(),
+            Schema::Site => forebay_model::site::schema(),
+        });
+        return Ok(0);
     }
     if args.commands {
         say::print(&commands_page());

@@ -7,7 +7,7 @@ use crate::event::{Op, OpGroup, OpKey, Pattern};
 use crate::toml::{Entry, Flaw, Table};
 use limits::{bursts, contention, lane, per_second, stripes};
 
-const KEYS: [&str; 16] = [
+pub(super) const KEYS: [&str; 16] = [
     "source",
     "latency",
     "read",
@@ -62,6 +62,21 @@ fn asked(op: Op) -> bool {
     op.group() == OpGroup::Metadata && !matches!(op, Op::Flush | Op::Ioctl)
 }
 
+/// What follows the name of an operation that is not sequential.
+const RANDOM: &str = "_random";
+
+/// The keys of a table of latencies.
+pub(super) fn latency_names() -> Vec<String> {
+    let mut known: Vec<String> = GROUPS.iter().map(|(word, _)| (*word).to_owned()).collect();
+    for op in Op::ALL {
+        known.push(op.name().to_owned());
+        if op.group() == OpGroup::Data {
+            known.push(format!("{}{RANDOM}", op.name()));
+        }
+    }
+    known
+}
+
 /// One time for everything, or a table of kinds, with `.random` for what is not sequential.
 fn prices(profile: &mut Profile, entry: Entry<'_>) -> Result<(), Flaw> {
     let Ok(table) = entry.table() else {
@@ -71,14 +86,7 @@ fn prices(profile: &mut Profile, entry: Entry<'_>) -> Result<(), Flaw> {
         profile.set_prices(Op::Fsyncdir, price);
         return Ok(());
     };
-    let random = "_random";
-    let mut known: Vec<String> = GROUPS.iter().map(|(word, _)| (*word).to_owned()).collect();
-    for op in Op::ALL {
-        known.push(op.name().to_owned());
-        if op.group() == OpGroup::Data {
-            known.push(format!("{}{random}", op.name()));
-        }
-    }
+    let known = latency_names();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     table.only(&known)?;
     // Groups first, then kinds, then patterns: the more special word wins wherever it stands.
@@ -94,7 +102,7 @@ fn prices(profile: &mut Profile, entry: Entry<'_>) -> Result<(), Flaw> {
         if let Some(entry) = table.get(op.name()) {
             profile.set_prices(op, entry.seconds()?);
         }
-        if let Some(entry) = table.get(&format!("{}{random}", op.name())) {
+        if let Some(entry) = table.get(&format!("{}{RANDOM}", op.name())) {
             let price = entry.seconds()?;
             let keys = (0..OpKey::COUNT).filter_map(OpKey::from_index);
             keys.filter(|key| key.op() == op && key.pattern() == Some(Pattern::Random))

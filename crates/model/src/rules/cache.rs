@@ -6,7 +6,7 @@ use crate::site::{IN_PLACE, Site, TierId};
 use crate::toml::{Flaw, Table};
 use std::collections::BTreeSet;
 
-const AHEADS: [(&str, Ahead); 3] =
+pub(super) const AHEADS: [(&str, Ahead); 3] =
     [("never", Ahead::Never), ("on-open", Ahead::OnOpen), ("at-start", Ahead::AtStart)];
 
 /// When a file is copied.

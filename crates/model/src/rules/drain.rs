@@ -4,7 +4,7 @@
 use super::{After, Placement, Rules, choice};
 use crate::toml::{Flaw, Table};
 
-const DRAINS: [(&str, Drain); 2] = [("at-end", Drain::End), ("on-close", Drain::Closed)];
+pub(super) const DRAINS: [(&str, Drain); 2] = [("at-end", Drain::End), ("on-close", Drain::Closed)];
 
 /// When a file on a tier comes home.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use globset::{Candidate, GlobSet};
 
 const OWN: [&str; 4] = ["match", "home", "layout", "fsync"];
 const LAYOUTS: [(&str, bool); 2] = [("plain", true), ("packed", false)];
-const FSYNCS: [(&str, Option<SyncTo>); 2] =
+pub(super) const FSYNCS: [(&str, Option<SyncTo>); 2] =
     [("local", Some(SyncTo::Local)), ("bucket", Some(SyncTo::Bucket))];
 
 /// Where the bytes are when an fsync returns.

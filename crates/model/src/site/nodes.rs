@@ -3,6 +3,9 @@
 use crate::ByteCount;
 use crate::toml::{Entry, Flaw};
 
+pub(super) const KEYS: [&str; 7] =
+    ["count", "slots", "cores", "memory", "instance", "reserved", "speed"];
+
 /// The machines of a site, all alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Nodes {
@@ -25,7 +28,7 @@ pub struct Nodes {
 impl Nodes {
     pub(super) fn read(entry: Entry<'_>) -> Result<Self, Flaw> {
         let table = entry.table()?;
-        table.only(&["count", "slots", "cores", "memory", "instance", "reserved", "speed"])?;
+        table.only(&KEYS)?;
         let cores = table.need("cores")?.whole(1, 1 << 16)?;
         let count = table.get("count").map_or(Ok(1), |entry| entry.whole(1, 1 << 20))?;
         let slots = table.get("slots").map_or(Ok(cores), |entry| entry.whole(1, 1 << 16))?;
