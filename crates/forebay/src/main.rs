@@ -12,6 +12,7 @@ mod groups;
 mod keep;
 mod output;
 mod placement;
+mod run_start;
 mod runs;
 mod scenario;
 mod state;

@@ -89,7 +89,8 @@ impl<'s> Homecoming<'s> {
         }
         let rate = each(read.read, from.reach).min(into);
         let byte = if rate.is_finite() { 1.0 / rate } else { 0.0 };
-        let way = Way::of(placement.layout.is_packed(), to.reach);
+        // What Forebay asks besides only makes it longer.
+        let way = Way::of(placement.layout.is_packed(), to.reach, false);
         Seconds(way.alone((bytes, comes.files), byte, Some(write)) / nodes)
     }
 
@@ -109,31 +110,58 @@ impl<'s> Homecoming<'s> {
 /// a time (`tiers::home` of the volume).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
-    asks: &'static [Op],
+    asks: &'static [(Op, f64)],
     at_once: u64,
 }
 
 /// A link is read, a copy is made beside it, gets its time, is closed, and takes the link's name.
-const PLAIN: &[Op] =
-    &[Op::Readlink, Op::Getattr, Op::Create, Op::Setattr, Op::Flush, Op::Close, Op::Rename];
+const PLAIN: &[(Op, f64)] = &[
+    (Op::Readlink, 1.0),
+    (Op::Getattr, 1.0),
+    (Op::Create, 1.0),
+    (Op::Setattr, 1.0),
+    (Op::Flush, 1.0),
+    (Op::Close, 1.0),
+    (Op::Rename, 1.0),
+];
 /// A file without a name is made, gets its time, is closed, and gets its name.
-const PACKED: &[Op] = &[Op::Create, Op::Setattr, Op::Flush, Op::Close, Op::Link];
+const PACKED: &[(Op, f64)] =
+    &[(Op::Create, 1.0), (Op::Setattr, 1.0), (Op::Flush, 1.0), (Op::Close, 1.0), (Op::Link, 1.0)];
+/// What was counted at the server of an emulated storage while packed files came home: whether the
+/// name is free, and the attributes of the directory and of the file, are asked, too.
+const PACKED_BY_FOREBAY: &[(Op, f64)] = &[
+    (Op::Create, 1.0),
+    (Op::Setattr, 1.0),
+    (Op::Flush, 1.0),
+    (Op::Close, 1.0),
+    (Op::Link, 1.0),
+    (Op::Lookup, 1.0),
+    (Op::Getattr, 2.65),
+];
 
 impl Way {
-    /// The way of plain or packed files to a storage with this reach.
-    pub(crate) fn of(packed: bool, to: Reach) -> Way {
+    /// The way of plain or packed files to a storage with this reach, `by_forebay` or by somebody
+    /// of whom no more is known than what it takes at least.
+    pub(crate) fn of(packed: bool, to: Reach, by_forebay: bool) -> Way {
         let at_once = if !packed && to == Reach::Node { 4 } else { 16 };
-        Way { asks: if packed { PACKED } else { PLAIN }, at_once }
+        let asks = match (packed, by_forebay) {
+            (true, true) => PACKED_BY_FOREBAY,
+            (true, false) => PACKED,
+            (false, _) => PLAIN,
+        };
+        Way { asks, at_once }
     }
 
     /// Operations on names for so many files.
     pub(crate) fn operations(self, files: u64) -> f64 {
-        files as f64 * self.asks.len() as f64
+        files as f64 * self.asks.iter().map(|(_, times)| times).sum::<f64>()
     }
 
     /// Seconds that so many bytes and files take with nobody else there, at so many for a byte.
     pub(crate) fn alone(self, (bytes, files): (f64, u64), byte: f64, to: Option<&Profile>) -> f64 {
-        let price = |op: &Op| to.map_or(0.0, |to| to.price(OpKey::plain(*op)).get());
+        let price = |(op, times): &(Op, f64)| {
+            to.map_or(0.0, |to| to.price(OpKey::plain(*op)).get() * times)
+        };
         let each: f64 = self.asks.iter().map(price).sum();
         (bytes * byte + files as f64 * each) / self.at_once.min(files.max(1)) as f64
     }

@@ -23,6 +23,7 @@ mod timeline;
 pub(crate) mod turns;
 
 use crate::rows::Rows;
+use crate::scene::OwnCost;
 use doubts::Found;
 use edges::Edges;
 use engine::Engine;
@@ -51,6 +52,8 @@ pub struct Learnt {
     pub storages: Vec<crate::fit::Storage>,
     /// How it went, to compare a simulation with.
     pub measured: Measured,
+    /// What Forebay itself takes on that machine.
+    pub own: OwnCost,
 }
 
 /// How the run went.
@@ -173,7 +176,8 @@ fn from_rows(rows: &Rows) -> Result<Learnt, String> {
         verdict: rows.verdict.clone(),
     };
     let (run, storages) = (String::new(), crate::fit::storages(rows));
-    Ok(Learnt { run, workload: work, storages, measured })
+    let own = OwnCost { request: Seconds(rows.way) };
+    Ok(Learnt { run, workload: work, storages, measured, own })
 }
 
 /// The command, as far as it is short.

@@ -39,5 +39,5 @@ pub use homecoming::Homecoming;
 pub use learn::{Learnt, learn};
 pub use outcome::{Outcome, TaskOutcome, TierOutcome};
 pub use policies::{POLICIES, Policy};
-pub use scene::{NotPossible, Scene};
+pub use scene::{NotPossible, OwnCost, Scene};
 pub use simulate::{judge, simulate, simulate_watched};

@@ -5,12 +5,14 @@
 
 mod check;
 mod lists;
+mod own;
 mod priced;
 mod reach;
 mod tiers;
 
 pub(crate) use check::{ClassHome, Homes};
 pub(crate) use lists::Lists;
+pub use own::OwnCost;
 pub(crate) use priced::{Cost, Lanes, remembered};
 pub(crate) use tiers::{Credits, LANES, Limit, NAMES, READ, Storage, TierRow, WRITE};
 
@@ -41,6 +43,8 @@ pub struct Scene<'s> {
     /// The workload.
     pub workload: &'s Workload,
     pub(crate) nodes: &'s Nodes,
+    /// What Forebay costs where a choice needs it; `None`: nothing.
+    pub(crate) own: Option<OwnCost>,
     /// Tiers and pools, by name.
     pub(crate) tiers: Vec<TierRow>,
     /// What is behind them.
@@ -95,6 +99,7 @@ impl<'s> Scene<'s> {
             site,
             workload,
             nodes,
+            own: None,
             tiers,
             storages,
             then: Lists::of(tasks, then),
@@ -109,6 +114,12 @@ impl<'s> Scene<'s> {
         };
         scene.flatten();
         Ok(scene)
+    }
+
+    /// The same, where Forebay does what choices ask for.
+    #[must_use]
+    pub fn by_forebay(self, own: OwnCost) -> Self {
+        Self { own: Some(own), ..self }
     }
 
     /// Fills the flat lists of steps and accesses.

@@ -1,8 +1,9 @@
 //! `forebay attach`: other directories, buckets, archives and files of reads, inside a volume.
 
 pub(super) mod bucket;
+pub(super) mod next;
 mod plain;
-pub(super) mod reads;
+mod reads;
 mod rewrite;
 
 use std::fs;

@@ -14,9 +14,9 @@ use forebay_volume::launch::{self, Failure, Mount, Record, Unmounting, place_of}
 use forebay_volume::overmount::Access;
 use rustix::mount::MountFlags;
 
-use super::run::{CpuLatency, Trace, claim, header, run_name};
 use crate::exit::{DAEMON_LOST, FILES_AWAY, NOTHING_RUN, Stop};
 use crate::output::{Force, Place};
+use crate::run_start::{CpuLatency, Trace, claim, header, run_name};
 use crate::{daemon_logs, foreign, placement, say, state, underway};
 use refused::{explain_mount, hidden, refuse_taken};
 

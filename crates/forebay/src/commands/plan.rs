@@ -121,6 +121,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         Stop::new(NO_PLAN, why, "other machines or tiers in the site file may make it possible")
     };
     let scene = Scene::new(&ground.site, &ground.workload).map_err(|why| no(why.to_string()))?;
+    let scene = scene.by_forebay(ground.own);
     let terms = Terms { download: args.download };
     let frames = ground.frames(args)?;
     let mut judge = Judge::new(&scene, &ground, terms, args.seed)?;

@@ -18,7 +18,7 @@ use std::path::Path;
 use forebay_model::attached::is_bucket;
 use forebay_reads::{Archive, Directory, Error, Kind};
 
-use super::attach::reads::next_of;
+use super::attach::next::next_of_reads;
 use crate::exit::Stop;
 use crate::{placement, say};
 
@@ -87,7 +87,7 @@ fn open(archive: &Path) -> Result<Archive, Stop> {
     if let Some(url) = archive.to_str().filter(|url| is_bucket(url)) {
         let opened = forebay_volume::reads::open(url.trim_end_matches('/'), placement::settings());
         return opened
-            .map_err(|trouble| Stop::new(1, format!("{url}: {trouble}"), next_of(&trouble)));
+            .map_err(|trouble| Stop::new(1, format!("{url}: {trouble}"), next_of_reads(&trouble)));
     }
     crate::foreign::refuse(archive, 1)?;
     if !archive.is_dir() {

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use forebay_model::{Commands, Ended, Exit, Fact, Micros, Privacy, RunWriter, Seconds};
 use forebay_volume::sampler::Watch;
 
-use super::run::{Trace, header};
 use crate::ends::Ends;
 use crate::exit::Stop;
 use crate::output::{Force, Made, Place};
+use crate::run_start::{Trace, header};
 use crate::say;
 
 /// More samples are not kept in memory while the disk is full.

@@ -48,7 +48,11 @@ pub fn opening(plan: &Plan) -> Vec<String> {
     let mut told = vec![first(plan)];
     told.extend(saving(plan));
     if plan.moved.is_empty() {
-        told.push("Everything stays in place: nothing that was tried is better.".to_owned());
+        told.push(
+            "Leave it as it is: everything in place, and no Forebay in between, is best of all \
+             that was tried."
+                .to_owned(),
+        );
     }
     told
 }

@@ -1,6 +1,7 @@
 //! What one step costs on the tiers where its files are: seconds with nobody else there, and what
 //! it asks of limits that all share.
 
+use super::own::{OF_TIERED, OwnCost};
 use super::tiers::{DATA, LANES, NAMES, READ, WORK, WRITE};
 use super::{ClassHome, Scene};
 use forebay_model::event::Op;
@@ -16,6 +17,8 @@ pub(crate) struct Cost {
     pub(crate) compute: f64,
     /// For each lane of each storage, bytes or operations.
     pub(crate) asks: Vec<f64>,
+    /// What Forebay costs, if it is in between.
+    pub(crate) own: Option<OwnCost>,
 }
 
 /// The rates of one stream, and whether limits matter, for each lane of each storage.
@@ -108,7 +111,8 @@ fn merged(scene: &Scene<'_>, storage: usize, access: &Access, key: OpKey) -> f64
 
 impl Cost {
     pub(crate) fn new(scene: &Scene<'_>) -> Self {
-        Self { alone: 0.0, compute: 0.0, asks: vec![0.0; scene.storages.len() * LANES] }
+        let asks = vec![0.0; scene.storages.len() * LANES];
+        Self { alone: 0.0, compute: 0.0, asks, own: None }
     }
 
     /// Makes it a step that computes so long and does nothing else.
@@ -157,6 +161,13 @@ impl Cost {
             }
             if let Some(place) = names.filter(|_| named != Named::File) {
                 self.operate(scene, place, NAMES, *key, count);
+            }
+            let Some(own) = self.own.filter(|_| group == OpGroup::Metadata) else { continue };
+            self.alone += count * own.request.get();
+            if let (Op::Create, false, Some(place)) = (key.op(), home.packed, names) {
+                for (op, times) in OF_TIERED {
+                    self.operate(scene, place, NAMES, OpKey::plain(*op), count * times);
+                }
             }
         }
     }

@@ -77,7 +77,7 @@ impl<'a, 's, F: Flows, W: Watch> Sim<'a, 's, F, W> {
             flows: F::new(limits, choice.nodes),
             shapes: Shapes::new(),
             works: Vec::new(),
-            cost: Cost::new(scene),
+            cost: Cost { own: scene.own.filter(|_| homes.place_files()), ..Cost::new(scene) },
             room: Room::new(scene.nodes, choice.nodes, choice.slots),
             waiting: Waiting::new(low, scene.workload),
             used: Used::all(scene, &homes, choice.nodes),

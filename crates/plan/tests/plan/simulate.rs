@@ -3,7 +3,7 @@
 use crate::common::*;
 use forebay_model::workload::Until;
 use forebay_model::{Op, OpKey, Seconds, TierId};
-use forebay_plan::{Choice, Scene, expected, simulate};
+use forebay_plan::{Choice, OwnCost, Scene, expected, simulate};
 
 fn near(a: Seconds, b: f64) {
     assert!((a.get() - b).abs() <= 1e-6 * b.max(1.0), "{a:?} is not {b} s");
@@ -77,6 +77,30 @@ fn a_plain_file_that_lives_elsewhere_has_its_name_in_place() {
     for layout in ["packed", "apart"] {
         near(takes(&format!("home = \"fast\"\nafter = \"keep\"\nlayout = \"{layout}\"")), 1.0);
     }
+}
+
+/// In place each name takes a second, on the fast tier a tenth, and a request to Forebay a quarter.
+#[test]
+fn forebay_costs_something_where_it_puts_files_and_nothing_where_all_stay() {
+    let slow = format!("{SLOW}\nlatency = {{ names = \"1 s\" }}");
+    let fast = format!("{FAST}\nlatency = {{ names = \"100ms\" }}");
+    let site = two_tiers("cores = 1", &fast, &slow);
+    let mut work = writers(1, 0.0, 1);
+    work.tasks[0].steps[0].accesses[0].ops = vec![(OpKey::plain(Op::Create), 1.0)];
+    let scene = Scene::new(&site, &work).expect("a scene");
+    let scene = scene.by_forebay(OwnCost { request: Seconds(0.25) });
+    let takes = |rule: &str| {
+        let placements = vec![placed(&site, rule)];
+        let choice = Choice { placements, ..choice(&site, &work, "slow") };
+        simulate(&scene, &choice, 0).expect("an outcome").makespan
+    };
+    near(takes("home = \"in-place\""), 1.01);
+    // Six more in place: a look-up, three getattr, a getxattr and a readlink.
+    near(takes("home = \"fast\"\nafter = \"keep\""), 1.1 + 6.0 + 0.25);
+    near(takes("home = \"fast\"\nafter = \"keep\"\nlayout = \"packed\""), 0.25);
+    // A packed file is made, dated, closed and linked, looked up, and asked about 2.65 times.
+    let home = 7.65 + 0.01;
+    near(takes("home = \"fast\"\nlayout = \"packed\""), 0.25 + home);
 }
 
 #[test]

@@ -1,15 +1,13 @@
 //! Buckets that are attached: how they are reached, and what can be in the way.
 
-use std::io::ErrorKind;
 use std::path::Path;
 
 use forebay_model::attached::{ReadsShown, Shows, is_bucket};
-use forebay_objstore::Failed;
 use forebay_volume::bucket::{BucketError, Ways};
 use forebay_volume::overmount::Refusal;
 use forebay_volume::reads::{Holds, holds};
 
-use super::super::mount::bucket::next_of_bucket;
+use super::next::{next_of_failed, next_of_reads};
 use super::reads;
 use crate::exit::{NOTHING_RUN, Stop};
 use crate::{placement, state};
@@ -43,7 +41,7 @@ pub(super) fn shows(url: &str, shown: ReadsShown) -> Result<Shows, Stop> {
             "check the prefix: it ends where a folder does; an object is shown in the folder that it \
              lies in",
         )),
-        Err(failed) => Err(refuse(&failed.why, next_of(&failed))),
+        Err(failed) => Err(refuse(&failed.why, next_of_failed(&failed))),
     }
 }
 
@@ -54,21 +52,11 @@ pub(in crate::commands) fn explain(refusal: &Refusal) -> Stop {
     let of_reads =
         inner.and_then(|inner| inner.downcast_ref::<forebay_volume::reads::ReadsError>());
     let next = match (of_bucket, of_reads) {
-        (Some(BucketError::Bucket(failed)), _) => next_of(failed).to_owned() + OR,
-        (_, Some(trouble)) => reads::next_of(trouble).to_owned() + OR,
+        (Some(BucketError::Bucket(failed)), _) => next_of_failed(failed).to_owned() + OR,
+        (_, Some(trouble)) => next_of_reads(trouble).to_owned() + OR,
         _ => "make it, or mount what belongs there, or `forebay detach` it".to_owned(),
     };
     let (path, error) = (refusal.path.display(), &refusal.error);
     let what = format!("{path}, which is attached, can't be shown: {error}");
     Stop::new(NOTHING_RUN, what, format!("{next}; nothing was run"))
-}
-
-pub(super) fn next_of(failed: &Failed) -> &'static str {
-    match failed.kind {
-        ErrorKind::PermissionDenied => {
-            "attaching lists and reads: is AWS_ACCESS_KEY_ID of one who may? \
-             AWS_SKIP_SIGNATURE=true is for public buckets"
-        }
-        _ => next_of_bucket(failed),
-    }
 }

@@ -6,7 +6,7 @@ use forebay_model::Attached;
 use forebay_model::attached::{ReadsShown, Shows};
 
 use super::super::reads::{progress, threads};
-use super::reads::next_of;
+use super::next::next_of_reads;
 use crate::exit::Stop;
 use crate::say;
 
@@ -38,7 +38,7 @@ pub(super) fn learn(volume: &Path, at: &Path, attached: &Attached) -> Result<(),
         let (source, why) = (source.display().to_string(), trouble.to_string());
         let why = why.strip_prefix(&format!("{source}: ")).unwrap_or(&why);
         let message = format!("{source} can't be attached: {why}");
-        Stop::new(1, message, format!("{}; nothing was attached", next_of(&trouble)))
+        Stop::new(1, message, format!("{}; nothing was attached", next_of_reads(&trouble)))
     })?;
     for (name, bytes) in learned.iter().flat_map(|one| &one.texts) {
         say::note(&format!("{}: {} bytes", at.join(name).display(), say::grouped(*bytes)));

@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use forebay_model::attached::{ReadsShown, Shows};
-use forebay_objstore::Failed;
-use forebay_reads::{Kind, MANIFEST};
-use forebay_volume::reads::{ReadsError, can_show};
+use forebay_reads::MANIFEST;
+use forebay_volume::reads::can_show;
 
-use super::bucket;
+use super::next::next_of_reads;
 use crate::exit::Stop;
 use crate::placement;
 
@@ -35,31 +34,8 @@ pub(super) fn shows(source: &Path, is_archive: bool, shown: ReadsShown) -> Resul
         ),
         true => match can_show(source, shown, &placement::settings()) {
             Ok(()) => Ok(Shows::Reads(shown)),
-            Err(trouble) => refuse(&trouble.to_string(), next_of(&trouble)),
+            Err(trouble) => refuse(&trouble.to_string(), next_of_reads(&trouble)),
         },
-    }
-}
-
-pub(in crate::commands) fn next_of(trouble: &ReadsError) -> &'static str {
-    if let Some(kind) = trouble.bucket {
-        return bucket::next_of(&Failed { kind, why: trouble.why.clone() });
-    }
-    match trouble.kind {
-        Kind::Changed | Kind::Damaged | Kind::Unknown if trouble.plain => {
-            "`forebay detach` it and attach it again: it is read anew"
-        }
-        Kind::Request if trouble.plain => {
-            "`forebay reads pack` takes more (FILE -o x.reads), and x.reads can be attached"
-        }
-        Kind::Input if trouble.plain => "`gzip -t` or `samtools quickcheck -u` says more of it",
-        Kind::Damaged => {
-            "`forebay reads verify` tells all that is damaged; fetch those files again, or pack the \
-             reads again"
-        }
-        Kind::Unknown => "use a newer Forebay",
-        Kind::Request => "`forebay reads info` says what is in it",
-        Kind::Changed => "ask again: another archive is there now, or none",
-        Kind::Input | Kind::Io => "see that it is there, and yours to read",
     }
 }
 

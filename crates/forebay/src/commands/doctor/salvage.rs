@@ -4,8 +4,8 @@ use std::path::Path;
 
 use forebay_model::{Kind, Run};
 
-use super::super::run::salt;
 use crate::exit::Stop;
+use crate::run_start::salt;
 use crate::{say, state};
 
 pub(super) fn salvage(state: &Path, output: &Path, json: bool) -> Result<i32, Stop> {

@@ -12,8 +12,8 @@ use forebay_volume::bucket::{Ailing, Role, Wanted, ailing, folder_of};
 use forebay_volume::ipc::{BucketWaiting, UploadReport};
 use forebay_volume::launch::lasting_mounts;
 
-use super::super::run::salt;
 use crate::exit::{NOTHING_RUN, Stop};
+use crate::run_start::salt;
 use crate::{placement, say, state};
 pub(super) use next::explain;
 pub(in crate::commands) use next::{next_of, next_of_bucket, said};

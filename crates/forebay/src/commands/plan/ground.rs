@@ -4,6 +4,7 @@ use std::path::Path;
 
 use forebay_model::workload::Workload;
 use forebay_model::{Flaw, Prices, Site, TierId};
+use forebay_plan::OwnCost;
 use forebay_plan::report::LearntFrom;
 
 use super::runs::Runs;
@@ -28,6 +29,8 @@ pub(super) struct Ground {
     pub(super) scatter: f64,
     /// How the run went.
     pub(super) learnt_from: LearntFrom,
+    /// What Forebay costs where files are placed.
+    pub(super) own: OwnCost,
     /// Doubts beside the workload's.
     pub(super) notes: Vec<String>,
 }
@@ -67,6 +70,7 @@ impl Ground {
             error: (squares + f64::powi(load, 2)).sqrt().max(ERROR_MIN),
             scatter,
             learnt_from: LearntFrom::of(&learnt),
+            own: learnt.own,
             workload: learnt.workload,
             site,
             project,

@@ -99,13 +99,15 @@ mod tests {
     use super::*;
     use forebay_model::summary::TimeSplit;
     use forebay_model::{Seconds, Workload};
+    use forebay_plan::OwnCost;
     use forebay_plan::learn::Measured;
 
     fn run(name: &str, makespan: f64, slots: u32) -> One {
         let workload = Workload { name: name.to_owned(), ..Workload::default() };
         let time = TimeSplit::default();
         let measured = Measured { makespan: Seconds(makespan), slots, time, verdict: None };
-        (Learnt { run: name.to_owned(), workload, storages: vec![], measured }, vec![])
+        let own = OwnCost { request: Seconds::ZERO };
+        (Learnt { run: name.to_owned(), workload, storages: vec![], measured, own }, vec![])
     }
 
     #[test]

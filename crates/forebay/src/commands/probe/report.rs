@@ -10,8 +10,8 @@ use super::bounds::Bounds;
 use super::figures::{self, Figure};
 use super::ground::Ground;
 use super::rounds::Found;
-use crate::commands::run::civil;
 use crate::say;
+use forebay_model::civil;
 
 /// What was probed, when, and what was found.
 #[derive(Debug)]

@@ -36,7 +36,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             let (from, into) = (self.scene.tiers[home.row].storage * LANES, target * LANES);
             let bytes = has.home as f64;
             let storage = &self.scene.storages[target];
-            let way = Way::of(home.packed, storage.reach);
+            let way = Way::of(home.packed, storage.reach, self.cost.own.is_some());
             let byte = self.lanes.copy(from, into);
             self.cost.start(way.alone((bytes, files.count), byte, storage.profile));
             self.cost.asks[from + READ] += bytes;
@@ -76,8 +76,10 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         self.tiers[row].read_bytes += bytes;
         self.tiers[row].drained_bytes += bytes;
         self.tiers[to].written_bytes += bytes;
-        let way =
-            Way::of(self.homes.of_class[files.class.index()].packed, self.scene.tiers[to].reach);
+        let way = {
+            let packed = self.homes.of_class[files.class.index()].packed;
+            Way::of(packed, self.scene.tiers[to].reach, self.cost.own.is_some())
+        };
         self.tiers[to].operations += way.operations(files.count);
         self.drains.last = self.now;
         let tier = &self.scene.tiers[row].id;

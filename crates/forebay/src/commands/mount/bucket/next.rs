@@ -64,7 +64,7 @@ pub(in crate::commands) fn next_of_bucket(failed: &Failed) -> &'static str {
 
 /// A moment, in words.
 pub(in crate::commands) fn said(since: i64) -> String {
-    let (year, month, day) = crate::commands::run::civil(since.div_euclid(86_400));
+    let (year, month, day) = forebay_model::civil(since.div_euclid(86_400));
     let second = since.rem_euclid(86_400);
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", second / 3600, second / 60 % 60)
 }

@@ -1,0 +1,99 @@
+//! How a run or a recorded mount begins: its name, what its run file says of the start, and the
+//! options that both have in common.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+use forebay_model::{ByteCount, Header, Micros, Privacy, Salt, civil};
+use forebay_volume::launch;
+
+use crate::exit::{NOTHING_RUN, Stop};
+use crate::output::{Force, Made, Place};
+
+/// How much is traced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Trace {
+    /// Opens, closes, sizes and all operations on names; bytes where the kernel shows them
+    Files,
+    /// Each read and write too, exactly; slower, for prices of operations
+    EveryRead,
+}
+
+/// How long CPUs may take to wake up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum CpuLatency {
+    /// Short as root, while many requests come: these take less time, and CPUs more power
+    Low,
+    /// As the system has it
+    System,
+}
+
+impl From<CpuLatency> for launch::CpuLatency {
+    fn from(wanted: CpuLatency) -> launch::CpuLatency {
+        match wanted {
+            CpuLatency::Low => launch::CpuLatency::Low,
+            CpuLatency::System => launch::CpuLatency::System,
+        }
+    }
+}
+
+/// A place for a run that was asked for.
+pub(crate) fn claim(path: &Path, force: Force) -> Result<Place, Stop> {
+    let refused = |stop| Stop { code: NOTHING_RUN, ..stop };
+    Place::claim(path, Made::Run, force).map_err(refused)
+}
+
+/// A name that sorts by time and does not repeat on one machine.
+pub(crate) fn run_name() -> String {
+    let now =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let days = now.as_secs() / 86_400;
+    let (year, month, day) = civil(days as i64);
+    let second = now.as_secs() % 86_400;
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    let pid = std::process::id();
+    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z-{pid}.run")
+}
+
+/// What the run file says of the start of `command`.
+pub(crate) fn header(
+    command: &[OsString],
+    directory: &Path,
+    privacy: Privacy,
+    trace: Trace,
+) -> Header {
+    let system = rustix::system::uname();
+    let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
+    let since_1970 =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let memory = rustix::system::sysinfo();
+    Header {
+        forebay: env!("CARGO_PKG_VERSION").to_owned(),
+        started_unix: Micros(since_1970.as_micros() as u64),
+        command: command.iter().map(|word| word.clone().into_vec()).collect(),
+        directory: directory.as_os_str().as_bytes().to_vec(),
+        host: Some(text(system.nodename())),
+        user: std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).ok(),
+        kernel: Some(text(system.release())),
+        cpus: std::thread::available_parallelism().ok().map(|n| n.get() as u32),
+        memory: Some(ByteCount(memory.totalram * u64::from(memory.mem_unit))),
+        privacy,
+        more: vec![(
+            "trace".to_owned(),
+            match trace {
+                Trace::Files => "files".to_owned(),
+                Trace::EveryRead => "every-read".to_owned(),
+            },
+        )],
+        ..Header::default()
+    }
+}
+
+/// A salt that nobody can guess and that is stored nowhere.
+pub(crate) fn salt() -> Salt {
+    let mut bytes = [0u8; 16];
+    // SAFETY: the buffer is as long as the call is told; 16 bytes are never cut short.
+    unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+    Salt(bytes)
+}

@@ -1,0 +1,29 @@
+//! What Forebay itself costs where it puts files: programs wait for it at each operation on a name,
+//! and it asks the storage in place more than they do. A choice that leaves all files in place
+//! needs no Forebay, and is simulated without; so are published studies, where something else moved
+//! the files.
+
+use super::Homes;
+use forebay_model::{Op, Seconds};
+
+/// What Forebay costs beside what storage does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OwnCost {
+    /// What one request takes on its way to Forebay and back.
+    pub request: Seconds,
+}
+
+/// What Forebay asks of the storage in place when a program makes a file that a rule sends to a tier
+/// as a plain one, beside the link that it makes there: whether the name is free, whether the
+/// directory has an access control list, the new link and where it leads. Counted on an emulated
+/// storage, at its server: 2 look-ups, 3 getattr, 1 getxattr, 1 symlink and 1 readlink a file, of
+/// which programs ask for one look-up and the symlink takes the place of their create.
+pub(super) const OF_TIERED: &[(Op, f64)] =
+    &[(Op::Lookup, 1.0), (Op::Getattr, 3.0), (Op::Xattr, 1.0), (Op::Readlink, 1.0)];
+
+impl Homes {
+    /// Whether Forebay is needed for it.
+    pub(crate) fn place_files(&self) -> bool {
+        self.of_class.iter().any(|home| home.row != self.project || home.cache.is_some())
+    }
+}
