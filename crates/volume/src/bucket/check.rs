@@ -20,9 +20,6 @@ use super::writer::Writer;
 use forebay_objstore::{Failed, Found, Objects};
 use sweep::Held;
 
-/// Requests at a time.
-const AT_ONCE: usize = 8;
-
 /// What was found.
 #[derive(Debug, Default)]
 pub struct Checked {
@@ -161,20 +158,6 @@ fn of_log(history: &History, (name, why): &(String, String)) -> Finding {
         ),
     };
     Finding { path: PathBuf::from(name), what, next }
-}
-
-/// Asks for each, several at a time.
-pub(super) fn each<T: Sync, R: Send>(all: &[T], ask: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let mut told = Vec::with_capacity(all.len());
-    let ask = &ask;
-    for some in all.chunks(AT_ONCE) {
-        std::thread::scope(|scope| {
-            let begin = |one| scope.spawn(move || ask(one));
-            let begun: Vec<_> = some.iter().map(begin).collect();
-            told.extend(begun.into_iter().map(|one| one.join().expect("it does not panic")));
-        });
-    }
-    told
 }
 
 #[cfg(test)]

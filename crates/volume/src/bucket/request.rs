@@ -7,6 +7,9 @@ use bytes::Bytes;
 
 use forebay_objstore::{Failed, Folder, Found, Objects, Version, When};
 
+/// Requests at a time.
+pub(super) const AT_ONCE: usize = 8;
+
 /// Requests, so that tests can stop at every request.
 pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
     /// Writes an object that is not there.
@@ -77,6 +80,20 @@ pub(super) fn of_state_or_any<T>(
         }
         asked => asked,
     }
+}
+
+/// Asks for each, several at a time.
+pub(super) fn each<T: Sync, R: Send>(all: &[T], ask: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let mut told = Vec::with_capacity(all.len());
+    let ask = &ask;
+    for some in all.chunks(AT_ONCE) {
+        std::thread::scope(|scope| {
+            let begin = |one| scope.spawn(move || ask(one));
+            let begun: Vec<_> = some.iter().map(begin).collect();
+            told.extend(begun.into_iter().map(|one| one.join().expect("it does not panic")));
+        });
+    }
+    told
 }
 
 impl Bucket for Objects {

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::log::History;
 use super::super::record::Place;
-use super::super::request::Bucket;
+use super::super::request::{Bucket, each};
 use super::super::tree::Tree;
 use super::copied::has_bytes_of;
-use super::{Bad, Finding, each};
+use super::{Bad, Finding};
 use forebay_objstore::{Failed, Found, Version};
 
 /// What is Forebay's, whoever has it.

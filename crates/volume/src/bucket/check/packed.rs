@@ -8,9 +8,9 @@ use bytes::Bytes;
 
 use super::super::log::{History, segment};
 use super::super::record::Place;
-use super::super::request::Bucket;
+use super::super::request::{Bucket, each};
 use super::super::segment::{HEADER, Head};
-use super::{Bad, each};
+use super::Bad;
 use forebay_objstore::Failed;
 
 /// Bytes of a segment that are in memory at once.

@@ -3,9 +3,8 @@
 use std::io::ErrorKind;
 
 use super::super::opening::{BucketError, Wanted};
-use super::super::request::Bucket;
+use super::super::request::{AT_ONCE, Bucket, each};
 use super::super::writer::Writer;
-use super::{AT_ONCE, each};
 use forebay_objstore::{Failed, Found};
 
 /// A volume that nobody mounts meanwhile: the note of a writer is there, and is ours.

@@ -10,12 +10,9 @@ use super::super::request::Bucket;
 use super::super::segment::{Damage, Head};
 use super::super::tree::Tree;
 use super::reader::{Reader, read};
-use super::sweep::unneeded;
+use super::sweep::{KEPT, unneeded};
 use super::{name_of_checkpoint as checkpoint, segment};
 use forebay_objstore::{Failed, Found};
-
-/// Checkpoints that are kept: where the last one is damaged, the one before leads to the same tree.
-pub(super) const KEPT: usize = 2;
 
 /// What can be read of a log.
 #[derive(Debug, Default)]

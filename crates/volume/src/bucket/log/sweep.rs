@@ -4,16 +4,17 @@
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 
-use super::super::check::each;
 use super::super::record::Record;
-use super::super::request::Bucket;
-use super::history::KEPT;
+use super::super::request::{Bucket, each};
 use super::reader::read;
 use super::{CHECKPOINTS, LOG, Log, name_of_checkpoint, numbers, segment};
 use forebay_objstore::Failed;
 
 /// A segment that says who begins has nothing else, and is shorter than this.
 const SHORT: u64 = 4096;
+
+/// Checkpoints that are kept: where the last one is damaged, the one before leads to the same tree.
+pub(super) const KEPT: usize = 2;
 
 /// Sizes of objects, by their numbers.
 type Sizes = BTreeMap<u64, u64>;
