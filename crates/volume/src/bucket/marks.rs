@@ -11,6 +11,9 @@ use crate::backend::Gate;
 use forebay_os::clock::{Clock, MachineClock};
 use forebay_os::files::FileIdentity;
 
+/// Names after which it is not waited for.
+pub(super) const MANY: usize = 4096;
+
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
     pub(super) gate: Gate,
@@ -80,7 +83,7 @@ impl Marks {
         let was_empty = noted.dirty.is_empty();
         noted.changed();
         noted.dirty.insert((folder, name));
-        if was_empty || noted.dirty.len() == super::mirror::MANY {
+        if was_empty || noted.dirty.len() == MANY {
             self.call.notify_all();
         }
     }

@@ -6,7 +6,6 @@ mod asking;
 mod backend;
 mod fill;
 mod now;
-mod room;
 mod worker;
 
 use std::os::fd::OwnedFd;
@@ -33,9 +32,6 @@ use crate::ipc::{BucketWaiting, UploadReport, WriteBackProgress};
 use fill::Fill;
 use forebay_objstore::{Failed, Objects};
 use worker::{Crowd, Tries, Worker};
-
-/// Names after which it is not waited for.
-pub(super) const MANY: usize = 4096;
 
 /// Between two words on how far it is.
 const NAP: Duration = Duration::from_millis(20);

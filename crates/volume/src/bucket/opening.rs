@@ -125,7 +125,8 @@ pub(crate) fn open(wanted: Wanted) -> Result<Opened, BucketError> {
     let mut scan = Scan::new(root).map_err(|error| at(error.into()))?;
     scan.recall(&known.learnt);
     let away = away(&state.tree(), &tree, &scan).map_err(at)?;
-    Writer::now(&wanted, &me).put(&objects)?;
+    let host = wanted.host.clone();
+    Writer { me: me.clone(), host, since: wanted.now }.put(&objects)?;
     log.begin(&me)?;
     if let Some(draft) = newer {
         log.write(draft.finish(log.next()).into())?;

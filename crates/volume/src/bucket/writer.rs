@@ -4,7 +4,6 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::opening::Wanted;
 use super::request::Bucket;
 use forebay_objstore::{Failed, Found, Objects, When};
 
@@ -21,10 +20,6 @@ pub struct Writer {
 }
 
 impl Writer {
-    pub(super) fn now(wanted: &Wanted, me: &str) -> Writer {
-        Writer { me: me.to_owned(), host: wanted.host.clone(), since: wanted.now }
-    }
-
     /// Who writes now, if anybody.
     pub(super) fn of(bucket: &dyn Bucket) -> Result<Option<Writer>, Failed> {
         let Some(found) = bucket.head(NOTE)? else { return Ok(None) };

@@ -2,6 +2,7 @@
 
 mod crowd;
 mod cutting;
+mod room;
 mod trouble;
 mod waiting;
 

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use super::super::super::marks::Noted;
+use super::super::super::marks::{MANY, Noted};
 use super::super::super::ship::Dirty;
 use super::super::super::writer::Writer;
-use super::super::MANY;
-use super::super::room::GROWN;
 use super::Worker;
+use super::room::GROWN;
 
 /// How long names may differ from what the bucket knows before a cut is made.
 const DELAY: Duration = Duration::from_secs(1);

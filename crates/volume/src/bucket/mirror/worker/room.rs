@@ -8,12 +8,12 @@ use rustix::fs::{
     AtFlags, FallocateFlags, OFlags, StatxFlags, XattrFlags, fallocate, fsetxattr, fstatvfs, statx,
 };
 
-use super::super::bodies::Away;
-use super::super::local::{AWAY, set_mtime};
-use super::super::record::{Kind, Place};
-use super::super::scan::Stamp;
-use super::super::tree::{ROOT, Tree, joined};
-use super::worker::Worker;
+use super::super::super::bodies::Away;
+use super::super::super::local::{AWAY, set_mtime};
+use super::super::super::record::{Kind, Place};
+use super::super::super::scan::Stamp;
+use super::super::super::tree::{ROOT, Tree, joined};
+use super::Worker;
 use crate::backend::TreeServer;
 use forebay_os::files::{FileIdentity, reopen, stat_of};
 
