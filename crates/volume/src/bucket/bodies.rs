@@ -22,7 +22,7 @@ use rustix::io::Errno;
 use super::body::{BLOCK, Body};
 use super::fetch::Fetch;
 use super::health::Health;
-use super::local::unmark;
+use super::placeholder::unmark;
 use super::record::{Place, Time};
 use super::request::Bucket;
 use forebay_objstore::Patience;

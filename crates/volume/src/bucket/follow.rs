@@ -27,7 +27,7 @@ use super::bodies::learn::Behind;
 use super::bodies::{self, Bodies};
 use super::body::Body;
 use super::health::Health;
-use super::local::is_away;
+use super::placeholder::is_away;
 use super::request::Bucket;
 use super::state::State;
 use crate::backend::TreeServer;

@@ -2,7 +2,6 @@
 //! files without their bytes (*placeholders*), which come when somebody reads them. A placeholder is
 //! a hole as long as the file, with the file's attributes and a mark of ours.
 
-mod mark;
 mod marked;
 mod synced;
 
@@ -16,12 +15,11 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
+use super::placeholder::AWAY;
 use super::record::{Attr, Kind};
 use super::scan::Scan;
 use super::tree::{File, ROOT, Tree};
 pub(crate) use marked::marked;
-
-pub(crate) use mark::{AWAY, OURS, is_away, is_here, set_mtime, unmark, while_writable};
 pub(crate) use synced::{Synced, mark_synced};
 
 type Result<T> = std::result::Result<T, Errno>;

@@ -18,6 +18,7 @@ use super::adopt;
 use super::bodies::Away;
 use super::local;
 use super::log::{Log, Position};
+use super::placeholder::set_mtime;
 use super::record::Place;
 use super::request::Bucket;
 use super::scan::Scan;
@@ -150,7 +151,7 @@ fn away(root: &Path, tree: &Tree, scan: &Scan) -> io::Result<Vec<(FileIdentity, 
         let Some(known) = tree.file(ino).filter(|known| known.place != Place::Empty) else {
             continue;
         };
-        local::set_mtime(&file, known.attr.mtime)?;
+        set_mtime(&file, known.attr.mtime)?;
         found.push((identity, ino, Away::of(known)));
     }
     Ok(found)

@@ -21,7 +21,6 @@ use rustix::io::Errno;
 
 use super::record::Kind;
 use super::tree::{ROOT, Tree};
-pub(super) use extended::{is_kept, of as extended_of};
 use forebay_os::files::FileIdentity;
 #[cfg(test)]
 pub(crate) use found::LARGEST;

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
+use super::extended::is_kept;
 use super::record::{Attr, HERE, Kind, Place, Record};
-use super::scan::is_kept;
 use forebay_os::short::ShortName;
 
 /// The volume itself.

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use rustix::io::Errno;
 
 use super::super::body::{Body, Task};
-use super::super::local;
+use super::super::placeholder;
 use super::super::record::Place;
 use super::super::scan::Stamp;
 use super::{Bodies, PART, Result};
@@ -93,7 +93,7 @@ impl Bodies {
         if known.is_over {
             return Ok(());
         }
-        local::is_here(&body.file, body.mtime)?;
+        placeholder::is_here(&body.file, body.mtime)?;
         let stamp = Stamp::of(body.file.as_fd())?;
         known.away.remove(&body.ino);
         known.came.push((body.ino, stamp));

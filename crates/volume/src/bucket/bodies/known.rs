@@ -10,7 +10,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::super::body::Body;
-use super::super::local::while_writable;
+use super::super::placeholder::while_writable;
 use super::super::record::Time;
 use super::super::scan::Stamp;
 use super::super::ship::{Moved, Readers};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustix::fs::Statx;
 
-use super::super::local::OURS;
+use super::super::extended::OURS;
 use super::super::source::{far_bytes, threads};
 use super::Follow;
 use crate::backend::{Backend, Result, Source};

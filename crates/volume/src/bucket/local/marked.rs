@@ -4,8 +4,9 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
 
+use super::super::placeholder::is_away;
 use super::super::scan::{Lent, into};
-use super::{INTO, Result, is_away};
+use super::{INTO, Result};
 use forebay_os::files::{FileIdentity, stat_of};
 
 /// The files below a directory whose bytes are in the bucket alone, open to read.

@@ -6,10 +6,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::fs::{XattrFlags, fdatasync, fgetxattr, fsetxattr};
 use rustix::io::Errno;
 
+use super::super::placeholder::while_writable;
 use super::super::record::{Place, Time};
 use super::super::tree::File;
 use super::Result;
-use super::mark::while_writable;
 use forebay_os::files::stat_of;
 
 const SYNCED: &str = "user.forebay.synced";

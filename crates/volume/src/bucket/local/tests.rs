@@ -9,6 +9,7 @@ use rustix::fs::CWD;
 use super::super::fetch::Fetch;
 use super::super::log::Log;
 use super::super::memory::Memory;
+use super::super::placeholder::{is_away, is_here};
 use super::super::record::Record;
 use super::super::request::Bucket;
 use super::super::scan::Found;

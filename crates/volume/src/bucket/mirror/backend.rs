@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::RwLockReadGuard;
 use rustix::fs::Statx;
 
-use super::super::local::OURS;
+use super::super::extended::OURS;
 use super::super::source::{far_bytes, threads};
 use super::Mirror;
 use crate::backend::{Backend, Gate, Result, Source, SyncTicket};

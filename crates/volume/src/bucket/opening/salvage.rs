@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
 use rustix::io::Errno;
 
-use super::super::local::{Synced, is_away};
+use super::super::local::Synced;
+use super::super::placeholder::is_away;
 use super::super::scan::{Lent, Scan, Stamp, into};
 use super::super::tree::{Tree, joined};
 use forebay_os::files::{FileIdentity, stat_of};

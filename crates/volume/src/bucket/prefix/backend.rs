@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustix::fs::Statx;
 
-use super::super::local::OURS;
+use super::super::extended::OURS;
 use super::super::source::{far_bytes, threads};
 use super::Prefix;
 use crate::backend::{Backend, OpenFolder, Result, Source};

@@ -13,7 +13,7 @@ use rustix::fs::{
 };
 
 use super::super::bodies::Away;
-use super::super::local::{AWAY, is_away, set_mtime};
+use super::super::placeholder::{AWAY, is_away, set_mtime};
 use super::super::record::{Place, Time};
 use forebay_objstore::{Folder, Listed};
 use forebay_os::files::{FileIdentity, proc_path, stat_of};

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 
-use super::super::local::is_away;
+use super::super::placeholder::is_away;
 use super::super::record::{Place, Record, Time};
 use super::Result;
 use super::found::{Large, Stamp, stamp_of};

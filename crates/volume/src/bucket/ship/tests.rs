@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use forebay_model::Kept;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
-use super::super::local::is_away;
 use super::super::memory::Memory;
+use super::super::placeholder::is_away;
 use super::super::record::{Kind, Place};
 use super::super::scan::LARGEST;
 use super::super::sums::are_right;

@@ -6,9 +6,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, fremovexattr, openat};
 use rustix::io::Errno;
 
+use super::super::super::extended;
 use super::super::super::local::{dress, dress_by_name, extend};
 use super::super::super::record::Kind;
-use super::super::super::scan::{Lent, extended_of, into};
+use super::super::super::scan::{Lent, into};
 use super::super::super::tree::{File, ROOT};
 use super::super::shown::{Result, c_name, open_up};
 use super::Turn;
@@ -69,7 +70,7 @@ impl Turn<'_> {
 
 /// Extended attributes as the volume has them, and no others.
 fn extend_as(opened: &OwnedFd, (folder, name): (&OwnedFd, &CStr), file: &File) -> Result<()> {
-    let now = extended_of(folder.as_fd(), name)?;
+    let now = extended::of(folder.as_fd(), name)?;
     for name in now.keys().filter(|name| !file.extended.contains_key(*name)) {
         fremovexattr(opened, name.as_slice())?;
     }

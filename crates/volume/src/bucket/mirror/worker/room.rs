@@ -9,7 +9,7 @@ use rustix::fs::{
 };
 
 use super::super::super::bodies::Away;
-use super::super::super::local::{AWAY, set_mtime};
+use super::super::super::placeholder::{AWAY, set_mtime};
 use super::super::super::record::{Kind, Place};
 use super::super::super::scan::Stamp;
 use super::super::super::tree::{ROOT, Tree, joined};

@@ -6,9 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::super::local::{is_away, mark_synced};
+use super::super::super::local::mark_synced;
 use super::super::super::log::Log;
 use super::super::super::memory::Memory;
+use super::super::super::placeholder::is_away;
 use super::super::super::request::Bucket;
 use super::super::super::ship::tests::{open_in, ship};
 use super::*;

@@ -1,24 +1,21 @@
-//! The mark of a file whose bytes are in the bucket alone, and how it is taken off.
+//! The mark of a placeholder, a file whose bytes are in the bucket alone, and how it is taken off.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{
     AtFlags, CWD, Mode, Timestamps, chmodat, fgetxattr, fremovexattr, fstat, futimens,
 };
-use rustix::io::Errno;
+use rustix::io::{Errno, Result};
 use rustix::time::Timespec;
 
-use super::super::record::Time;
-use super::Result;
+use super::record::Time;
 use forebay_os::files::proc_path;
 
-/// Names of extended attributes that are ours begin so; programs see none of them.
-pub(crate) const OURS: &[u8] = b"user.forebay.";
 /// The extended attribute of a file whose bytes are in the bucket alone.
-pub(crate) const AWAY: &str = "user.forebay.away";
+pub(super) const AWAY: &str = "user.forebay.away";
 
 /// Whether a file's bytes are in the bucket alone.
-pub(crate) fn is_away(file: impl AsFd) -> bool {
+pub(super) fn is_away(file: impl AsFd) -> bool {
     fgetxattr(file, AWAY, &mut [0u8; 16][..]).is_ok()
 }
 
@@ -26,7 +23,7 @@ pub(crate) fn is_away(file: impl AsFd) -> bool {
 ///
 /// # Errors
 /// Those of the file system.
-pub(crate) fn set_mtime(file: &OwnedFd, mtime: Time) -> Result<()> {
+pub(super) fn set_mtime(file: &OwnedFd, mtime: Time) -> Result<()> {
     let last_access = Timespec { tv_sec: 0, tv_nsec: libc::UTIME_OMIT as _ };
     let last_modification = Timespec { tv_sec: mtime.sec, tv_nsec: mtime.nsec.into() };
     futimens(file, &Timestamps { last_access, last_modification })
@@ -36,7 +33,7 @@ pub(crate) fn set_mtime(file: &OwnedFd, mtime: Time) -> Result<()> {
 ///
 /// # Errors
 /// Those of the file system.
-pub(crate) fn is_here(file: &OwnedFd, mtime: Time) -> Result<()> {
+pub(super) fn is_here(file: &OwnedFd, mtime: Time) -> Result<()> {
     // Its own time first: with the mark it is not believed.
     set_mtime(file, mtime)?;
     unmark(file)
@@ -46,7 +43,7 @@ pub(crate) fn is_here(file: &OwnedFd, mtime: Time) -> Result<()> {
 ///
 /// # Errors
 /// Those of the file system.
-pub(crate) fn unmark(file: &OwnedFd) -> Result<()> {
+pub(super) fn unmark(file: &OwnedFd) -> Result<()> {
     match fremovexattr(file, AWAY) {
         // For attributes the mode counts, not how the file was opened.
         Err(Errno::ACCESS) => while_writable(file.as_fd(), || fremovexattr(file, AWAY)),
@@ -58,7 +55,7 @@ pub(crate) fn unmark(file: &OwnedFd) -> Result<()> {
 ///
 /// # Errors
 /// What it says, or those of the file system.
-pub(crate) fn while_writable<T>(
+pub(super) fn while_writable<T>(
     file: BorrowedFd<'_>,
     work: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
