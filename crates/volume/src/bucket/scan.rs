@@ -1,12 +1,8 @@
 //! What of a local tree differs from what the bucket knows of it, as records. It looks at names that
 //! somebody has said may have changed, or at all of them: after a kill nobody can say.
 
-mod bytes;
-mod extended;
 mod found;
-mod layout;
 mod lend;
-mod one;
 mod stat;
 mod turn;
 
@@ -25,7 +21,7 @@ use forebay_os::files::FileIdentity;
 #[cfg(test)]
 pub(crate) use found::LARGEST;
 use found::stamp_of;
-pub(crate) use found::{Found, Large, Learnt, Stamp};
+pub(crate) use found::{Found, Large, Learnt, Stamp, Unread};
 pub(crate) use lend::{Lent, into};
 use stat::{attr_of, look};
 use turn::Turn;

@@ -34,7 +34,6 @@ use moved::{Nobody, laid};
 use moves::Moves;
 use short::Short;
 use unread::AllUnread;
-pub(crate) use unread::Unread;
 
 /// Names that may have changed: the folder's path, and the name in it.
 pub(crate) type Dirty = BTreeSet<(Vec<u8>, CString)>;

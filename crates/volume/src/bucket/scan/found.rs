@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::super::record::{HERE, Place, Time};
 use super::super::segment::Draft;
-use super::super::ship::Unread;
 use super::Result;
 use forebay_os::files::FileIdentity;
 
@@ -83,6 +82,13 @@ pub(crate) struct Large {
     pub(crate) is_own: bool,
     /// Its bytes are in the bucket alone.
     pub(crate) is_away: bool,
+}
+
+/// A file that can't be read.
+#[derive(Debug)]
+pub(crate) struct Unread {
+    pub(crate) path: Vec<u8>,
+    pub(crate) identity: FileIdentity,
 }
 
 /// What a scan has learnt since it was asked last.

@@ -7,11 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, chmodat, openat};
 use rustix::path::Arg;
 
-use super::super::ship::Unread;
-use super::found::stamp_of;
-use super::one::One;
 use super::stat::look;
-use super::turn::Turn;
 use super::{INTO, Result};
 use forebay_os::files::proc_path;
 
@@ -63,36 +59,4 @@ impl Drop for Lent {
 pub(crate) fn into(folder: &OwnedFd, name: impl Arg + Copy) -> Result<(OwnedFd, Option<Lent>)> {
     let lent = Lent::of(folder, name);
     Ok((openat(folder, name, INTO, Mode::empty())?, lent))
-}
-
-impl Turn<'_> {
-    /// Looks at a file that may have to be lent a permission for that.
-    pub(super) fn lend(&mut self, one: &One<'_>) -> Result<()> {
-        let known = self.scan.stamps.get(&one.ino) == Some(&stamp_of(&one.stat));
-        let lent = match known || one.is_busy {
-            true => None,
-            false => Lent::of(one.fd, one.name),
-        };
-        let (was_lent, large) = (self.is_lent, self.found.large.len());
-        self.is_lent = lent.is_some();
-        let done = self.one(one);
-        self.is_lent = was_lent;
-        if let Some(lent) = lent {
-            drop(lent);
-            // Lending changes a time by which files are told from what they were.
-            let (before, now) = (stamp_of(&one.stat), stamp_of(&look(one.fd, one.name)?));
-            if self.scan.stamps.get(&one.ino) == Some(&before) {
-                self.scan.is_as(one.ino, now);
-            }
-            let found = self.found.large.iter_mut().skip(large);
-            found.filter(|large| large.ino == one.ino).for_each(|large| large.stamp = now);
-        }
-        done
-    }
-
-    /// It can't be read: the bucket keeps what it has of it, and it is told.
-    pub(super) fn can_not_read(&mut self, one: &One<'_>) {
-        let unread = Unread { path: one.path.clone(), identity: one.identity };
-        self.found.unread.push(unread);
-    }
 }

@@ -1,17 +1,20 @@
 //! Looking at names, and telling the bucket's tree what is another.
 
-use std::ffi::{CStr, CString};
-use std::os::fd::OwnedFd;
+mod bytes;
+mod layout;
 
-use rustix::fs::{Dir, Mode, openat};
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{Dir, FileType, Mode, Statx, openat};
 use rustix::io::Errno;
 
+use super::super::extended;
 use super::super::record::{Attr, Kind, Record};
 use super::super::tree::{File, Tree, joined};
-use super::found::Found;
+use super::found::{Found, Stamp, Unread, stamp_of};
 use super::lend::{Lent, into};
-use super::one::One;
-use super::stat::{kind_of, look};
+use super::stat::{attr_of, kind_of, look};
 use super::{INTO, Result, Scan};
 use forebay_os::files::FileIdentity;
 
@@ -29,6 +32,24 @@ pub(super) struct Turn<'a> {
     pub(super) is_lent: bool,
 }
 
+/// A name, and what is known of its file.
+struct One<'a> {
+    /// The folder that has the name, and where it led.
+    folder: u64,
+    fd: &'a OwnedFd,
+    name: &'a CStr,
+    before: Option<u64>,
+    ino: u64,
+    /// It has a name in the bucket.
+    is_known: bool,
+    identity: FileIdentity,
+    kind: Kind,
+    /// Its bytes may be changing.
+    is_busy: bool,
+    stat: Statx,
+    path: Vec<u8>,
+}
+
 impl Turn<'_> {
     /// Opens a folder by its path; what was lent for that is needed as long as it is looked at.
     pub(super) fn enter(&self, path: &[u8]) -> Result<(OwnedFd, Vec<Lent>)> {
@@ -42,7 +63,7 @@ impl Turn<'_> {
         Ok((folder, lent))
     }
 
-    pub(super) fn say(&mut self, record: &Record<'_>) {
+    fn say(&mut self, record: &Record<'_>) {
         self.tree.apply(record);
         self.found.draft.add(record);
     }
@@ -53,6 +74,28 @@ impl Turn<'_> {
         if !self.tree.file(ino).is_some_and(is_same) {
             self.say(&Record::File { ino, kind: kind.clone(), attr });
         }
+    }
+
+    /// Looks at the extended attributes of a file or folder.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    fn extended(&mut self, ino: u64, fd: &OwnedFd, name: &CStr, stat: &Statx) -> Result<()> {
+        let (stamp, known) = (stamp_of(stat), self.scan.stamps.get(&ino));
+        let is_folder = FileType::from_raw_mode(stat.stx_mode.into()) == FileType::Directory;
+        let is_file = FileType::from_raw_mode(stat.stx_mode.into()) == FileType::RegularFile;
+        if !is_folder && (!is_file || known == Some(&stamp)) {
+            return Ok(());
+        }
+        let now = extended::of(fd.as_fd(), name)?;
+        let before = self.tree.file(ino).map(|file| file.extended.clone()).unwrap_or_default();
+        for name in before.keys().filter(|name| !now.contains_key(*name)) {
+            self.say(&Record::Extended { ino, name, value: None });
+        }
+        for (name, value) in now.iter().filter(|(name, value)| before.get(*name) != Some(*value)) {
+            self.say(&Record::Extended { ino, name, value: Some(value) });
+        }
+        Ok(())
     }
 
     /// All names of a folder, those that are gone too.
@@ -112,6 +155,75 @@ impl Turn<'_> {
         match done {
             Err(Errno::ACCESS | Errno::PERM) => self.can_not_read(&one),
             done => done?,
+        }
+        Ok(())
+    }
+
+    /// Looks at a file that may have to be lent a permission for that.
+    fn lend(&mut self, one: &One<'_>) -> Result<()> {
+        let known = self.scan.stamps.get(&one.ino) == Some(&stamp_of(&one.stat));
+        let lent = match known || one.is_busy {
+            true => None,
+            false => Lent::of(one.fd, one.name),
+        };
+        let (was_lent, large) = (self.is_lent, self.found.large.len());
+        self.is_lent = lent.is_some();
+        let done = self.one(one);
+        self.is_lent = was_lent;
+        if let Some(lent) = lent {
+            drop(lent);
+            // Lending changes a time by which files are told from what they were.
+            let (before, now) = (stamp_of(&one.stat), stamp_of(&look(one.fd, one.name)?));
+            if self.scan.stamps.get(&one.ino) == Some(&before) {
+                self.scan.is_as(one.ino, now);
+            }
+            let found = self.found.large.iter_mut().skip(large);
+            found.filter(|large| large.ino == one.ino).for_each(|large| large.stamp = now);
+        }
+        done
+    }
+
+    /// It can't be read: the bucket keeps what it has of it, and it is told.
+    fn can_not_read(&mut self, one: &One<'_>) {
+        let unread = Unread { path: one.path.clone(), identity: one.identity };
+        self.found.unread.push(unread);
+    }
+
+    /// Tells of a file and its name what is another.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    fn one(&mut self, one: &One<'_>) -> Result<()> {
+        let One { folder, fd, name, before, ino, ref kind, ref stat, .. } = *one;
+        if !one.is_busy {
+            let mut attr = attr_of(stat);
+            if *kind == Kind::Plain && self.is_away(ino, fd, name, attr.mtime) {
+                // Bytes that come change the time here, and not the file's.
+                attr.mtime = self.tree.file(ino).map_or(attr.mtime, |file| file.attr.mtime);
+            }
+            self.dress(ino, attr, kind);
+            self.extended(ino, fd, name, stat)?;
+            if *kind == Kind::Plain
+                && let Err(error) = self.bytes(one)
+            {
+                // With what the bucket has of it, if there is any.
+                if one.is_known && before != Some(ino) {
+                    self.say(&Record::Name { folder, name: name.to_bytes(), ino });
+                }
+                return Err(error);
+            }
+        } else if !self.is_laid(one) {
+            // When it is closed.
+            self.scan.is_as(ino, Stamp::NEVER);
+        }
+        if before != Some(ino) {
+            self.say(&Record::Name { folder, name: name.to_bytes(), ino });
+        }
+        // What was noted of a folder that has moved was noted of its old path.
+        if *kind == Kind::Folder && (before != Some(ino) || self.deep) {
+            let inner = openat(fd, name, INTO, Mode::empty())?;
+            self.deep = true;
+            self.folder((ino, &inner), &one.path)?;
         }
         Ok(())
     }

@@ -3,19 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use super::super::scan::Unread;
 use super::super::tree::joined;
 use super::{Dirty, Ship};
 use forebay_os::files::FileIdentity;
 
 /// Names in a message; of more the number is told.
 const TOLD: usize = 3;
-
-/// A file that can't be read.
-#[derive(Debug)]
-pub(crate) struct Unread {
-    pub(crate) path: Vec<u8>,
-    pub(crate) identity: FileIdentity,
-}
 
 /// All that can't, as it was seen last.
 #[derive(Debug, Default)]

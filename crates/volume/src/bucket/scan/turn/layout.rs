@@ -2,10 +2,9 @@
 //! others in a segment. Rules count for files that are brought there, or get another name; a volume
 //! that is mounted with other rules stays as it is.
 
-use super::super::record::Place;
-use super::found::{LARGEST, Stamp};
-use super::one::One;
-use super::turn::Turn;
+use super::super::super::record::Place;
+use super::super::found::{LARGEST, Stamp};
+use super::{One, Turn};
 
 impl Turn<'_> {
     /// Notes a name that says plain, of a file that has others.

@@ -6,12 +6,11 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 
-use super::super::placeholder::is_away;
-use super::super::record::{Place, Record, Time};
-use super::Result;
-use super::found::{Large, Stamp, stamp_of};
-use super::one::One;
-use super::turn::Turn;
+use super::super::super::placeholder::is_away;
+use super::super::super::record::{Place, Record, Time};
+use super::super::Result;
+use super::super::found::{Large, Stamp, stamp_of};
+use super::{One, Turn};
 
 /// Bytes of files that a scan reads itself; more wait until names may change again.
 const READ_AT_ONCE: usize = 16 << 20;
