@@ -10,6 +10,7 @@ mod cost;
 mod crew;
 mod data;
 mod device;
+mod dispatch;
 mod emulated_latency;
 mod failed;
 mod gate;
@@ -21,6 +22,7 @@ mod rare;
 mod reply;
 mod session;
 mod tellers;
+mod waiters;
 
 pub(crate) use cost::time_the_way;
 pub use device::{Device, open_device};

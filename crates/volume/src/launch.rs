@@ -11,6 +11,7 @@ mod lasting;
 mod launcher;
 mod patience;
 mod shared;
+mod signals;
 mod suspended;
 mod unmount;
 
@@ -191,7 +192,7 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
 pub fn end_like(exit: Exit) -> ! {
     if let Exit::Signal(signal) = exit {
         if let Some(signal) = Signal::from_named_raw(signal) {
-            launcher::die_of(signal);
+            signals::die_of(signal);
         }
         std::process::exit(128 + signal);
     }

@@ -12,10 +12,10 @@ mod create;
 mod data;
 mod device_numbers;
 mod dir;
+mod dir_reader;
 mod dormant;
 mod early;
 mod folder;
-mod handle;
 mod iostate;
 mod kernel;
 mod lease;
@@ -28,6 +28,7 @@ mod moving;
 mod node;
 mod open;
 mod packed;
+mod packed_file;
 mod packed_nodes;
 mod pages;
 mod placed;
@@ -42,6 +43,7 @@ mod sync;
 mod table;
 #[cfg(test)]
 mod tests;
+mod ticket;
 mod trusted;
 mod unreported;
 mod watch;
@@ -64,13 +66,12 @@ use rustix::io::Errno;
 pub use attr::{Change, When};
 pub use create::{Created, Permissions};
 pub(crate) use device_numbers::pack_device;
-pub use dir::DirEntry;
+pub use dir_reader::DirEntry;
 pub(crate) use early::start as start_early;
-pub(crate) use handle::{DirHandle, Handle};
 pub use iostate::IoState;
 pub(crate) use kernel::{Backing, Kernel};
 pub use locks::{Lock, LockWait, LockWaiting};
-pub(crate) use node::{Node, ROOT};
+pub(crate) use node::{DirHandle, Handle, Node, ROOT};
 pub use open::Opened;
 use packed::is_there;
 pub(crate) use placed::Seen;
@@ -492,6 +493,11 @@ impl Native {
         if let Some(_only) = self.expelling.try_lock() {
             device.invalidate_entry(parent, std::ffi::OsStr::from_bytes(name.to_bytes()));
         }
+    }
+
+    /// Whether any program has a file or directory open.
+    pub(crate) fn is_used(&self) -> bool {
+        !self.handles.lock().is_empty() || !self.dirs.lock().is_empty()
     }
 
     /// Shows every open handle.

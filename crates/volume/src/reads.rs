@@ -6,9 +6,11 @@
 mod backend;
 mod bucket;
 mod empty;
+mod error;
 mod found;
 mod learned;
 mod open;
+mod place;
 mod plain;
 
 use std::collections::BTreeMap;
@@ -25,10 +27,12 @@ use rustix::io::Errno;
 use crate::bucket::Held;
 pub use bucket::Holds;
 use bucket::InBucket;
+pub use error::ReadsError;
+use found::What;
 pub(crate) use found::{Found, find};
-use found::{Place, What};
-pub use found::{ReadsError, can_show, holds, open};
+pub use found::{can_show, holds, open};
 pub use learned::forget_learned;
+use place::Place;
 pub(crate) use plain::find_plain;
 pub use plain::learn;
 
@@ -107,7 +111,7 @@ impl Shown {
     /// EIO: the archive is damaged there, or can't be read. ESTALE: its bucket has another one.
     fn decode(&self, face: &Face, offset: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
         self.reader.read_at(face, offset, buffer).map_err(|error| {
-            self.note(face, found::plain(&error, self.place.folder(), &self.source));
+            self.note(face, error::plain(&error, self.place.folder(), &self.source));
             if error.kind == Kind::Changed { Errno::STALE } else { Errno::IO }
         })
     }

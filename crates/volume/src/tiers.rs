@@ -7,15 +7,22 @@
 //! It decides nothing: rules do. It knows no kernel and no numbers of nodes.
 
 mod arrivals;
+mod attributes;
+mod beneath;
 mod cache;
+mod copy;
 mod deed;
+mod error;
 mod folder;
 mod holder;
+mod left;
 mod manifest;
 mod moving;
+mod opened_up;
 mod opening;
 mod packing;
 mod pages;
+mod progress;
 mod publish;
 mod ruling;
 mod spare;
@@ -24,6 +31,8 @@ mod syncing;
 mod tier_directory;
 mod tiered_file;
 mod walk;
+mod wanted;
+mod workers;
 mod write_back;
 
 use std::ffi::{CStr, CString};
@@ -41,20 +50,22 @@ use rustix::io::Errno;
 use cache::Cache;
 pub(crate) use cache::Lent;
 pub use cache::Warmed;
+pub use error::TierError;
 use forebay_os::credentials::Credentials;
-use manifest::{Entry, Manifest};
+pub use left::Left;
+use manifest::Manifest;
 pub(crate) use moving::{Cargo, Carried, Goal};
-pub use opening::{Purpose, TierError, Wanted, check_paths};
+use pages::Entry;
+pub use progress::Progress;
 pub(crate) use ruling::{Maker, Spot};
 pub(crate) use staging_path::StagingPath;
 pub(crate) use syncing::{SyncJob, Which as WhichSync};
 pub(crate) use tier_directory::TierDirectory;
 pub(crate) use tier_directory::leaving::Slot as LeavingSlot;
 pub(crate) use tiered_file::{TieredFile, merged, ours};
+pub use wanted::{Purpose, Wanted, check_paths};
 pub(crate) use write_back::times::set as set_times;
-pub use write_back::{
-    Checked, Finding, Homecoming, Left, Progress, Strays, Which, bring_home, check, strays,
-};
+pub use write_back::{Checked, Finding, Homecoming, Strays, Which, bring_home, check, strays};
 pub(crate) use write_back::{Unnamed, make_packed};
 
 pub use forebay_os::own_folder::OWN;

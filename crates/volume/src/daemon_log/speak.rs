@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 
 use super::file::{LogFile, MOST};
 use super::shelf::{self, ABOUT, About};
-use super::voice::VOICE;
-use super::writer::{Word, Writer};
+use super::voice::{VOICE, Word};
+use super::writer::Writer;
 use super::{LOG, Wanted};
 
 /// Lines that wait to be written; more are counted.

@@ -15,7 +15,6 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use super::Levels;
 use super::limit::{Admitted, Limit};
 use super::line::Said;
-use super::writer::Word;
 use forebay_os::clock::{Clock, MachineClock};
 
 /// Lines that are held before there is a daemon.
@@ -25,6 +24,19 @@ const ERRORS_SAID: usize = 20;
 
 /// A kind of line: where it comes from, and how bad it is.
 type Kind = (Level, &'static str);
+
+/// What the thread that writes is told.
+#[derive(Debug)]
+pub(super) enum Word {
+    /// A line.
+    Said(Said),
+    /// Lines are being left out.
+    Wake,
+    /// The file may have another name now.
+    Reopen,
+    /// All before this is to be written; with `true` it is the end.
+    Until(SyncSender<()>, bool),
+}
 
 /// What this process says.
 pub(super) static VOICE: OnceLock<Arc<Voice>> = OnceLock::new();

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -10,23 +10,10 @@ use tracing::Level;
 
 use super::file::LogFile;
 use super::line::Said;
-use super::voice::Voice;
+use super::voice::{Voice, Word};
 
 /// Between two looks whether lines that were left out are to be told.
 const LOOK: Duration = Duration::from_secs(1);
-
-/// What the thread is told.
-#[derive(Debug)]
-pub(super) enum Word {
-    /// A line.
-    Said(Said),
-    /// Lines are being left out.
-    Wake,
-    /// The file may have another name now.
-    Reopen,
-    /// All before this is to be written; with `true` it is the end.
-    Until(SyncSender<()>, bool),
-}
 
 /// What it writes to.
 pub(super) struct Writer {

@@ -51,7 +51,7 @@ impl Device {
     /// The same, with threads that wait for the kernel to forget.
     #[must_use]
     pub(super) fn with_tellers(self) -> Device {
-        let tellers = Some(Arc::new(Tellers::start(&self)));
+        let tellers = Some(Arc::new(Tellers::start(|| self.another_reader())));
         Device { tellers, ..self }
     }
 

@@ -2,12 +2,7 @@
 
 use std::sync::Arc;
 
-use parking_lot::RwLock;
-
 use super::session::Session;
-
-/// Held to read while a request is served; true when no more are.
-pub(super) type Gate = RwLock<bool>;
 
 impl Session {
     /// Ends mounts together, if nobody uses one of them: what is asked from now on is refused. No

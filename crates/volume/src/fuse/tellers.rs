@@ -17,8 +17,6 @@ use std::thread::Builder;
 
 use parking_lot::Mutex;
 
-use super::device::Device;
-
 /// How many tell at a time: who follows changes from outside, who compares pages, who moves files.
 const TELLERS: usize = 3;
 /// `CLOSE_RANGE_UNSHARE` (close_range(2)): first the thread gets a table of its own.
@@ -35,9 +33,11 @@ struct Teller {
 }
 
 impl Tellers {
-    /// As many as can be had; where there are none, others tell for themselves.
-    pub(super) fn start(device: &Device) -> Tellers {
-        let all = (0..TELLERS).map(|_| Teller::start(device)).collect::<io::Result<Vec<Teller>>>();
+    /// As many as can be had, each with a descriptor that it is given; where there are none, others
+    /// tell for themselves.
+    pub(super) fn start<D: AsFd>(another: impl Fn() -> io::Result<D>) -> Tellers {
+        let start = |_| another().and_then(Teller::start);
+        let all = (0..TELLERS).map(start).collect::<io::Result<Vec<Teller>>>();
         Tellers(Mutex::new(all.unwrap_or_else(|error| {
             tracing::debug!("what the kernel is to forget is told by whoever finds out: {error}");
             Vec::new()
@@ -56,8 +56,7 @@ impl Tellers {
 }
 
 impl Teller {
-    fn start(device: &Device) -> io::Result<Teller> {
-        let reader = device.another_reader()?;
+    fn start(reader: impl AsFd) -> io::Result<Teller> {
         let fd = reader.as_fd().as_raw_fd();
         let (notes, to_tell) = sync_channel::<Vec<u8>>(1);
         let (done, told) = sync_channel(1);

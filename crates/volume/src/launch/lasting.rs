@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use rustix::mount::MountFlags;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::launcher::{self, reap};
 use super::patience::{LOOK_MS, Latest};
+use super::signals::{next_signal, reap};
 use super::{
     Channel, Failure, Rescue, ToDaemon, ToFront, WriteBackReport, fork, open_tiers, pair, system,
 };
@@ -196,7 +196,7 @@ impl Lasting {
         // Without it `forebay unmount` is left, which needs no signal.
         let _ = std::thread::Builder::new().name("forebay-term".into()).spawn(move || {
             loop {
-                let signal = launcher::next_signal().si_signo;
+                let signal = next_signal().si_signo;
                 let passed_on = match signal {
                     libc::SIGHUP if !has_terminal => Signal::HUP,
                     libc::SIGINT | libc::SIGTERM | libc::SIGHUP => Signal::TERM,

@@ -5,9 +5,10 @@ use std::mem::MaybeUninit;
 use std::path::PathBuf;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::patience::Last;
+use super::patience::{Last, last_word};
+use super::signals::{next_signal, reap};
 use super::suspended::stop_with;
 use super::{Channel, Exit, Failure, Outcome, ToDaemon, ToFront, WriteBackProgress};
 use forebay_os::forks::Signals;
@@ -104,7 +105,7 @@ impl Launcher {
             homecomings: Vec::new(),
             left: None,
         };
-        match self.last_word(underway, sent_away) {
+        match last_word(&self.control, self.daemon, underway, sent_away) {
             Last::Left(now) => {
                 outcome.left = Some((now, self.daemon.as_raw_nonzero().get() as u32));
             }
@@ -179,20 +180,6 @@ fn is_from(info: &libc::siginfo_t, process: Pid) -> bool {
     info.si_code <= 0 && unsafe { info.si_pid() } == process.as_raw_nonzero().get()
 }
 
-pub(super) fn next_signal() -> libc::siginfo_t {
-    // SAFETY: a zeroed siginfo and a full set are valid; the call fills the former.
-    unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        loop {
-            let mut info: libc::siginfo_t = std::mem::zeroed();
-            if libc::sigwaitinfo(&all, &mut info) > 0 {
-                return info;
-            }
-        }
-    }
-}
-
 /// What the command's side saw is that nobody serves what it mounted; the daemon says why.
 fn unserved(why: String) -> Failure {
     Failure::System("starting the daemon".to_owned(), std::io::Error::other(why))
@@ -203,18 +190,6 @@ fn is_unserved(error: &std::io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| gone.contains(&code))
 }
 
-/// Takes a signal that is held back, if there is one; tells who sent it.
-pub(super) fn take_pending(signal: Signal) -> Option<i32> {
-    // SAFETY: zeroed sets, times and infos are valid; the calls fill or read them. What a process
-    // sent has its number.
-    unsafe {
-        let mut only: libc::sigset_t = std::mem::zeroed();
-        libc::sigaddset(&mut only, signal.as_raw());
-        let (mut info, at_once) = (std::mem::zeroed::<libc::siginfo_t>(), std::mem::zeroed());
-        (libc::sigtimedwait(&only, &mut info, &at_once) > 0).then(|| info.si_pid())
-    }
-}
-
 /// Waits for the end of a process that has nothing to do but to close what it holds; not for ever,
 /// since a file system that does not answer may keep it.
 fn reap_within(pid: Pid, patience: Timespec) {
@@ -223,25 +198,5 @@ fn reap_within(pid: Pid, patience: Timespec) {
     let mut fds = [PollFd::new(&ended, PollFlags::IN)];
     if rustix::event::poll(&mut fds, Some(&patience)).is_ok_and(|ready| ready > 0) {
         reap(pid);
-    }
-}
-
-pub(super) fn reap(pid: Pid) {
-    while let Err(rustix::io::Errno::INTR) =
-        rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty())
-    {}
-}
-
-/// Ends this process by a signal, as the command was; returns only if it can't.
-pub(super) fn die_of(signal: Signal) {
-    // SAFETY: plain numbers and a zeroed set. No core of ours: the command left its own.
-    unsafe {
-        let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        libc::setrlimit(libc::RLIMIT_CORE, &none);
-        libc::signal(signal.as_raw(), libc::SIG_DFL);
-        let mut only: libc::sigset_t = std::mem::zeroed();
-        libc::sigaddset(&mut only, signal.as_raw());
-        libc::kill(libc::getpid(), signal.as_raw());
-        libc::sigprocmask(libc::SIG_UNBLOCK, &only, std::ptr::null_mut());
     }
 }

@@ -4,9 +4,9 @@
 use std::mem::MaybeUninit;
 
 use forebay_model::Micros;
+use rustix::process::Pid;
 
-use super::launcher::Launcher;
-use super::{ToFront, WriteBackProgress};
+use super::{Channel, ToFront, WriteBackProgress};
 use forebay_os::mount_users::is_dying;
 
 /// Between two looks for a signal, or for the daemon's next word.
@@ -55,36 +55,35 @@ impl Latest {
     }
 }
 
-impl Launcher {
-    /// Waits for the daemon's last word.
-    pub(super) fn last_word(
-        &self,
-        tell: fn(&WriteBackProgress),
-        sent_away: Option<fn(&str)>,
-    ) -> Last {
-        let mut latest = Latest::default();
-        loop {
-            if self.control.is_heard(LOOK_MS) {
-                match self.control.hear::<ToFront>() {
-                    Some(ToFront::WriteBackProgress(now)) => latest.heard(now, tell),
-                    Some(ToFront::Waits(_)) => {}
-                    Some(ToFront::SentAway { program }) => {
-                        sent_away.inspect(|tell| tell(&program));
-                    }
-                    word => return Last::Word(word),
+/// Waits for the daemon's last word.
+pub(super) fn last_word(
+    control: &Channel,
+    daemon: Pid,
+    tell: fn(&WriteBackProgress),
+    sent_away: Option<fn(&str)>,
+) -> Last {
+    let mut latest = Latest::default();
+    loop {
+        if control.is_heard(LOOK_MS) {
+            match control.hear::<ToFront>() {
+                Some(ToFront::WriteBackProgress(now)) => latest.heard(now, tell),
+                Some(ToFront::Waits(_)) => {}
+                Some(ToFront::SentAway { program }) => {
+                    sent_away.inspect(|tell| tell(&program));
                 }
-            } else if is_dying(self.daemon) && !self.control.is_heard(0) {
-                // What is left of it keeps our channel, and says nothing any more.
-                return Last::Word(None);
-            } else {
-                latest.silent(tell);
+                word => return Last::Word(word),
             }
-            // Before files come home there is little to wait for, and a summary to be had.
-            if let Some(now) = latest.now
-                && is_told_to_leave()
-            {
-                return Last::Left(now);
-            }
+        } else if is_dying(daemon) && !control.is_heard(0) {
+            // What is left of it keeps our channel, and says nothing any more.
+            return Last::Word(None);
+        } else {
+            latest.silent(tell);
+        }
+        // Before files come home there is little to wait for, and a summary to be had.
+        if let Some(now) = latest.now
+            && is_told_to_leave()
+        {
+            return Last::Left(now);
         }
     }
 }

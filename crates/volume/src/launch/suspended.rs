@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, getpid, kill_process, set_parent_process_death_signal};
 
 use super::fork;
-use super::launcher::{reap, take_pending};
+use super::signals::{reap, take_pending};
 
 /// Between two looks at a command that is stopped, for days perhaps.
 const LOOK: Duration = Duration::from_millis(50);

@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustix::fs::Statx;
 use rustix::io::Errno;
 
-use super::iostate::OpenFile;
+use super::node::OpenFile;
 use super::open::writes;
 use super::{Handle, Native, Node, Result};
 use crate::tiers::Lent;

@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicU64;
 use forebay_model::FileId;
 use parking_lot::Mutex;
 
-use super::iostate::{Fresh, OpenFile};
-use super::node::{Node, Place, Recorded};
+use super::iostate::Fresh;
+use super::node::{Node, OpenFile, Place, Recorded};
 use forebay_os::files::FileIdentity;
 use forebay_os::short::ShortName;
 

@@ -18,7 +18,7 @@ use forebay_model::Drain;
 use parking_lot::{Mutex, RwLock};
 use rustix::io::Errno;
 
-use super::packed::Packed;
+use super::packed_file::Packed;
 use super::{Native, Node, Result, boot_nanos};
 use crate::tiers::{Maker, Unnamed, make_packed};
 use forebay_packlog::{Found, Pack, Turn};

@@ -4,13 +4,6 @@
 //! Why: the kernel refuses (EIO) to open an inode cached while it is open in passthrough, and two
 //! ways at once would show two truths (Linux `fs/fuse/iomode.c`).
 
-use std::sync::Arc;
-
-use super::Backing;
-use super::handle::Handle;
-use super::moving::Ticket;
-use crate::tiers::Lent;
-
 /// The ways data can flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum IoState {
@@ -99,32 +92,6 @@ pub(crate) struct Fresh {
     pub(crate) size: u64,
     pub(crate) changed_ns: i128,
     pub(crate) modified_ns: i128,
-}
-
-impl OpenFile {
-    /// Nobody has it open, and nothing waits to be let go.
-    pub(crate) fn is_idle(&self) -> bool {
-        let lent = self.backing.is_some() || self.copy.is_some();
-        !self.shared.is_open() && !lent && self.handles.is_empty()
-    }
-}
-
-/// An inode's opens with what they hold in common.
-#[derive(Debug, Default)]
-pub(crate) struct OpenFile {
-    pub(crate) shared: Shared,
-    /// Lent to the kernel while the state is passthrough.
-    pub(crate) backing: Option<Arc<dyn Backing>>,
-    /// The user for whom it was lent first: whom the storage below has let in.
-    pub(crate) lent_for: Option<u32>,
-    /// What all of them read instead of the file.
-    pub(crate) copy: Option<Arc<Lent>>,
-    /// Open handles, for requests that name only the inode.
-    pub(crate) handles: Vec<Arc<Handle>>,
-    /// It is on its way to where its rule sends it.
-    pub(crate) moving: Option<Arc<Ticket>>,
-    /// The file as it was when pages were last read into the cache.
-    pub(crate) fresh: Option<Fresh>,
 }
 
 #[cfg(test)]

@@ -7,45 +7,19 @@
 
 mod landing;
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use super::lease::{self, Leased};
+use super::ticket::Ticket;
 use super::{Native, Node, Result};
 use crate::tiers::{Cargo, Carried, Goal, StagingPath, Tiers};
 use forebay_os::files::{FileIdentity, device_of, stat_of};
 pub(crate) use landing::Moved;
-
-/// A move under way, as those who use the file know it.
-#[derive(Debug)]
-pub(crate) struct Ticket {
-    /// The file that is read, with the lease.
-    file: OwnedFd,
-    leased: bool,
-    ended: AtomicBool,
-}
-
-impl Ticket {
-    /// Somebody uses the file: the move ends, and nobody waits for it.
-    pub(super) fn end(&self) {
-        self.ended.store(true, Relaxed);
-        if self.leased {
-            lease::give_up(self.file.as_fd());
-        }
-    }
-
-    /// Whether nobody has come, from inside or outside.
-    fn is_good(&self) -> bool {
-        if self.leased && !lease::is_kept(self.file.as_fd()) {
-            self.end();
-        }
-        !self.ended.load(Relaxed)
-    }
-}
 
 /// A file that is being moved.
 #[derive(Debug)]
@@ -120,7 +94,7 @@ impl Native {
         }
         let stat = stat_of(file.as_fd(), c"")?;
         let held = self.with_room(|| rustix::io::fcntl_dupfd_cloexec(&file, 0))?;
-        let ticket = Arc::new(Ticket { file: held, leased, ended: AtomicBool::new(false) });
+        let ticket = Arc::new(Ticket::new(held, leased));
         open.moving = Some(Arc::clone(&ticket));
         drop(open);
         let cargo = Cargo { file, stat, mode, path, name, from: placed, goal, safe };

@@ -1,6 +1,8 @@
 //! What we know of one file, directory or link below a covered directory: which one it is, where
 //! it was last seen, and how it is open. It holds knowledge; the directory stays the truth.
 
+mod handle;
+
 use forebay_os::files::FileIdentity;
 use std::ffi::{CStr, CString};
 use std::os::fd::OwnedFd;
@@ -13,11 +15,11 @@ use rustix::fs::Statx;
 
 use super::attribute_override::AttributeOverride;
 use super::folder::Folder;
-use super::iostate::OpenFile;
-use super::packed::Packed;
+use super::packed_file::Packed;
 use super::slot::Slot;
 use super::unreported::UnreportedError;
 use crate::recorder::Known;
+pub(crate) use handle::{DirHandle, Handle, OpenFile};
 
 /// The kernel's number for the root of a mount (`FUSE_ROOT_ID`).
 pub(crate) const ROOT: u64 = 1;

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::dormant::Rest;
 use super::node::Node;
-use super::packed::Packed;
+use super::packed_file::Packed;
 use forebay_os::files::FileIdentity;
 use forebay_os::numbered::Numbered;
 

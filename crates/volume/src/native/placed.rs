@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use rustix::fs::{AtFlags, Gid, OFlags, Statx, Uid, chownat};
 use rustix::io::Errno;
 
-use super::packed::Packed;
+use super::packed_file::Packed;
 use super::{Handle, Held, Native, Node, Result};
 use crate::tiers::{LeavingSlot, TieredFile, Tiers, merged, ours};
 use forebay_os::files::{FileIdentity, device_of, stat_of};

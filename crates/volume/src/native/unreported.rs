@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rustix::io::Errno;
 
-use super::{Handle, Result};
+use super::Result;
 
 /// Somebody has reported it, so whoever opens the file from now on need not.
 const REPORTED: u64 = 1 << 32;
@@ -39,7 +39,7 @@ impl UnreportedError {
         AtomicU64::new(if now & REPORTED == 0 { 0 } else { now })
     }
 
-    fn report(&self, heard: &AtomicU64) -> Result<()> {
+    pub(super) fn report(&self, heard: &AtomicU64) -> Result<()> {
         if self.0.load(Relaxed) == 0 {
             return Ok(());
         }
@@ -48,16 +48,6 @@ impl UnreportedError {
             true => Ok(()),
             false => Err(Errno::from_raw_os_error(now as u32 as i32)),
         }
-    }
-}
-
-impl Handle {
-    /// Fails, once, when a write to the file has failed that nobody waited for.
-    ///
-    /// # Errors
-    /// The error of that write.
-    pub(super) fn report_error(&self) -> Result<()> {
-        self.node.unreported.report(&self.heard)
     }
 }
 

@@ -3,45 +3,18 @@
 //! fork.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use forebay_model::attached::ReadsShown;
-use forebay_reads::{Archive, Error, Existing, Face, Kind, Memory};
-use rustix::fs::{AtFlags, Stat, statat};
-use rustix::io::Errno;
+use forebay_reads::{Archive, Existing, Face, Kind, Memory};
 
 use super::bucket::{Holds, InBucket, Listing};
 use super::empty::{AttributeOverride, fill};
+use super::error::{ReadsError, trouble};
 use super::open::Open;
+use super::place::Place;
 use crate::bucket::{Held, Ways};
 use forebay_objstore::{Failed, Settings};
-
-/// Why reads can't be shown.
-#[derive(Debug, thiserror::Error)]
-#[error("{why}")]
-pub struct ReadsError {
-    /// What can be done about it.
-    pub kind: Kind,
-    /// Cause and place, for people.
-    pub why: String,
-    /// What kind of failure a bucket said it is, if one did.
-    pub bucket: Option<io::ErrorKind>,
-    /// It is about files that were there before, and no archive.
-    pub plain: bool,
-}
-
-impl ReadsError {
-    pub(super) fn new(kind: Kind, why: String) -> ReadsError {
-        ReadsError { kind, why, bucket: None, plain: false }
-    }
-}
-
-impl From<Failed> for ReadsError {
-    fn from(failed: Failed) -> ReadsError {
-        ReadsError { bucket: Some(failed.kind), ..ReadsError::new(Kind::Io, failed.why) }
-    }
-}
 
 /// Reads that are about to be shown.
 #[derive(Debug)]
@@ -59,17 +32,6 @@ pub(crate) struct Found {
 pub(super) enum What {
     Archive(Archive),
     Plain(Existing),
-}
-
-/// Where it lies.
-#[derive(Debug)]
-pub(super) enum Place {
-    /// In a directory, which is reached through this, wherever it lies and whatever covers it.
-    Folder(OwnedFd),
-    /// In a bucket.
-    Bucket(Listing),
-    /// In files that are open.
-    Files,
 }
 
 impl Found {
@@ -140,34 +102,4 @@ pub fn open(url: &str, settings: Settings) -> Result<Archive, ReadsError> {
     let listing = Listing::of(url, settings)?;
     let bucket = InBucket::start(listing)?;
     Archive::open(Box::new(bucket)).map_err(|error| trouble(&error, None, Path::new(url)))
-}
-
-impl Place {
-    pub(super) fn folder(&self) -> Option<&OwnedFd> {
-        match self {
-            Place::Folder(folder) => Some(folder),
-            Place::Bucket(_) | Place::Files => None,
-        }
-    }
-}
-
-pub(super) fn trouble(error: &Error, folder: Option<&OwnedFd>, source: &Path) -> ReadsError {
-    let bucket = error.io_kind().filter(|_| folder.is_none());
-    ReadsError { bucket, ..ReadsError::new(error.kind, plain(error, folder, source)) }
-}
-
-pub(super) fn stat(folder: &OwnedFd, name: &str) -> Result<Stat, Errno> {
-    statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
-}
-
-/// A path that leads to an open directory, whatever covers it.
-pub(super) fn way_to(folder: &OwnedFd) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()))
-}
-
-/// An error in words, with the path that people know.
-pub(super) fn plain(error: &Error, folder: Option<&OwnedFd>, source: &Path) -> String {
-    let Some(folder) = folder else { return error.message.clone() };
-    let (way, source) = (way_to(folder), source.display().to_string());
-    error.message.replace(&*way.to_string_lossy(), &source)
 }

@@ -12,7 +12,8 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use super::bucket::{InBucket, Listing};
-use super::found::{Place, ReadsError, stat, trouble, way_to};
+use super::error::{ReadsError, trouble};
+use super::place::{Place, stat, way_to};
 use forebay_objstore::Settings;
 
 /// An archive that has all its objects.

@@ -12,8 +12,10 @@ use forebay_reads::{
 use rustix::fs::{FileType, Stat, stat};
 
 use super::empty::AttributeOverride;
-use super::found::{Found, Place, ReadsError, What, stand};
+use super::error::ReadsError;
+use super::found::{Found, What, stand};
 use super::learned::{learned_path, open_learned, put_learned};
+use super::place::Place;
 use crate::bucket::Ways;
 
 impl From<io::Error> for ReadsError {

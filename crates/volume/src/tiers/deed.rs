@@ -11,7 +11,7 @@ use forebay_model::TierId;
 use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat, symlinkat};
 use rustix::io::Errno;
 
-use super::manifest::Entry;
+use super::pages::Entry;
 use forebay_os::files::{FileIdentity, stat_of};
 
 /// The format that this program writes; it reads no newer one.

@@ -16,28 +16,22 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
-use forebay_model::{Tier, TierId};
+use forebay_model::Tier;
 use forebay_os::own_folder::make_own;
 use parking_lot::Mutex;
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
 
 use super::folder::{LOCK, Locked, check_mine, fresh_name, lock, make};
-use super::opening::directory as tier_directory;
+use super::pages::{self, Entry};
 use super::spare::Spare;
 use super::tier_directory::leaving;
-use super::{OWN, Purpose, TierError, deed, pages};
+use super::wanted::directory as tier_directory;
+use super::{OWN, Purpose, TierError, deed};
 use forebay_os::files::proc_path;
 
 const NAME: &str = "volume.json";
 /// A run that was killed a moment ago takes a moment to be gone.
 const PATIENCE: Duration = Duration::from_secs(1);
-
-/// One room, as the book has it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) tier: TierId,
-    pub(super) path: PathBuf,
-}
 
 /// The book of one covered directory.
 #[derive(Debug)]

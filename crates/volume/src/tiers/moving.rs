@@ -180,7 +180,7 @@ impl Cargo {
     /// # Errors
     /// The tier's.
     pub(crate) fn body(tiers: &Tiers, placed: &TieredFile) -> Result<(OwnedFd, u32), Errno> {
-        super::write_back::copy::readable(tiers, placed)
+        super::copy::readable(tiers, placed)
     }
 
     /// The name alone, of a path below the covered directory.

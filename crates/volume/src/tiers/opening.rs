@@ -1,4 +1,4 @@
-//! Opening the tiers of a directory: what for, and what can be in the way.
+//! Opening the tiers of a directory, and what can be in the way.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -7,107 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
-use forebay_model::{Reach, Rules, Site, Tier};
 use parking_lot::Mutex;
 
-use super::manifest::{Entry, Manifest, Opened};
-use super::{Cache, OWN, TierDirectory, Tiers, deed};
-use forebay_objstore::Settings;
-
-/// What the tiers of a directory are opened for.
-#[derive(Debug, Clone, Copy)]
-pub enum Purpose<'a> {
-    /// A run that places files.
-    Place(&'a Wanted),
-    /// A run without rules: what was placed before is shown as it should be.
-    Show,
-    /// `forebay restore`; the folders may have a spare of the book.
-    Restore(&'a [PathBuf]),
-    /// `forebay check --repair`: a damaged log of packed files is written anew.
-    Repair(&'a [PathBuf]),
-}
-
-impl Purpose<'_> {
-    /// Folders with spares of books. What only shows takes none for the book.
-    pub(super) fn spares(&self) -> &[PathBuf] {
-        match self {
-            Purpose::Place(wanted) => &wanted.spares,
-            Purpose::Restore(spares) | Purpose::Repair(spares) => spares,
-            Purpose::Show => &[],
-        }
-    }
-}
-
-/// What a site and rules ask for.
-#[derive(Debug, Clone)]
-pub struct Wanted {
-    /// The tiers there are.
-    pub site: Site,
-    /// Which file goes where.
-    pub rules: Rules,
-    /// How buckets are reached.
-    pub settings: Settings,
-    /// Folders for spares of books, in state directories; the first is written to.
-    pub spares: Vec<PathBuf>,
-}
-
-impl Wanted {
-    /// Whether tasks on other machines would miss files: their bytes are on a disk of this one, or
-    /// their names in a log.
-    pub fn binds_to_this_machine(&self) -> bool {
-        let mut homes = self.rules.tiers().into_iter().filter_map(|id| self.site.tier(id));
-        self.rules.pack().is_some() || homes.any(|tier| tier.reach == Reach::Node)
-    }
-}
-
-/// Why the tiers of a directory can't be used.
-#[derive(Debug, thiserror::Error)]
-#[error("{step} {}: {error}", path.display())]
-pub struct TierError {
-    /// The file or directory that it is about.
-    pub path: PathBuf,
-    /// What was tried.
-    pub step: &'static str,
-    /// The system's word.
-    pub error: io::Error,
-}
-
-impl TierError {
-    pub(super) fn at(path: &Path, step: &'static str) -> impl FnOnce(io::Error) -> TierError {
-        move |error| TierError { path: path.to_owned(), step, error }
-    }
-}
-
-/// Whether files can live where rules send them, as far as the site file tells.
-///
-/// # Errors
-/// A tier that rules name is a bucket, or has no path.
-pub fn check_paths(site: &Site, rules: &Rules) -> Result<(), TierError> {
-    tiers_named(site, rules).into_iter().try_for_each(|tier| directory(tier).map(drop))
-}
-
-/// The tiers that a run with these rules opens.
-fn tiers_named<'s>(site: &'s Site, rules: &Rules) -> Vec<&'s Tier> {
-    let named: BTreeSet<_> = rules.tiers().into_iter().chain(rules.caches()).collect();
-    named.into_iter().filter_map(|id| site.tier(id)).collect()
-}
-
-/// The directory of a tier, as the site file says.
-pub(super) fn directory(tier: &Tier) -> Result<&Path, TierError> {
-    let why = match tier.bucket {
-        None => "its site file gives no path for it: it can be planned with, not run on",
-        Some(_) => "it is a bucket: files can be published to it, and can't live in it",
-    };
-    let at = || Path::new("tier").join(tier.whole().as_str());
-    tier.path.as_deref().ok_or_else(|| TierError::at(&at(), "using")(io::Error::other(why)))
-}
-
-impl TierError {
-    /// There is no room for what was tried.
-    pub(super) fn is_full(&self) -> bool {
-        matches!(self.error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
-    }
-}
+use super::manifest::{Manifest, Opened};
+use super::pages::Entry;
+use super::wanted::tiers_named;
+use super::{Cache, OWN, Purpose, TierDirectory, TierError, Tiers, deed};
 
 impl Tiers {
     /// Opens the rooms of the volume in `directory`, making those that are needed. `None` when

@@ -1,4 +1,4 @@
-//! The text of a volume's book.
+//! What a volume's book says, and its text.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,15 @@ use std::path::{Path, PathBuf};
 use forebay_model::TierId;
 use serde::{Deserialize, Serialize};
 
-use super::manifest::Entry;
-
 /// The format that this program writes; it reads no newer one.
 const FORMAT: u32 = 1;
+
+/// One room, as the book has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) tier: TierId,
+    pub(super) path: PathBuf,
+}
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Pages {

@@ -20,8 +20,7 @@ use forebay_model::Placement;
 use rustix::fs::Mode;
 use rustix::io::Errno;
 
-use super::Tiers;
-use super::write_back::{Left, Progress};
+use super::{Left, Progress, Tiers};
 pub(super) use destination::{PublishDir, open};
 use destination::{Shelf, reach};
 use folders::Folder;

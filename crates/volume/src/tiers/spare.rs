@@ -12,8 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, renameat, unlinkat};
 use rustix::process::geteuid;
 
-use super::manifest::Entry;
-use super::pages;
+use super::pages::{self, Entry};
 use forebay_os::files::stat_of;
 use forebay_packlog::DirKey;
 

@@ -16,7 +16,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use rustc_hash::FxHashMap;
 use rustix::io::Errno;
 
-use super::write_back::Left;
+use super::left::Left;
 
 /// Files that wait at most: each holds a descriptor. Who comes then waits for room.
 const WAITING_MAX: usize = 512;

@@ -17,7 +17,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::manifest::Entry;
+use super::pages::Entry;
 pub(super) use copies::is_copy;
 use forebay_os::files::stat_of;
 use leaving::{Leaving, Slot};

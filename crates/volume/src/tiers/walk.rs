@@ -10,19 +10,15 @@ use rustix::fs::{Dir, FileType, Mode, OFlags, openat, readlinkat};
 use rustix::io::Errno;
 
 use super::OWN;
-use super::write_back::Left;
-use super::write_back::find::held;
-use super::write_back::opened::{OpenedUp, open_up};
-use super::write_back::workers::{FAR, in_parallel};
+use super::beneath::{HOLD, held};
+use super::left::Left;
+use super::opened_up::{OpenedUp, open_up};
+use super::workers::{FAR, in_parallel};
 use forebay_os::files::{FileIdentity, device_of, stat_of};
 
 /// How a directory is entered.
 const INTO: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-/// How one is held whose names nobody lists: that it may be searched is enough.
-pub(super) const HOLD: OFlags =
-    OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-
 /// What a walk may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Walking {

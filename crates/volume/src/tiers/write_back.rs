@@ -4,27 +4,22 @@
 //! leaves each file whole, at home or on its tier.
 
 mod amounts;
-pub(super) mod attributes;
 mod check;
-pub(super) mod copy;
 pub(super) mod find;
 mod land;
 mod leave;
 mod litter;
 mod names;
-pub(super) mod opened;
 mod packed;
 mod packed_dirs;
-pub(super) mod packed_file;
+mod packed_file;
 mod packed_marks;
 mod packed_names;
-mod progress;
 mod publishing;
 mod stray;
 pub(super) mod times;
 mod told;
 mod verdict;
-pub(super) mod workers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
@@ -37,16 +32,14 @@ use rustix::fs::{Mode, OFlags, Statx, openat};
 use super::arrivals::Arrivals;
 use super::publish::Publisher;
 use super::walk::Walking;
-use super::{Tiers, staging_path};
+use super::{Left, Progress, Tiers, staging_path, workers};
 pub use check::{Checked, Finding, check};
 use find::Group;
-pub(super) use find::{below, parent};
 use land::Landing;
 pub(crate) use packed_file::{Unnamed, make as make_packed};
-pub use progress::Progress;
 pub use stray::{Strays, strays};
 use times::Times;
-pub use told::{Homecoming, Left};
+pub use told::Homecoming;
 
 /// Which files go home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,15 +3,11 @@
 use std::ffi::CString;
 use std::os::fd::AsFd;
 
-use super::super::dir::DirEntry;
-use super::super::{DirHandle, Native, Result};
+use crate::native::{DirEntry, DirHandle, Native, Result};
 
 /// Positions from here on are packed names'. No file system uses them: of the positions that ext4
 /// makes of hashes, the last 2^32 stand for the end (`EXT4_HTREE_EOF_64BIT`).
 const TAIL: u64 = 0x7fff_ffff_0000_0000;
-
-/// The packed names as they were when a listing reached them.
-pub(crate) type Listing = Option<Vec<(CString, u64)>>;
 
 impl Native {
     /// Shows the names in a directory from `position` on to `take` until it returns false.

@@ -9,7 +9,6 @@ use forebay_reads::Part;
 use parking_lot::{Condvar, Mutex};
 
 use super::client::Client;
-pub(super) use state::LONGEST;
 use state::{Key, Stage, State};
 
 /// Bytes that are there, or on their way.

@@ -9,10 +9,10 @@ use std::sync::{Arc, Weak};
 use forebay_model::Fsync;
 use rustix::io::Errno;
 
-use super::super::write_back::copy::bytes as copy_bytes;
 use super::Tiers;
 use super::stamp::Stamp;
 use super::table::Number;
+use crate::tiers::copy::bytes as copy_bytes;
 use forebay_os::files::stat_of;
 
 /// Files that may wait to be copied; more are tried again when they are opened next.

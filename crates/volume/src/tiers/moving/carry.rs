@@ -11,8 +11,8 @@ use rustix::io::Errno;
 
 use super::{Cargo, Goal};
 use crate::tiers::arrivals::{FAILED, LANDS};
-use crate::tiers::write_back::attributes::attributes;
-use crate::tiers::write_back::copy::{Step, bytes};
+use crate::tiers::attributes::attributes;
+use crate::tiers::copy::{Step, bytes};
 use crate::tiers::{StagingPath, Tiers};
 use forebay_os::files::{FileIdentity, stat_of};
 

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use rustix::fs::{Mode, OFlags, openat};
 
 use super::source::Source;
-use crate::tiers::write_back::copy;
+use crate::tiers::copy;
 use forebay_objstore::{Failed, Objects, Settings, When, key_of};
 use forebay_objstore::{Patience, patiently};
 use forebay_os::files::stat_of;

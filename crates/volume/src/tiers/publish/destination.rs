@@ -7,7 +7,7 @@ use forebay_model::{Tier, TierId};
 use rustix::fs::{Access, CWD, Mode, OFlags, access, openat};
 use rustix::io::Errno;
 
-use crate::tiers::opening::directory as tier_directory;
+use crate::tiers::wanted::directory as tier_directory;
 use crate::tiers::{TierError, Wanted};
 use forebay_objstore::Settings;
 use forebay_os::files::{FileIdentity, stat_of};

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::Publisher;
 use super::source::{Source, fill};
-use crate::tiers::write_back::below;
+use crate::tiers::beneath::below;
 use forebay_os::files::stat_of;
 use forebay_packlog::Time;
 

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use super::Publisher;
-use crate::tiers::write_back::below;
+use crate::tiers::beneath::below;
 use forebay_os::files::{proc_path, stat_of};
 
 const INTO: OFlags =

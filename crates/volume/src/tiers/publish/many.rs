@@ -14,7 +14,7 @@ use super::bucket::{Bucket, key, lasting};
 use super::source::Source;
 use super::walk::{Wanted, What};
 use crate::tiers::Tiers;
-use crate::tiers::write_back::parent;
+use crate::tiers::beneath::parent;
 use forebay_objstore::Failed;
 use forebay_objstore::{Patience, patiently};
 use forebay_os::files::stat_of;

@@ -7,8 +7,7 @@ use rustix::fs::{Gid, Mode, OFlags, Timestamps, Uid, fchmod, fchown, futimens, o
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
-use crate::tiers::write_back::{attributes, copy, packed_file};
-use crate::tiers::{TieredFile, Tiers};
+use crate::tiers::{TieredFile, Tiers, attributes, copy};
 use forebay_os::files::stat_of;
 use forebay_packlog::{Attr, Pack, Time};
 
@@ -35,7 +34,7 @@ pub(super) fn fill(from: &Source<'_>, to: &OwnedFd, told: copy::Step<'_>) -> Res
         }
         Source::Packed(pack, ino) => {
             let (attr, _) = pack.attr(*ino)?;
-            packed_file::bytes(pack, *ino, to)?;
+            copy::packed_bytes(pack, *ino, to)?;
             attr
         }
     };

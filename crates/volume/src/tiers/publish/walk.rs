@@ -12,9 +12,9 @@ use rustix::io::Errno;
 
 use super::Publisher;
 use super::source::Source;
+use crate::tiers::beneath::parent;
 use crate::tiers::walk::{Walking, walk};
-use crate::tiers::write_back::{Left, parent};
-use crate::tiers::{TieredFile, ours};
+use crate::tiers::{Left, TieredFile, ours};
 use forebay_os::files::stat_of;
 use forebay_packlog::Time;
 

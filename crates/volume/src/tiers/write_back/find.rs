@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, OsStr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, openat, readlinkat};
+use rustix::fs::{FileType, readlinkat};
 use rustix::io::Errno;
 
 use super::{Left, Links};
-use crate::tiers::walk::{HOLD, Walking, walk};
+use crate::tiers::walk::{Walking, walk};
 use crate::tiers::{TierDirectory, TieredFile, Tiers, ours};
 use forebay_os::files::stat_of;
 
@@ -130,26 +130,4 @@ impl Met<'_> {
         names.push(path.to_owned());
         Ok(())
     }
-}
-
-/// A directory below `root`, reached without following any link.
-pub(in crate::tiers) fn below(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
-    let mut dir = held(root, OsStr::new("."))?;
-    for part in path.components() {
-        let Component::Normal(part) = part else { return Err(Errno::INVAL) };
-        dir = held(&dir, part)?;
-    }
-    Ok(dir)
-}
-
-/// A directory in another, to make, find and remove names in it.
-pub(in crate::tiers) fn held(above: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
-    openat(above, name, HOLD, Mode::empty())
-}
-
-/// The directory of a path below `root`, reached without following any link, and its last name.
-pub(in crate::tiers) fn parent(root: &OwnedFd, path: &Path) -> Result<(OwnedFd, CString), Errno> {
-    let name = path.file_name().ok_or(Errno::INVAL)?;
-    let name = CString::new(name.as_bytes()).map_err(|_| Errno::INVAL)?;
-    Ok((below(root, path.parent().unwrap_or(Path::new("")))?, name))
 }

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Statx, renameat, syncfs, unlinkat};
 use rustix::io::Errno;
 
-use super::find::{Group, parent};
-use super::workers::in_parallel;
-use super::{Work, copy};
-use crate::tiers::{TieredFile, Tiers};
+use super::Work;
+use super::find::Group;
+use crate::tiers::beneath::parent;
+use crate::tiers::workers::in_parallel;
+use crate::tiers::{TieredFile, Tiers, copy};
 use forebay_os::files::{device_of, stat_of};
 
 /// Files and bytes that are copied before they are made safe together.

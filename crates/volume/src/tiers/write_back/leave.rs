@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Statx, unlinkat};
 use rustix::io::Errno;
 
-use super::find::{self, Group};
-use super::opened::open_way;
+use super::find::Group;
 use super::{Left, Work, add};
 use crate::tiers::TieredFile;
+use crate::tiers::beneath::parent;
+use crate::tiers::opened_up::open_way;
 use crate::tiers::publish::Source;
 
 impl Work<'_> {
@@ -38,7 +39,7 @@ impl Work<'_> {
     }
 
     fn remove_name(&self, path: &Path) -> Result<(), Errno> {
-        let (dir, name) = find::parent(&self.root, path)?;
+        let (dir, name) = parent(&self.root, path)?;
         unlinkat(&dir, name, AtFlags::empty())
     }
 

@@ -9,10 +9,11 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, Statx, syncfs, unlinkat};
 
-use super::{Work, copy, find};
-use crate::tiers::TieredFile;
+use super::Work;
 use crate::tiers::arrivals::{Arrival, FAILED, LANDS};
+use crate::tiers::beneath::parent;
 use crate::tiers::tier_directory::is_copy;
+use crate::tiers::{TieredFile, copy};
 use forebay_os::files::stat_of;
 
 impl Work<'_> {
@@ -44,7 +45,7 @@ impl Work<'_> {
 
     /// Whether what a link led to is there as a file. Takes away a copy beside it.
     fn is_at(&self, link: &Path, placed: &TieredFile) -> bool {
-        let Ok((dir, name)) = find::parent(&self.root, link) else { return false };
+        let Ok((dir, name)) = parent(&self.root, link) else { return false };
         let _ = unlinkat(&dir, copy::passing_name(placed), AtFlags::empty());
         self.has_arrived(dir.as_fd(), &name, placed)
     }

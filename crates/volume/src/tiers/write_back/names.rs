@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, linkat, renameat, syncfs, unlinkat};
 use rustix::io::Errno;
 
-use super::find::{Group, parent};
+use super::Work;
+use super::find::Group;
 use super::land::above;
-use super::opened::open_way;
-use super::{Work, copy};
-use crate::tiers::TieredFile;
+use crate::tiers::beneath::parent;
+use crate::tiers::opened_up::open_way;
+use crate::tiers::{TieredFile, copy};
 
 impl Work<'_> {
     /// Brings a file with several names: a copy for each link, hard links for its other names.

@@ -1,37 +1,27 @@
 //! Bringing packed files home: each becomes a plain file in place, whole under its name or not there
 //! at all, and leaves the pack when it is safe.
 
-use std::ffi::{CString, OsStr};
+use std::ffi::CString;
 use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use forebay_model::After;
 use rustix::fs::syncfs;
 use rustix::io::Errno;
 
-use super::opened::open_way;
-use super::packed_dirs::Place;
 use super::packed_file::make_all;
-use super::packed_names::Files;
-use super::workers::{FAR, in_parallel};
+use super::packed_names::{Files, Name};
 use super::{Left, Which, Work, verdict};
-use forebay_packlog::{DirKey, Found, Pack};
+use crate::tiers::opened_up::open_way;
+use crate::tiers::workers::{FAR, in_parallel};
+use forebay_packlog::{DirKey, Pack};
 
 /// Files that are made safe together.
 const BATCH: usize = 2048;
 /// Files that are made before the next ones are looked at.
 const WAVE: usize = 256;
 
-/// A name of a packed file.
-pub(super) struct Name {
-    pub(super) place: Arc<Place>,
-    pub(super) name: CString,
-    pub(super) found: Found,
-}
-
-/// The same when it is at home, or must not be any more: its directory need not be open.
+/// A name of a packed file that is at home, or must not be any more: its directory need not be open.
 pub(super) struct Landed {
     dir: DirKey,
     name: CString,
@@ -44,12 +34,6 @@ impl Landed {
     pub(super) fn of(name: &Name) -> Landed {
         let (ino, bytes) = (name.found.ino, name.found.attr.size);
         Landed { dir: name.place.key, name: name.name.clone(), ino, bytes, path: name.path() }
-    }
-}
-
-impl Name {
-    pub(super) fn path(&self) -> PathBuf {
-        self.place.path.join(OsStr::from_bytes(self.name.to_bytes()))
     }
 }
 

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use rustix::fs::{FileType, Mode};
 use rustix::io::Errno;
 
-use super::find::below;
-use super::opened::{OpenedUp, open_up, open_way};
+use crate::tiers::beneath::below;
+use crate::tiers::opened_up::{OpenedUp, open_up, open_way};
 use crate::tiers::walk::{Walking, walk};
 use forebay_os::files::stat_of;
 use forebay_packlog::{DirKey, PackedDir};

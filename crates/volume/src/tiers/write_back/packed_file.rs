@@ -11,8 +11,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
-use super::copy;
-use super::packed::Name;
+use super::packed_names::Name;
+use crate::tiers::copy::packed_bytes;
 use forebay_os::files::stat_of;
 use forebay_packlog::{Attr, DirKey, Found, Pack, Time};
 pub(crate) use naming::Unnamed;
@@ -115,7 +115,7 @@ pub(crate) fn make<T>(
 /// Bytes and attributes of a file that is new.
 fn fill(pack: &Pack, found: &Found, file: &OwnedFd, new: &Statx) -> Result<(), Errno> {
     let Attr { mode, uid, gid, atime, mtime, .. } = found.attr;
-    bytes(pack, found.ino, file)?;
+    packed_bytes(pack, found.ino, file)?;
     if (new.stx_uid, new.stx_gid) != (uid, gid) {
         fchown(file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?;
     }
@@ -125,25 +125,4 @@ fn fill(pack: &Pack, found: &Found, file: &OwnedFd, new: &Statx) -> Result<(), E
     let time = |time: forebay_packlog::Time| Timespec { tv_sec: time.sec, tv_nsec: time.nsec as _ };
     let times = Timestamps { last_access: time(atime), last_modification: time(mtime) };
     futimens(file, &times)
-}
-
-/// The bytes of a packed file, wherever they are.
-pub(in crate::tiers) fn bytes(pack: &Pack, ino: u64, to: &OwnedFd) -> Result<(), Errno> {
-    match pack.apart(ino)? {
-        Some(work) => copy::bytes(&work.file, to, &|_| Ok(())),
-        None => write_all(to, &pack.content(ino)?),
-    }
-}
-
-fn write_all(file: &OwnedFd, bytes: &[u8]) -> Result<(), Errno> {
-    let mut done = 0;
-    while done < bytes.len() {
-        match rustix::io::pwrite(file, &bytes[done..], done as u64) {
-            Ok(0) => return Err(Errno::IO),
-            Ok(count) => done += count,
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }

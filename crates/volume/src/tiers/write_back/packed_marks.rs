@@ -10,8 +10,9 @@ use std::sync::Arc;
 
 use rustix::fs::{AtFlags, Statx, syncfs, unlinkat};
 
-use super::packed::{Landed, Name, leave_pack};
+use super::packed::{Landed, leave_pack};
 use super::packed_dirs::{self, Place};
+use super::packed_names::Name;
 use super::{Work, find};
 use crate::tiers::walk::Walking;
 use crate::tiers::{TierDirectory, ours};

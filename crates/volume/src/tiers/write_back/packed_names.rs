@@ -7,7 +7,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::packed::Name;
 use super::packed_dirs::{self, Place, why_not};
 use super::{Left, Work};
 use crate::tiers::walk::Walking;
@@ -15,6 +14,19 @@ use forebay_packlog::{DirKey, Found, Pack, PackedDir};
 
 /// Names that are looked at together.
 const PART: usize = 4096;
+
+/// A name of a packed file.
+pub(super) struct Name {
+    pub(super) place: Arc<Place>,
+    pub(super) name: CString,
+    pub(super) found: Found,
+}
+
+impl Name {
+    pub(super) fn path(&self) -> PathBuf {
+        self.place.path.join(OsStr::from_bytes(self.name.to_bytes()))
+    }
+}
 
 /// All packed files, each with its names.
 pub(super) struct Files<'p> {

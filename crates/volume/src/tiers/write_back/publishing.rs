@@ -6,7 +6,7 @@ use std::path::Path;
 use rustix::fs::Statx;
 
 use super::Work;
-use super::packed::Name;
+use super::packed_names::Name;
 use crate::tiers::publish::Source;
 use forebay_packlog::{Pack, Time};
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat};
 
 use super::find::all_links;
-use super::told::Left;
+use crate::tiers::Left;
 use crate::tiers::tier_directory::number_of;
 use crate::tiers::walk::Walking;
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Statx, Timestamps, utimensat};
 use rustix::time::Timespec;
 
-use super::find::below;
+use crate::tiers::beneath::below;
 use forebay_os::files::{proc_path, stat_of};
 use forebay_packlog::{DirKey, Time};
 

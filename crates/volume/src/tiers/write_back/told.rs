@@ -3,15 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::ipc::WriteBackReport;
-
-/// A file that is not at home yet.
-#[derive(Debug, Clone)]
-pub struct Left {
-    /// Where its link is, below the covered directory.
-    pub path: PathBuf,
-    /// Why.
-    pub why: String,
-}
+use crate::tiers::Left;
 
 /// What was written back.
 #[derive(Debug, Clone, Default)]

@@ -1,6 +1,8 @@
 //! Files on tiers whose name goes to another while they are used. If these fail, a name that is there
 //! at every moment is missed, or two files are taken for one.
 
+use std::sync::atomic::AtomicBool;
+
 use super::*;
 
 #[test]

@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use bytes::Bytes;
 use forebay_reads::Part;
 
-/// Bytes of one request at most: at 50 ms and 100 MB/s a connection half of the time is spent
-/// waiting, which the others make good.
-pub(in super::super) const LONGEST: u64 = 4 << 20;
+use crate::reads::bucket::client::LONGEST;
+
 /// What lies between two parts and is fetched with them, rather than asking twice: the other mate's
 /// chunk, which its reader takes if there is one.
 const BETWEEN: u64 = 1 << 20;

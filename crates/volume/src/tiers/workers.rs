@@ -8,9 +8,9 @@ use std::sync::mpsc::{Sender, channel};
 use rustix::io::Errno;
 
 /// Files at a time where they go to storage that is far away.
-pub(in crate::tiers) const FAR: usize = 16;
+pub(super) const FAR: usize = 16;
 /// The same on this machine, whose processors are what bounds them.
-pub(in crate::tiers) const NEAR: usize = 4;
+pub(super) const NEAR: usize = 4;
 
 /// Does `work` with each of all, several at a time; the results are in their order. What it reports
 /// meanwhile comes to `report` on this thread. umask(2) of the workers is 0, so that most files have the
@@ -18,7 +18,7 @@ pub(in crate::tiers) const NEAR: usize = 4;
 ///
 /// A file that finds no room may be the victim of a larger one beside it, which has taken the rest and
 /// given it back since: each of them gets the room alone in the end.
-pub(in crate::tiers) fn in_parallel<T: Sync, R: Send + Sync>(
+pub(super) fn in_parallel<T: Sync, R: Send + Sync>(
     workers: usize,
     all: &[T],
     work: impl Fn(&T, &dyn Fn(u64)) -> Result<R, Errno> + Sync,

@@ -1,5 +1,4 @@
-//! A copy of a body in the directory of its link: bytes with their holes, owner, mode, times,
-//! attributes and access control lists.
+//! Copies of files: bytes with their holes, owner, mode, times, attributes and access control lists.
 
 use std::ffi::CString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -10,15 +9,15 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::attributes;
-use crate::tiers::{TieredFile, Tiers};
+use super::{TieredFile, Tiers, attributes};
 use forebay_os::files::{proc_path, stat_of};
+use forebay_packlog::Pack;
 
 /// Bytes that one system call copies; more would make a kill, and who looks on, wait.
 const STEP: usize = 4 << 20;
 
 /// Hears of bytes as they are copied, and may end it.
-pub(in crate::tiers) type Step<'a> = &'a dyn Fn(u64) -> Result<(), Errno>;
+pub(super) type Step<'a> = &'a dyn Fn(u64) -> Result<(), Errno>;
 
 /// The name that a file has on its way, in the directory where it arrives: two bodies, of whatever
 /// rooms, never have the same.
@@ -61,10 +60,7 @@ pub(super) fn copy(
 }
 
 /// Opens a body to read, and tells its mode; its owner may have taken the right to read away.
-pub(in crate::tiers) fn readable(
-    tiers: &Tiers,
-    placed: &TieredFile,
-) -> Result<(OwnedFd, u32), Errno> {
+pub(super) fn readable(tiers: &Tiers, placed: &TieredFile) -> Result<(OwnedFd, u32), Errno> {
     let held = tiers.reach(placed, OFlags::PATH)?;
     let mode = u32::from(stat_of(held.as_fd(), c"")?.stx_mode) & 0o7777;
     match tiers.reach(placed, OFlags::RDONLY) {
@@ -83,7 +79,7 @@ pub(in crate::tiers) fn readable(
 }
 
 /// The bytes, hole by hole.
-pub(in crate::tiers) fn bytes(from: &OwnedFd, to: &OwnedFd, told: Step<'_>) -> Result<(), Errno> {
+pub(super) fn bytes(from: &OwnedFd, to: &OwnedFd, told: Step<'_>) -> Result<(), Errno> {
     let size = stat_of(from.as_fd(), c"")?.stx_size;
     let mut at = 0;
     while at < size {
@@ -101,6 +97,27 @@ pub(in crate::tiers) fn bytes(from: &OwnedFd, to: &OwnedFd, told: Step<'_>) -> R
         };
         range(from, to, start, end, told)?;
         at = end.max(start + 1);
+    }
+    Ok(())
+}
+
+/// The bytes of a packed file, wherever they are.
+pub(super) fn packed_bytes(pack: &Pack, ino: u64, to: &OwnedFd) -> Result<(), Errno> {
+    match pack.apart(ino)? {
+        Some(work) => bytes(&work.file, to, &|_| Ok(())),
+        None => write_all(to, &pack.content(ino)?),
+    }
+}
+
+fn write_all(file: &OwnedFd, bytes: &[u8]) -> Result<(), Errno> {
+    let mut done = 0;
+    while done < bytes.len() {
+        match rustix::io::pwrite(file, &bytes[done..], done as u64) {
+            Ok(0) => return Err(Errno::IO),
+            Ok(count) => done += count,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(())
 }

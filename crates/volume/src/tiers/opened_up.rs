@@ -8,11 +8,11 @@ use std::path::{Component, Path};
 use rustix::fs::{AtFlags, CWD, Mode, Statx, chmodat};
 use rustix::process::geteuid;
 
-use super::find::held;
+use super::beneath::held;
 use forebay_os::files::{proc_path, stat_of};
 
 /// A directory that its owner may use for a moment; dropped, it is as it was.
-pub(in crate::tiers) struct OpenedUp {
+pub(super) struct OpenedUp {
     dir: OwnedFd,
     mode: Mode,
 }
@@ -27,11 +27,7 @@ impl Drop for OpenedUp {
 
 /// Lets this user, whose directory it is, do more in it; `None` where that is so already, or is
 /// for somebody else to say.
-pub(in crate::tiers) fn open_up(
-    dir: BorrowedFd<'_>,
-    stat: &Statx,
-    wanted: Mode,
-) -> Option<OpenedUp> {
+pub(super) fn open_up(dir: BorrowedFd<'_>, stat: &Statx, wanted: Mode) -> Option<OpenedUp> {
     let mode = Mode::from_raw_mode(u32::from(stat.stx_mode) & 0o7777);
     if mode.contains(wanted) || stat.stx_uid != geteuid().as_raw() {
         return None;

@@ -1,16 +1,19 @@
 //! Open files and directories, as long as some program holds them.
 
+use std::ffi::CString;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
-use super::Native;
-use super::iostate::IoState;
-use super::node::Node;
+use super::Node;
 use crate::backend::Source;
 use crate::counters::Flow;
+use crate::native::dir_reader::Reader;
+use crate::native::iostate::{Fresh, IoState, Shared};
+use crate::native::ticket::Ticket;
+use crate::native::{Backing, Result};
 use crate::recorder::OpenRecord;
 use crate::tiers::Lent;
 
@@ -22,7 +25,7 @@ pub(crate) struct Handle {
     pub(crate) file: OwnedFd,
     /// That is the way to it (`O_PATH`), and only the kernel has it open.
     pub(crate) by_path: bool,
-    /// It is open all the same, for what needs that ([`Native::open_file`]).
+    /// It is open all the same, for what needs that ([`crate::native::Native::open_file`]).
     pub(crate) opened: OnceLock<OwnedFd>,
     /// What its bytes are read from instead, as long as nobody changes the file.
     pub(crate) copy: Option<Arc<Lent>>,
@@ -56,17 +59,47 @@ pub(crate) struct Handle {
 /// The record of an open, set by the recorder when there is one.
 pub(crate) type OnceRecord = std::sync::OnceLock<Box<OpenRecord>>;
 
+impl Handle {
+    /// Fails, once, when a write to the file has failed that nobody waited for.
+    ///
+    /// # Errors
+    /// The error of that write.
+    pub(in crate::native) fn report_error(&self) -> Result<()> {
+        self.node.unreported.report(&self.heard)
+    }
+}
+
+/// An inode's opens with what they hold in common.
+#[derive(Debug, Default)]
+pub(crate) struct OpenFile {
+    pub(crate) shared: Shared,
+    /// Lent to the kernel while the state is passthrough.
+    pub(crate) backing: Option<Arc<dyn Backing>>,
+    /// The user for whom it was lent first: whom the storage below has let in.
+    pub(crate) lent_for: Option<u32>,
+    /// What all of them read instead of the file.
+    pub(crate) copy: Option<Arc<Lent>>,
+    /// Open handles, for requests that name only the inode.
+    pub(crate) handles: Vec<Arc<Handle>>,
+    /// It is on its way to where its rule sends it.
+    pub(crate) moving: Option<Arc<Ticket>>,
+    /// The file as it was when pages were last read into the cache.
+    pub(crate) fresh: Option<Fresh>,
+}
+
+impl OpenFile {
+    /// Nobody has it open, and nothing waits to be let go.
+    pub(crate) fn is_idle(&self) -> bool {
+        let lent = self.backing.is_some() || self.copy.is_some();
+        !self.shared.is_open() && !lent && self.handles.is_empty()
+    }
+}
+
 /// One open directory.
 #[derive(Debug)]
 pub(crate) struct DirHandle {
     pub(crate) node: Arc<Node>,
-    pub(crate) reader: Mutex<super::dir::Reader>,
-    pub(crate) packed: Mutex<super::packed::Listing>,
-}
-
-impl Native {
-    /// Whether any program has a file or directory open.
-    pub(crate) fn is_used(&self) -> bool {
-        !self.handles.lock().is_empty() || !self.dirs.lock().is_empty()
-    }
+    pub(crate) reader: Mutex<Reader>,
+    /// The packed names as they were when a listing reached them.
+    pub(crate) packed: Mutex<Option<Vec<(CString, u64)>>>,
 }

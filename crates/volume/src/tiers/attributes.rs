@@ -26,7 +26,7 @@ pub(super) fn first_mode(from: &OwnedFd, mode: u32) -> Result<Mode, Errno> {
 
 /// Owner first (a change clears set-id bits and capabilities), attributes while the file can still
 /// be written, then mode, and times last.
-pub(in crate::tiers) fn attributes(from: &OwnedFd, to: &OwnedFd, mode: u32) -> Result<(), Errno> {
+pub(super) fn attributes(from: &OwnedFd, to: &OwnedFd, mode: u32) -> Result<(), Errno> {
     let stat = stat_of(from.as_fd(), c"")?;
     let (uid, gid) = (Uid::from_raw(stat.stx_uid), Gid::from_raw(stat.stx_gid));
     let made = stat_of(to.as_fd(), c"")?;
@@ -50,7 +50,7 @@ pub(in crate::tiers) fn attributes(from: &OwnedFd, to: &OwnedFd, mode: u32) -> R
 
 /// Extended attributes that programs set; whether there are any. A user's own that can't be carried
 /// is an error.
-pub(in crate::tiers) fn extended(from: &OwnedFd, to: &OwnedFd) -> Result<bool, Errno> {
+pub(super) fn extended(from: &OwnedFd, to: &OwnedFd) -> Result<bool, Errno> {
     let names = carried_attributes(from)?;
     let mut value = vec![0u8; if names.is_empty() { 0 } else { 64 << 10 }];
     for name in &names {

@@ -1,0 +1,130 @@
+//! Threads that wait for locks. A wait may last for hours, so it must not hold a worker; a signal to
+//! the waiting program (INTERRUPT) ends it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use rustix::io::Errno;
+use zerocopy::FromBytes;
+
+use super::abi;
+use super::device::Device;
+use crate::native::{LockWaiting, Result};
+
+/// The signal that ends a lock wait in one of our threads; it is never sent to a program.
+const WAKE: i32 = libc::SIGUSR2;
+
+/// A thread, as pthread_kill(3) takes it: a number in one C library, in another a pointer, which is
+/// nobody's to look behind.
+#[derive(Clone, Copy, Debug)]
+struct Thread(libc::pthread_t);
+
+// SAFETY: it is handed to pthread_kill(3), which takes it from any thread.
+unsafe impl Send for Thread {}
+// SAFETY: as above.
+unsafe impl Sync for Thread {}
+
+#[derive(Debug)]
+struct Waiter {
+    thread: Thread,
+    done: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    sleeping: FxHashMap<u64, Arc<Waiter>>,
+    /// Interrupted before the thread slept; request numbers are never used again, so old ones of
+    /// other requests do no harm.
+    early: VecDeque<u64>,
+}
+
+/// Threads that wait for locks, by request number.
+#[derive(Debug, Default)]
+pub(super) struct Waiters(Arc<Mutex<Waiting>>);
+
+impl Waiters {
+    /// The program behind a request got a signal. Only lock waits can be cut short; other requests
+    /// answer soon by themselves.
+    pub(super) fn interrupt(&self, body: &[u8]) {
+        let Ok((ask, _)) = abi::InterruptIn::ref_from_prefix(body) else { return };
+        let mut all = self.0.lock();
+        let Some(waiter) = all.sleeping.get(&ask.unique).cloned() else {
+            all.early.push_back(ask.unique);
+            if all.early.len() > 1024 {
+                all.early.pop_front();
+            }
+            return;
+        };
+        drop(all);
+        // Again and again: the signal is lost when it arrives just before the thread sleeps.
+        std::thread::spawn(move || {
+            while !waiter.done.load(Relaxed) {
+                // SAFETY: `done` is set before the thread ends, and read just above; the thread
+                // outlives this by the grace that it gives after setting `done`.
+                unsafe { libc::pthread_kill(waiter.thread.0, WAKE) };
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+    }
+
+    pub(super) fn wait(
+        &self,
+        unique: u64,
+        device: Device,
+        lock: LockWaiting,
+        act: impl FnOnce() -> Result<()> + Send + 'static,
+    ) {
+        static HANDLER: Once = Once::new();
+        HANDLER.call_once(|| {
+            extern "C" fn wake(_: i32) {}
+            // SAFETY: the handler does nothing; without SA_RESTART it makes fcntl return EINTR.
+            unsafe {
+                let mut action: libc::sigaction = std::mem::zeroed();
+                action.sa_sigaction = wake as *const () as usize;
+                libc::sigaction(WAKE, &action, std::ptr::null_mut());
+            }
+        });
+        let all = Arc::clone(&self.0);
+        let refuse_with = device.clone();
+        let spawned = std::thread::Builder::new()
+            .name("forebay-lock".into())
+            .stack_size(64 << 10)
+            .spawn(move || {
+                if let Err(error) = act() {
+                    return device.refuse(unique, error);
+                }
+                // The daemon holds all signals back; this thread must hear the one that wakes it.
+                // SAFETY: a zeroed set is a valid one.
+                unsafe {
+                    let mut only: libc::sigset_t = std::mem::zeroed();
+                    libc::sigaddset(&mut only, WAKE);
+                    libc::pthread_sigmask(libc::SIG_UNBLOCK, &only, std::ptr::null_mut());
+                }
+                // SAFETY: asks for this thread's own handle.
+                let thread = Thread(unsafe { libc::pthread_self() });
+                let waiter = Arc::new(Waiter { thread, done: AtomicBool::new(false) });
+                let interrupted = {
+                    let mut all = all.lock();
+                    all.sleeping.insert(unique, Arc::clone(&waiter));
+                    all.early.contains(&unique)
+                };
+                let result = if interrupted { Err(Errno::INTR) } else { lock.wait(Some(&device)) };
+                waiter.done.store(true, Relaxed);
+                all.lock().sleeping.remove(&unique);
+                match result {
+                    Ok(()) => device.answer(unique, &[]),
+                    Err(error) => device.refuse(unique, error),
+                }
+                // Whoever read `done` as false a moment ago may still signal this thread.
+                std::thread::sleep(Duration::from_millis(20));
+            });
+        if spawned.is_err() {
+            refuse_with.refuse(unique, Errno::NOLCK);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! A packed file that the kernel knows, and its working file while somebody has it open.
+
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use parking_lot::Mutex;
+use rustix::fs::{Statx, Timestamps, futimens};
+use rustix::time::Timespec;
+
+use super::Result;
+use forebay_os::files::stat_of;
+use forebay_packlog::{Attr, Pack, Time, Work};
+
+/// A packed file that the kernel knows.
+#[derive(Debug)]
+pub(crate) struct Packed {
+    pub(crate) ino: u64,
+    /// Its working file, while anybody has it open.
+    pub(super) in_use: Mutex<Option<InUse>>,
+    /// That file is its body, and will not be another's.
+    pub(super) body: AtomicBool,
+    /// Bytes were written that the pack does not know. Raised after each write, so whoever lowers it
+    /// before reading misses none.
+    pub(super) dirty: AtomicBool,
+}
+
+impl Packed {
+    pub(super) fn new(ino: u64) -> Packed {
+        let (body, dirty) = (AtomicBool::new(false), AtomicBool::new(false));
+        Packed { ino, in_use: Mutex::new(None), body, dirty }
+    }
+
+    /// Whether nothing of it would be missed: see `native::dormant`.
+    pub(super) fn is_idle(self: &mut Arc<Packed>) -> bool {
+        let mine = Arc::get_mut(self);
+        mine.is_some_and(|packed| packed.in_use.get_mut().is_none() && !*packed.dirty.get_mut())
+    }
+
+    /// Whether the kernel may be lent the working file. A mapping made in passthrough holds that
+    /// file and not ours, so it outlives the last close; a file that is used again must not be
+    /// seen through it.
+    pub(super) fn has_body(&self) -> bool {
+        self.body.load(Relaxed)
+    }
+
+    /// Somebody has it open.
+    pub(super) fn is_in_use(&self) -> bool {
+        self.in_use.lock().is_some()
+    }
+
+    /// Bytes were written.
+    pub(super) fn wrote(&self) {
+        self.dirty.store(true, Relaxed);
+    }
+
+    /// Attributes now: the pack's, and the working file's where that is newer.
+    pub(super) fn attr(&self, pack: &Pack) -> Result<(Attr, u32)> {
+        let in_use = self.in_use.lock();
+        let (mut attr, links) = pack.attr(self.ino)?;
+        if let Some(used) = &*in_use {
+            let now = used.stat()?;
+            let dirty = self.dirty.load(Relaxed);
+            if dirty || self.has_body() {
+                let (size, mtime) = (now.stx_size, Time::of(&now.stx_mtime));
+                let ctime = Time::of(&now.stx_ctime);
+                if dirty || (attr.size, attr.mtime) != (size, mtime) || ctime != used.since {
+                    attr.ctime = attr.ctime.max(ctime);
+                }
+                (attr.size, attr.mtime) = (size, mtime);
+            }
+            // Only those that a write took away.
+            attr.mode &= !used.lost(&now);
+        }
+        Ok((attr, links))
+    }
+}
+
+/// The working file of a packed file that somebody has open.
+#[derive(Debug)]
+pub(super) struct InUse {
+    pub(super) work: Work,
+    /// Set-id bits that the working file was given, for a write to take away.
+    pub(super) set_id: u32,
+    /// The pack knows that it may be written to.
+    pub(super) begun: bool,
+    /// The working file's time of change when we changed its attributes last, which is no change of
+    /// the file that it stands for.
+    pub(super) since: Time,
+}
+
+impl InUse {
+    /// A working file that has the caller's times.
+    pub(super) fn new(work: Work, begun: bool) -> Result<InUse> {
+        let since = Time::of(&stat_of(work.file.as_fd(), c"")?.stx_ctime);
+        Ok(InUse { work, set_id: 0, begun, since })
+    }
+
+    pub(super) fn stat(&self) -> Result<Statx> {
+        stat_of(self.work.file.as_fd(), c"")
+    }
+
+    /// We have changed attributes of the working file.
+    pub(super) fn attributes_set(&mut self) -> Result<()> {
+        self.since = Time::of(&self.stat()?.stx_ctime);
+        Ok(())
+    }
+
+    /// Set-id bits that a write has taken away.
+    pub(super) fn lost(&self, now: &Statx) -> u32 {
+        self.set_id & !u32::from(now.stx_mode)
+    }
+}
+
+/// The caller's times on a working file, so that its own clock goes on from there.
+pub(super) fn stamp(work: &Work, atime: Time, mtime: Time) -> Result<()> {
+    let time = |time: Time| Timespec { tv_sec: time.sec, tv_nsec: time.nsec as _ };
+    let times = Timestamps { last_access: time(atime), last_modification: time(mtime) };
+    futimens(&work.file, &times)
+}

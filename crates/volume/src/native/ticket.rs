@@ -1,0 +1,37 @@
+//! A move under way, which ends when somebody uses the file.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use super::lease;
+
+/// A move under way, as those who use the file know it.
+#[derive(Debug)]
+pub(crate) struct Ticket {
+    /// The file that is read, with the lease.
+    pub(super) file: OwnedFd,
+    pub(super) leased: bool,
+    ended: AtomicBool,
+}
+
+impl Ticket {
+    pub(super) fn new(file: OwnedFd, leased: bool) -> Ticket {
+        Ticket { file, leased, ended: AtomicBool::new(false) }
+    }
+
+    /// Somebody uses the file: the move ends, and nobody waits for it.
+    pub(super) fn end(&self) {
+        self.ended.store(true, Relaxed);
+        if self.leased {
+            lease::give_up(self.file.as_fd());
+        }
+    }
+
+    /// Whether nobody has come, from inside or outside.
+    pub(super) fn is_good(&self) -> bool {
+        if self.leased && !lease::is_kept(self.file.as_fd()) {
+            self.end();
+        }
+        !self.ended.load(Relaxed)
+    }
+}
