@@ -10,6 +10,7 @@ mod exit;
 mod foreign;
 mod groups;
 mod keep;
+mod next_steps;
 mod output;
 mod placement;
 mod run_start;

@@ -2,12 +2,14 @@
 
 mod cache;
 mod elsewhere;
+mod file_counts;
 pub(crate) mod places;
 mod report;
 
 pub(crate) use cache::warmed;
 pub(crate) use elsewhere::{check_command, sent_away};
-pub(crate) use report::{count, tell, tell_left, tell_unused};
+pub(crate) use file_counts::count;
+pub(crate) use report::{tell, tell_left, tell_unused};
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

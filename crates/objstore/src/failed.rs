@@ -11,6 +11,9 @@ const REFUSED: [&str; 5] = [
     "RequestTimeTooSkewed",
 ];
 
+/// What an error says of a listing that leads nowhere, which is told from others by it.
+pub(super) const ENDLESS: &str = "the bucket's listing does not end";
+
 /// What came of a request, in the client's words, which name no credential.
 #[derive(Debug, thiserror::Error)]
 #[error("{why}")]
@@ -137,7 +140,7 @@ impl From<object_store::Error> for Failed {
         let kind = match kind {
             io::ErrorKind::Other if said(&["NoSuchBucket"]) => io::ErrorKind::NotFound,
             io::ErrorKind::Other if said(&REFUSED) => io::ErrorKind::PermissionDenied,
-            io::ErrorKind::Other if said(&[super::object::ENDLESS]) => io::ErrorKind::InvalidData,
+            io::ErrorKind::Other if said(&[ENDLESS]) => io::ErrorKind::InvalidData,
             kind => kind,
         };
         Self { kind, why }

@@ -24,7 +24,6 @@ use super::Failed;
 pub use far::Pin;
 pub use folder::{Folder, Listed};
 use hedge::Hedge;
-pub(super) use pages::ENDLESS;
 pub use put::When;
 
 /// Threads that carry requests: bytes are copied and signed, the rest is waiting.

@@ -15,11 +15,11 @@ pub use recorded::{Recorded, recorded};
 
 use crate::{Again, Choice, Homecoming, Outcome};
 use forebay_model::prices::{Price, Prices};
-use forebay_model::{Home, Placement, Site, Tier, TierId, Usd, Workload};
+use forebay_model::{ByteCount, Home, Placement, Site, Tier, TierId, Usd, Workload};
 use machine::machine;
 use requests::Requests;
 use std::collections::BTreeMap;
-use used::{Used, gb};
+use used::Used;
 
 /// Under what conditions machines and bytes are bought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -168,6 +168,11 @@ impl<'a> Pricer<'a> {
         asked.entry(whole(&choice.project)).or_default().add(&home);
         asked
     }
+}
+
+/// Bytes in the unit that they are paid in.
+fn gb(bytes: ByteCount) -> f64 {
+    bytes.get() as f64 / 1e9
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ mod processes;
 mod renames;
 mod sessions;
 mod sights;
+mod timed_act;
 mod told;
 
 use crate::learn::turns::{Turn, turns};
@@ -187,7 +188,8 @@ fn of(rows: &Rows, opens: &[OpenRow]) -> Result<Script, String> {
         return Err(format!("this {origin} run has no file that was opened: nothing to replay"));
     }
     let turns = turns(rows)?;
-    let told = Told::of(rows, opens, &turns);
+    let mut told = Told::of(rows, opens, &turns);
+    renames::find(&mut told);
     let mut script = Script { slots: turns.slots, ..Script::default() };
     let acts = acts::acts(&told, &mut script);
     lanes::lay(&told, acts, &mut script);

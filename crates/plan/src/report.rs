@@ -8,6 +8,7 @@ mod dollars;
 mod figures;
 mod learnt_from;
 mod lost;
+mod story;
 mod sure;
 mod tell;
 mod words;
@@ -15,7 +16,8 @@ mod words;
 pub use classes::{FileRow, files};
 pub use figures::{Figures, Lost, Moved, Setting};
 pub use learnt_from::LearntFrom;
-pub use tell::{Story, tell};
+pub use story::Story;
+pub use tell::tell;
 pub use words::{closing, explain, front, gains_nothing, nothing_gained, opening};
 
 use crate::advise::Advice;

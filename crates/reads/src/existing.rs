@@ -12,8 +12,6 @@
 
 mod blobs;
 mod bytes;
-mod cram;
-mod gzip;
 mod kinds;
 mod pieces;
 mod table;

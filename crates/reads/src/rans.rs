@@ -10,10 +10,6 @@
 //!
 //! The first units of a lane know no unit before them, as those of a read do not.
 
-#[cfg(target_arch = "x86_64")]
-mod avx2;
-#[cfg(target_arch = "x86_64")]
-mod avx512;
 mod cluster;
 mod decode;
 mod encode;

@@ -2,6 +2,7 @@
 //! come from the manifest and the index; nothing is decoded until [`Reader`] is asked for bytes.
 
 mod cache;
+mod grouped_text;
 mod lane;
 mod names;
 mod pages;
@@ -16,11 +17,11 @@ use crate::archive::{Archive, no_lite};
 use crate::bgzf;
 use crate::error::{Error, Kind, Result};
 pub use cache::Cache;
+pub(crate) use grouped_text::{Place, Texts};
 use lane::Ends;
-pub(crate) use lane::{Lane, Place, elsewhere};
+pub(crate) use lane::{Lane, elsewhere};
 pub(crate) use names::bare;
 pub use reader::Reader;
-pub(crate) use source::Texts;
 
 /// Shards of a file, at most.
 pub const SHARDS_MAX: u32 = 10_000;

@@ -1,7 +1,6 @@
 //! `forebay attach`: other directories, buckets, archives and files of reads, inside a volume.
 
 pub(super) mod bucket;
-pub(super) mod next;
 mod plain;
 mod reads;
 mod rewrite;

@@ -9,6 +9,7 @@ pub(super) mod held;
 mod keep;
 mod once;
 mod outside;
+mod phase_row;
 mod phases;
 mod places;
 mod priced;
@@ -17,6 +18,7 @@ mod replay;
 mod report;
 mod rounds;
 mod scale;
+mod storage_row;
 mod table;
 mod throughput;
 mod vary;
@@ -144,8 +146,8 @@ fn some_time(text: &str) -> Result<Seconds, String> {
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let args = &replay::resolved(args)?;
     let mut places = places::all(&args.on, &args.emulate)?;
-    vary::add(&args.vary, &mut places)?;
-    scale::spread(&args.scale, &mut places)?;
+    places::add_varied(&args.vary, &mut places)?;
+    places::add_sizes(&args.scale, &mut places)?;
     let words = args.command.iter().map(|word| word.to_string_lossy().into_owned());
     let header = Header {
         schema: keep::SCHEMA,

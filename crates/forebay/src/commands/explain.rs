@@ -2,6 +2,7 @@
 
 mod chapters;
 pub(super) mod lives;
+mod phrases;
 mod story;
 
 use std::path::{Path, PathBuf};

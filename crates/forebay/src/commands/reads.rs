@@ -18,8 +18,8 @@ use std::path::Path;
 use forebay_model::attached::is_bucket;
 use forebay_reads::{Archive, Directory, Error, Kind};
 
-use super::attach::next::next_of_reads;
 use crate::exit::Stop;
+use crate::next_steps::next_of_reads;
 use crate::{placement, say};
 
 /// What the archives of this program say of it.

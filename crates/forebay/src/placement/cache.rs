@@ -4,7 +4,7 @@ use forebay_model::Micros;
 use forebay_volume::ipc::CacheReport;
 use forebay_volume::tiers::Warmed;
 
-use super::report::{amount, count};
+use super::file_counts::{amount, count};
 use crate::say;
 
 /// Waiting that a person notices.

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use forebay_model::{ByteCount, Rules, Run};
+use forebay_model::{Rules, Run};
 use forebay_volume::ipc::WriteBackProgress;
 use forebay_volume::ipc::WriteBackReport;
 
+use super::file_counts::{amount, count};
 use crate::{say, underway};
 
 /// Says which rules were for no file of the run: who wrote them meant some.
@@ -123,12 +124,4 @@ fn tell_unpublished(told: &WriteBackReport) -> bool {
         say::error(&message, Some(next));
     }
     told.unpublished.0 == 0
-}
-
-pub(crate) fn count(files: u64) -> String {
-    if files == 1 { "1 file".to_owned() } else { format!("{files} files") }
-}
-
-pub(super) fn amount(files: u64, bytes: u64) -> String {
-    format!("{} ({})", count(files), ByteCount(bytes))
 }

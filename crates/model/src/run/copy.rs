@@ -2,7 +2,7 @@
 
 use super::header::{self, key};
 use super::sql::error;
-use super::{seal, trust};
+use super::{Run, seal, trust};
 use crate::{Error, Kind, Result, Salt};
 use rusqlite::{Connection, OpenFlags};
 use std::fs;
@@ -79,22 +79,29 @@ fn beside(dest: &Path) -> PathBuf {
     dest.with_file_name(name)
 }
 
-/// Makes a run of a state file whose writer is gone.
-pub(super) fn salvage(state: &Path, dest: &Path, salt: Salt) -> Result<()> {
-    super::check::file(state)?;
-    let mut conn = trust::open(state, OpenFlags::SQLITE_OPEN_READ_WRITE)
-        .map_err(|e| error(state, "salvage", e))?;
-    conn.busy_timeout(std::time::Duration::from_millis(100))
-        .map_err(|e| error(state, "salvage", e))?;
-    // Alone or not at all: folding under a living writer would undo what it still adds.
-    conn.pragma_update(None, "locking_mode", "EXCLUSIVE")
-        .map_err(|e| error(state, "salvage", e))?;
-    super::check::schema(&conn, state)?;
-    let folded = header::get_int(&conn, key::FOLDED).map_err(|e| error(state, "salvage", e))?;
-    if folded != Some(1) {
-        super::fold::fold(&mut conn).map_err(|e| error(state, "salvage", e))?;
+impl Run {
+    /// Makes a readable run of a state file whose writer was killed: recomputes the tasks from what
+    /// is there and copies it to `dest`. The copy says `complete = 0` unless the end was written.
+    /// `salt` is used if the run is to be anonymous; any random one will do.
+    ///
+    /// # Errors
+    /// As [`open`](Run::open), and [`Kind::Full`]; [`Kind::Busy`] while the writer lives.
+    pub fn salvage(state: &Path, dest: &Path, salt: Salt) -> Result<()> {
+        super::check::file(state)?;
+        let mut conn = trust::open(state, OpenFlags::SQLITE_OPEN_READ_WRITE)
+            .map_err(|e| error(state, "salvage", e))?;
+        conn.busy_timeout(std::time::Duration::from_millis(100))
+            .map_err(|e| error(state, "salvage", e))?;
+        // Alone or not at all: folding under a living writer would undo what it still adds.
+        conn.pragma_update(None, "locking_mode", "EXCLUSIVE")
+            .map_err(|e| error(state, "salvage", e))?;
+        super::check::schema(&conn, state)?;
+        let folded = header::get_int(&conn, key::FOLDED).map_err(|e| error(state, "salvage", e))?;
+        if folded != Some(1) {
+            super::fold::fold(&mut conn).map_err(|e| error(state, "salvage", e))?;
+        }
+        copy(&conn, state, (dest, dest), Some(salt))
     }
-    copy(&conn, state, (dest, dest), Some(salt))
 }
 
 /// Removes a run file with its write-ahead log.

@@ -1,8 +1,7 @@
 //! Tasks that are told, not recognised: of a simulated run, or by another tool's records.
 
 use super::header;
-use super::sql::int;
-use super::writer::run;
+use super::sql::{execute, int};
 use crate::event::GivenTask;
 use crate::{Micros, Origin};
 use rusqlite::{Connection, params};
@@ -15,14 +14,14 @@ pub(super) fn has_tasks(c: &Connection) -> rusqlite::Result<bool> {
 /// Writes a task, and the process that stands for it. Told again, the latest wins.
 pub(super) fn write_task(c: &Connection, task: &GivenTask) -> rusqlite::Result<()> {
     let (id, time) = (task.process.0, |at: Option<Micros>| at.map(|at| int(at.0)));
-    run(
+    execute(
         c,
         "INSERT INTO processes (process, task, started_us, ended_us) VALUES (?1, ?1, ?2, ?3)
          ON CONFLICT (process) DO UPDATE SET task = excluded.task,
            started_us = excluded.started_us, ended_us = excluded.ended_us",
         params![id, time(task.started), time(task.ended)],
     )?;
-    run(
+    execute(
         c,
         "INSERT OR REPLACE INTO tasks
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
@@ -44,9 +43,9 @@ pub(super) fn write_task(c: &Connection, task: &GivenTask) -> rusqlite::Result<(
             task.memory.map(|bytes| int(bytes.0)),
         ],
     )?;
-    run(c, "DELETE FROM waits WHERE task = ?1", [id])?;
+    execute(c, "DELETE FROM waits WHERE task = ?1", [id])?;
     for before in &task.after {
-        run(c, "INSERT OR IGNORE INTO waits VALUES (?1, ?2)", params![id, before.0])?;
+        execute(c, "INSERT OR IGNORE INTO waits VALUES (?1, ?2)", params![id, before.0])?;
     }
     Ok(())
 }

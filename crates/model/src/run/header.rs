@@ -1,6 +1,6 @@
 //! The header of a run: what ran, where, by what.
 
-use super::sql::{bytes, int, text_value, uint, words_from_json, words_to_json};
+use super::sql::{Text, bytes, int, text_value, uint, words_from_json, words_to_json};
 use crate::{ByteCount, Ended, Exit, Micros, Privacy, Seconds};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -140,7 +140,7 @@ impl Header {
         set(c, key::SEALED, 0)?;
         set(c, key::FOLDED, 0)?;
         set(c, key::COMPLETE, 0)?;
-        super::note::store(c, &self.more)
+        store_notes(c, &self.more)
     }
 
     /// Reads them back. The salt of an anonymised run is gone for good, so `privacy` is not told.
@@ -171,6 +171,15 @@ impl Header {
             more,
         })
     }
+}
+
+/// Keeps notes among what the header says.
+pub(super) fn store_notes(c: &Connection, notes: &[(String, String)]) -> rusqlite::Result<()> {
+    let sql = "INSERT OR REPLACE INTO header VALUES (?1, ?2)";
+    for (name, value) in notes {
+        c.execute(sql, params![format!("more.{name}"), Text(value.as_bytes())])?;
+    }
+    Ok(())
 }
 
 /// Writes how the command ended.

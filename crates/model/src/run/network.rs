@@ -1,7 +1,6 @@
 //! Network interfaces of samples: a table that older files of this version lack.
 
-use super::sql::{int, uint};
-use super::writer::run;
+use super::sql::{execute, int, uint};
 use crate::event::{Network, Sample};
 use crate::{ByteCount, Micros};
 use rusqlite::{Connection, params};
@@ -9,7 +8,7 @@ use rusqlite::{Connection, params};
 pub(super) fn write(c: &Connection, sample: &Sample) -> rusqlite::Result<()> {
     for network in &sample.networks {
         let (received, sent) = (int(network.received.0), int(network.sent.0));
-        run(
+        execute(
             c,
             "INSERT INTO sample_networks VALUES (?1, ?2, ?3, ?4)",
             params![int(sample.at.0), network.name, received, sent],

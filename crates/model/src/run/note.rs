@@ -2,19 +2,9 @@
 
 use super::RunWriter;
 use super::header::{self, Header, key};
-use super::sql::{Text, error};
+use super::sql::error;
 use crate::Result;
-use rusqlite::{Connection, params};
 use std::path::Path;
-
-/// Keeps notes among what the header says.
-pub(super) fn store(c: &Connection, notes: &[(String, String)]) -> rusqlite::Result<()> {
-    let sql = "INSERT OR REPLACE INTO header VALUES (?1, ?2)";
-    for (name, value) in notes {
-        c.execute(sql, params![format!("more.{name}"), Text(value.as_bytes())])?;
-    }
-    Ok(())
-}
 
 impl RunWriter {
     /// Adds to [`Header::more`] what was not known at the start.
@@ -22,7 +12,7 @@ impl RunWriter {
     /// # Errors
     /// As [`write`](RunWriter::write).
     pub fn note(&mut self, notes: &[(String, String)]) -> Result<()> {
-        store(&self.conn, notes).map_err(|e| error(&self.path, "write to", e))
+        header::store_notes(&self.conn, notes).map_err(|e| error(&self.path, "write to", e))
     }
 
     /// Makes a run file that stays where it is: nobody copies it out at the end. Each batch of facts

@@ -2,12 +2,12 @@
 
 use super::header::{self, Header, key};
 use super::sql::{bytes, error, uint, words_from_json};
-use super::{check, copy, trust};
+use super::{check, trust};
 #[cfg(doc)]
 use crate::Kind;
 use crate::event::*;
 use crate::rows::{OpRow, OpenRow, Others, ProcessRow, TaskRow, Waited};
-use crate::{ByteCount, Error, Micros, Result, Salt};
+use crate::{ByteCount, Error, Micros, Result};
 use rusqlite::{Connection, OpenFlags, Row};
 use std::path::{Path, PathBuf};
 
@@ -41,16 +41,6 @@ impl Run {
     /// replaced by another.
     pub fn is_one(path: &Path) -> bool {
         check::is_one(path)
-    }
-
-    /// Makes a readable run of a state file whose writer was killed: recomputes the tasks from what
-    /// is there and copies it to `dest`. The copy says `complete = 0` unless the end was written.
-    /// `salt` is used if the run is to be anonymous; any random one will do.
-    ///
-    /// # Errors
-    /// As [`open`](Run::open), and [`Kind::Full`]; [`Kind::Busy`] while the writer lives.
-    pub fn salvage(state: &Path, dest: &Path, salt: Salt) -> Result<()> {
-        copy::salvage(state, dest, salt)
     }
 
     /// A column that files of an older format lack, where it is NULL.

@@ -1,8 +1,8 @@
 //! Between Rust and SQLite: bytes as text, words as JSON, and errors with a file name.
 
 use crate::{Error, Kind};
-use rusqlite::ErrorCode;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
+use rusqlite::{Connection, ErrorCode};
 use std::path::Path;
 
 /// Bytes for a column: TEXT when they are UTF-8, else BLOB.
@@ -91,6 +91,15 @@ pub(crate) fn text_value(bytes: Vec<u8>) -> Value {
         Ok(text) => Value::Text(text),
         Err(e) => Value::Blob(e.into_bytes()),
     }
+}
+
+/// Runs a statement that tells nothing back; one that comes again is parsed once.
+pub(super) fn execute(
+    c: &Connection,
+    sql: &str,
+    values: impl rusqlite::Params,
+) -> rusqlite::Result<()> {
+    c.prepare_cached(sql)?.execute(values).map(drop)
 }
 
 /// Turns an error of SQLite into ours: which file, what happened, what next.

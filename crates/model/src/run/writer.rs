@@ -1,7 +1,7 @@
 //! Writes a run while it lasts: one transaction for each batch of facts, nothing lost by a kill.
 
 use super::header::{self, Header};
-use super::sql::{Text, error, int, words_to_json};
+use super::sql::{Text, error, execute, int, words_to_json};
 use super::{APPLICATION_ID, SCHEMA, SCHEMA_VERSION, copy, fold, given, network};
 use crate::event::{
     EngineFile, Fact, File, Op, OpKey, Open, Ops, Outside, Process, ProcessCounters, ProcessUsage,
@@ -143,21 +143,21 @@ fn write_one(c: &Connection, fact: &Fact) -> rusqlite::Result<()> {
         Fact::ProcessCounters(counters) => write_counters(c, counters),
         Fact::ProcessUsage(usage) => write_usage(c, usage),
         Fact::Stranger { id } => {
-            run(c, "INSERT OR IGNORE INTO strangers VALUES (?1)", params![id.0])
+            execute(c, "INSERT OR IGNORE INTO strangers VALUES (?1)", params![id.0])
         }
         Fact::Task(task) => given::write_task(c, task),
-        Fact::ProcessEnded { id, at } => run(
+        Fact::ProcessEnded { id, at } => execute(
             c,
             "INSERT INTO processes (process, ended_us) VALUES (?1, ?2)
              ON CONFLICT (process) DO UPDATE SET ended_us = excluded.ended_us",
             params![id.0, int(at.0)],
         ),
         Fact::Class { id, pattern } => {
-            run(c, "INSERT OR REPLACE INTO classes VALUES (?1, ?2)", params![id.0, pattern])
+            execute(c, "INSERT OR REPLACE INTO classes VALUES (?1, ?2)", params![id.0, pattern])
         }
         Fact::File(file) => write_file(c, file),
         Fact::Gone { id, at } => {
-            run(c, "UPDATE files SET gone_us = ?2 WHERE file = ?1", params![id.0, int(at.0)])
+            execute(c, "UPDATE files SET gone_us = ?2 WHERE file = ?1", params![id.0, int(at.0)])
         }
         Fact::Open(open) => write_open(c, open),
         Fact::Ops(ops) => write_ops(c, ops),
@@ -168,16 +168,8 @@ fn write_one(c: &Connection, fact: &Fact) -> rusqlite::Result<()> {
     }
 }
 
-pub(super) fn run(
-    c: &Connection,
-    sql: &str,
-    values: impl rusqlite::Params,
-) -> rusqlite::Result<()> {
-    c.prepare_cached(sql)?.execute(values).map(drop)
-}
-
 fn write_tree(c: &Connection, t: &Tree) -> rusqlite::Result<()> {
-    run(
+    execute(
         c,
         "INSERT OR REPLACE INTO trees VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         params![t.id.0, Text(&t.path), t.fs_type, t.passthrough, t.device, t.tier],
@@ -187,7 +179,7 @@ fn write_tree(c: &Connection, t: &Tree) -> rusqlite::Result<()> {
 fn write_process(c: &Connection, p: &Process) -> rusqlite::Result<()> {
     let words = crate::privacy::mask_words(&p.argv);
     let argv = (!p.argv.is_empty()).then(|| words_to_json(words.iter().map(|word| word.as_ref())));
-    run(
+    execute(
         c,
         "INSERT INTO processes (process, pid, parent, started_us, argv, exe, cwd)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
@@ -209,7 +201,7 @@ fn write_process(c: &Connection, p: &Process) -> rusqlite::Result<()> {
 }
 
 fn write_counters(c: &Connection, p: &ProcessCounters) -> rusqlite::Result<()> {
-    run(
+    execute(
         c,
         "INSERT INTO processes (process, counted_us, user_us, system_us, children_user_us,
            children_system_us, rchar, wchar, read_bytes, write_bytes)
@@ -238,7 +230,7 @@ fn write_counters(c: &Connection, p: &ProcessCounters) -> rusqlite::Result<()> {
 
 fn write_usage(c: &Connection, u: &ProcessUsage) -> rusqlite::Result<()> {
     // Of threads that ended in between an earlier look knows more.
-    run(
+    execute(
         c,
         "INSERT INTO process_usage VALUES (?1, ?2, ?3)
          ON CONFLICT (process) DO UPDATE SET
@@ -251,7 +243,7 @@ fn write_usage(c: &Connection, u: &ProcessUsage) -> rusqlite::Result<()> {
 }
 
 fn write_file(c: &Connection, f: &File) -> rusqlite::Result<()> {
-    run(
+    execute(
         c,
         "INSERT OR REPLACE INTO files (file, tree, path, class, home) VALUES (?1, ?2, ?3, ?4, ?5)",
         params![f.id.0, f.tree.0, Text(&f.path), f.class.0, f.home.map(|home| home.0)],
@@ -259,7 +251,7 @@ fn write_file(c: &Connection, f: &File) -> rusqlite::Result<()> {
 }
 
 fn write_open(c: &Connection, o: &Open) -> rusqlite::Result<()> {
-    run(
+    execute(
         c,
         "INSERT INTO opens VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         params![
@@ -282,7 +274,7 @@ fn write_open(c: &Connection, o: &Open) -> rusqlite::Result<()> {
 }
 
 fn write_ops(c: &Connection, o: &Ops) -> rusqlite::Result<()> {
-    run(
+    execute(
         c,
         "INSERT INTO process_ops VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
          ON CONFLICT (op_key, class, tree, IFNULL(process, -1)) DO UPDATE SET
@@ -302,7 +294,7 @@ fn write_ops(c: &Connection, o: &Ops) -> rusqlite::Result<()> {
 }
 
 fn write_sample(c: &Connection, s: &Sample) -> rusqlite::Result<()> {
-    run(
+    execute(
         c,
         "INSERT OR REPLACE INTO samples
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
@@ -323,7 +315,7 @@ fn write_sample(c: &Connection, s: &Sample) -> rusqlite::Result<()> {
         ],
     )?;
     for d in &s.devices {
-        run(
+        execute(
             c,
             "INSERT INTO sample_devices VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             params![
@@ -341,7 +333,7 @@ fn write_sample(c: &Connection, s: &Sample) -> rusqlite::Result<()> {
 }
 
 fn write_outside(c: &Connection, o: &Outside) -> rusqlite::Result<()> {
-    run(
+    execute(
         c,
         "INSERT INTO outside VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT (process, directory, write) DO UPDATE SET bytes = max(bytes, excluded.bytes)",
@@ -357,7 +349,7 @@ fn write_notes(c: &Connection, file: &EngineFile) -> rusqlite::Result<()> {
             tasks::Value::Number(n) => Value::Integer(n),
             tasks::Value::Text(text) => Value::Text(text),
         };
-        run(
+        execute(
             c,
             "INSERT INTO notes VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             params![file.tree.0, engine, Text(&note.subject), note.what, value, int(file.at.0)],

@@ -8,12 +8,12 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashSet, FxHasher};
 
+use crate::failed::ENDLESS;
+
 /// Pages in a row that may have nothing on them: a store tells such where much was deleted.
 const EMPTY_MAX: u32 = 1000;
 /// Listings of which the next page has not been asked for yet; those that were given up among them.
 const OPEN_MAX: usize = 256;
-/// What an error says, which is told from others by it.
-pub(crate) const ENDLESS: &str = "the bucket's listing does not end";
 
 /// Listings that are under way, by what asks for their next page.
 #[derive(Debug, Default)]

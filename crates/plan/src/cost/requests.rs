@@ -1,6 +1,6 @@
 //! How many requests a class of files makes of its storage, in the kinds that are paid for.
 
-use super::used::gb;
+use super::gb;
 use crate::homecoming::Results;
 use forebay_model::{ByteCount, Home, Op, OpGroup, Per, Placement, TierId, Workload};
 

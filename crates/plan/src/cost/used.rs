@@ -1,5 +1,6 @@
 //! How much of a storage is used, in the units that are paid for.
 
+use super::gb;
 use super::requests::Requests;
 use crate::Outcome;
 use forebay_model::prices::Per;
@@ -78,8 +79,4 @@ impl Used {
             Per::Hour | Per::GbOut => 0.0,
         }
     }
-}
-
-pub(super) fn gb(bytes: ByteCount) -> f64 {
-    bytes.get() as f64 / 1e9
 }

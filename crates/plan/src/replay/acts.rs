@@ -1,59 +1,19 @@
 //! All acts of a run with their moments, in one order; and by that order who waits for whom: each
 //! act on a name waits for the changes of that name that came before it.
 
+use super::timed_act::{Actor, TimedAct};
 use super::told::{Owner, Told};
 use super::{Act, Before, Script, looks, sessions};
-use forebay_model::ProcessId;
-
-/// An act in its place.
-#[derive(Clone, Debug)]
-pub(super) struct Placed {
-    pub(super) at: f64,
-    /// What an open file of the engine's does is all done where it is opened.
-    pub(super) since: f64,
-    pub(super) lane: Where,
-    pub(super) act: Act,
-    /// The name that it is about, and whether it changes what others find there.
-    pub(super) name: Option<(usize, bool)>,
-    pub(super) wait: Option<Before>,
-}
-
-/// Who acts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Where {
-    /// A process of a task.
-    Process(usize, ProcessId),
-    /// A task, nobody knows by which of its processes.
-    Task(usize),
-    /// The engine and its shells.
-    Driver,
-}
-
-impl Where {
-    pub(super) fn of(owner: Owner) -> Self {
-        owner.map_or(Self::Driver, Self::Task)
-    }
-}
-
-impl Placed {
-    pub(super) fn new(at: f64, lane: Where, act: Act) -> Self {
-        Self { at, since: at, lane, act, name: None, wait: None }
-    }
-
-    pub(super) fn on(self, name: usize, changes: bool) -> Self {
-        Self { name: Some((name, changes)), ..self }
-    }
-}
 
 /// Everything, in order.
-pub(super) fn acts(told: &Told<'_>, script: &mut Script) -> Vec<Placed> {
+pub(super) fn acts(told: &Told<'_>, script: &mut Script) -> Vec<TimedAct> {
     let mut acts = Vec::new();
     sessions::add(told, &mut acts);
     for &(file, at, owner) in &told.renamed {
         let name = &told.names[file];
         let (before, _) = name.before.as_ref().expect("it was renamed");
         let act = Act::Rename(before.clone(), name.path.clone());
-        acts.push(Placed::new(at, Where::of(owner), act).on(name.number, true));
+        acts.push(TimedAct::new(at, Actor::of(owner), act).on(name.number, true));
     }
     removed(told, &mut acts);
     looks::add(told, &mut acts, &mut script.notes);
@@ -95,7 +55,7 @@ fn rank(act: &Act) -> u8 {
 }
 
 /// Files that were removed, by the task that was seen to remove such files then, else by the engine.
-fn removed(told: &Told<'_>, acts: &mut Vec<Placed>) {
+fn removed(told: &Told<'_>, acts: &mut Vec<TimedAct>) {
     /// Ends are noticed late.
     const SLACK_SECS: f64 = 0.1;
     let mut left = told.ops.clone();
@@ -121,6 +81,6 @@ fn removed(told: &Told<'_>, acts: &mut Vec<Placed>) {
         let others = (0..told.turns.all.len()).map(Some);
         let owner = if took(user) { user } else { others.rev().find(|&o| took(o)).flatten() };
         let act = Act::Unlink(name.at(at).to_vec());
-        acts.push(Placed::new(at, Where::of(owner), act).on(name.number, true));
+        acts.push(TimedAct::new(at, Actor::of(owner), act).on(name.number, true));
     }
 }

@@ -2,9 +2,8 @@
 //! it used are taken first, then some that nothing is in.
 
 use super::Act;
-use super::acts::{Placed, Where};
-use super::looks::spare;
-use super::names::{above, split};
+use super::names::{above, join, split};
+use super::timed_act::{Actor, TimedAct};
 use super::told::{Owner, Told};
 use forebay_model::ClassId;
 use std::collections::BTreeMap;
@@ -49,7 +48,7 @@ impl<'a> Folders<'a> {
         owner: Owner,
         class: ClassId,
         count: u64,
-        acts: &mut Vec<Placed>,
+        acts: &mut Vec<TimedAct>,
     ) -> u64 {
         let pattern = self.told.rows.classes.get(&class.0).map_or("", String::as_str);
         let (start, end) = self.told.span(owner);
@@ -75,7 +74,7 @@ impl<'a> Folders<'a> {
                     (path, (start + end) / 2.0)
                 }
             };
-            acts.push(Placed::new(at, Where::of(owner), Act::Mkdir(path)));
+            acts.push(TimedAct::new(at, Actor::of(owner), Act::Mkdir(path)));
         }
         count
     }
@@ -86,7 +85,7 @@ impl<'a> Folders<'a> {
         owner: Owner,
         class: ClassId,
         count: u64,
-        acts: &mut Vec<Placed>,
+        acts: &mut Vec<TimedAct>,
     ) -> u64 {
         /// What is inside goes first.
         const APART_SECS: f64 = 1e-6;
@@ -98,8 +97,13 @@ impl<'a> Folders<'a> {
             let Some((path, empty)) = spare.or_else(emptied) else { return done };
             let depth = above(&path).count().min(DEEPEST);
             let at = empty.max(start) + (DEEPEST - depth) as f64 * APART_SECS;
-            acts.push(Placed::new(at, Where::of(owner), Act::Rmdir(path)));
+            acts.push(TimedAct::new(at, Actor::of(owner), Act::Rmdir(path)));
         }
         count
     }
+}
+
+/// A name that no file of a run has.
+fn spare(folder: &[u8], number: usize) -> Vec<u8> {
+    join(folder, format!("forebay-spare-{number}").as_bytes())
 }

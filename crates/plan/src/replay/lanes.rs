@@ -1,14 +1,14 @@
 //! Acts in their order become lanes: a task's processes, each with the time that it had to itself
 //! between its acts. What the engine did goes before the task that it started next.
 
-use super::acts::{Placed, Where};
 use super::processes::{Life, lives};
+use super::timed_act::{Actor, TimedAct};
 use super::told::Told;
 use super::{Act, Go, Lane, Script, Step};
 use forebay_model::{ProcessId, Seconds};
 use std::collections::BTreeMap;
 
-pub(super) fn lay(told: &Told<'_>, acts: Vec<Placed>, script: &mut Script) {
+pub(super) fn lay(told: &Told<'_>, acts: Vec<TimedAct>, script: &mut Script) {
     let all = &told.turns.all;
     let first = all.iter().map(|turn| turn.start).fold(told.turns.makespan, f64::min);
     let last = all.iter().map(|turn| turn.end).fold(0.0, f64::max);
@@ -16,15 +16,15 @@ pub(super) fn lay(told: &Told<'_>, acts: Vec<Placed>, script: &mut Script) {
     let mut starts: Vec<(f64, usize)> =
         all.iter().enumerate().map(|(at, turn)| (turn.start, at)).collect();
     starts.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let (mut before, mut after): (Vec<Placed>, Vec<Placed>) = Default::default();
-    let mut engine: Vec<Vec<Placed>> = vec![Vec::new(); all.len()];
-    let mut own: Vec<BTreeMap<Option<ProcessId>, Vec<Placed>>> = vec![BTreeMap::new(); all.len()];
+    let (mut before, mut after): (Vec<TimedAct>, Vec<TimedAct>) = Default::default();
+    let mut engine: Vec<Vec<TimedAct>> = vec![Vec::new(); all.len()];
+    let mut own: Vec<BTreeMap<Option<ProcessId>, Vec<TimedAct>>> = vec![BTreeMap::new(); all.len()];
     for act in acts {
         match act.lane {
-            Where::Process(turn, id) => own[turn].entry(Some(id)).or_default().push(act),
-            Where::Task(turn) => own[turn].entry(None).or_default().push(act),
-            Where::Driver if act.since < first || all.is_empty() => before.push(act),
-            Where::Driver => {
+            Actor::Process(turn, id) => own[turn].entry(Some(id)).or_default().push(act),
+            Actor::Task(turn) => own[turn].entry(None).or_default().push(act),
+            Actor::Driver if act.since < first || all.is_empty() => before.push(act),
+            Actor::Driver => {
                 let next = starts.partition_point(|(start, _)| *start <= act.since);
                 let list = starts.get(next).map_or(&mut after, |&(_, turn)| &mut engine[turn]);
                 list.push(act);
@@ -66,7 +66,7 @@ fn share_of_engine(told: &Told<'_>, ends: f64) -> f64 {
 fn task(
     told: &Told<'_>,
     turn: usize,
-    mut own: BTreeMap<Option<ProcessId>, Vec<Placed>>,
+    mut own: BTreeMap<Option<ProcessId>, Vec<TimedAct>>,
     head: Vec<Step>,
     script: &mut Script,
 ) {
@@ -100,9 +100,9 @@ fn task(
         let mut covers = Vec::new();
         for &child in &life.children {
             let (from, to) = (lives[child].from, lives[child].to.min(life.to));
-            let lane = Where::Task(turn);
-            acts.push(Placed::new(from, lane, Act::Start(base + child)));
-            acts.push(Placed::new(to.max(from), lane, Act::Join(base + child)));
+            let lane = Actor::Task(turn);
+            acts.push(TimedAct::new(from, lane, Act::Start(base + child)));
+            acts.push(TimedAct::new(to.max(from), lane, Act::Join(base + child)));
             covers.push((from, to));
         }
         acts.sort_by(|a, b| a.at.total_cmp(&b.at));
@@ -124,7 +124,7 @@ fn whose(lives: &[Life], at: f64) -> usize {
 }
 
 /// Acts of one life, with the part `think` of the time between them that nobody else covers.
-fn steps(acts: Vec<Placed>, life: &Life, covers: &[(f64, f64)], think: f64) -> Vec<Step> {
+fn steps(acts: Vec<TimedAct>, life: &Life, covers: &[(f64, f64)], think: f64) -> Vec<Step> {
     let mut last = life.from;
     let mut steps: Vec<Step> = Vec::with_capacity(acts.len() + 1);
     for act in acts {
@@ -137,8 +137,8 @@ fn steps(acts: Vec<Placed>, life: &Life, covers: &[(f64, f64)], think: f64) -> V
     steps
 }
 
-fn step(act: Placed, think: f64) -> Step {
-    let Placed { at, act, wait, name, .. } = act;
+fn step(act: TimedAct, think: f64) -> Step {
+    let TimedAct { at, act, wait, name, .. } = act;
     Step { at: Seconds(at), think: Seconds(think), wait, act, name }
 }
 

@@ -2,9 +2,8 @@
 //! task on the same class of files, or, where it opened none, evenly over its time.
 
 use super::Act;
-use super::acts::{Placed, Where};
-use super::names::join;
 use super::sights::Sights;
+use super::timed_act::{Actor, TimedAct};
 use super::told::{Owner, Told};
 use forebay_model::{ClassId, Op};
 use std::collections::BTreeMap;
@@ -24,7 +23,7 @@ const BY_THEMSELVES: [Op; 11] = [
     Op::Rename,
 ];
 
-pub(super) fn add(told: &Told<'_>, acts: &mut Vec<Placed>, notes: &mut Vec<String>) {
+pub(super) fn add(told: &Told<'_>, acts: &mut Vec<TimedAct>, notes: &mut Vec<String>) {
     let sights = Sights::of(told);
     let mut folders = super::folders::Folders::of(told, &sights.folders);
     let mut left: BTreeMap<Op, u64> = BTreeMap::new();
@@ -79,9 +78,9 @@ pub(super) fn add(told: &Told<'_>, acts: &mut Vec<Placed>, notes: &mut Vec<Strin
 
 impl Sights<'_> {
     /// So many of one act, evenly over the owner's time.
-    fn over(&self, owner: Owner, count: u64, acts: &mut Vec<Placed>, act: impl Fn() -> Act) {
+    fn over(&self, owner: Owner, count: u64, acts: &mut Vec<TimedAct>, act: impl Fn() -> Act) {
         for number in 0..count {
-            acts.push(Placed::new(self.moment(owner, number, count), Where::of(owner), act()));
+            acts.push(TimedAct::new(self.moment(owner, number, count), Actor::of(owner), act()));
         }
     }
 
@@ -91,7 +90,14 @@ impl Sights<'_> {
     }
 
     /// So many of one kind, on files of one class, and how many of them there was a way for.
-    fn at(&self, owner: Owner, class: ClassId, op: Op, count: u64, acts: &mut Vec<Placed>) -> u64 {
+    fn at(
+        &self,
+        owner: Owner,
+        class: ClassId,
+        op: Op,
+        count: u64,
+        acts: &mut Vec<TimedAct>,
+    ) -> u64 {
         let own = self.opens.get(&(owner, class));
         // What was renamed since has another class now.
         let sessions = own.or_else(|| self.writes.get(&owner).filter(|_| op == Op::Fsync));
@@ -112,7 +118,7 @@ impl Sights<'_> {
                         Op::Setattr => Act::TouchOf(path),
                         _ => Act::Access(path),
                     };
-                    let placed = Placed::new(at, Where::of(owner), act);
+                    let placed = TimedAct::new(at, Actor::of(owner), act);
                     name.map_or(placed.clone(), |name| placed.on(name.number, false))
                 }
                 _ => return 0,
@@ -122,12 +128,12 @@ impl Sights<'_> {
         count
     }
 
-    fn on_session(&self, session: usize, op: Op) -> Placed {
+    fn on_session(&self, session: usize, op: Op) -> TimedAct {
         let told = self.told;
         let open = &told.opens[session];
         let file = told.file(open).expect("only such were listed");
         let owner = told.owner(open);
-        let lane = owner.map_or(Where::Driver, |turn| Where::Process(turn, open.open.process));
+        let lane = owner.map_or(Actor::Driver, |turn| Actor::Process(turn, open.open.process));
         let (at, end) = (open.open.opened.as_secs(), told.closed(open));
         let path = || told.names[file].at(at).to_vec();
         let (at, act) = match op {
@@ -137,16 +143,11 @@ impl Sights<'_> {
             Op::Setattr => (end, Act::Touch(session)),
             _ => (end, Act::Sync(session)),
         };
-        let placed = Placed { since: open.open.opened.as_secs(), ..Placed::new(at, lane, act) };
+        let placed = TimedAct { since: open.open.opened.as_secs(), ..TimedAct::new(at, lane, act) };
         // A name must be there to be looked up.
         if matches!(op, Op::Lookup | Op::Access) {
             return placed.on(told.names[file].number, false);
         }
         placed
     }
-}
-
-/// A name that no file of a run has.
-pub(super) fn spare(folder: &[u8], number: usize) -> Vec<u8> {
-    join(folder, format!("forebay-spare-{number}").as_bytes())
 }

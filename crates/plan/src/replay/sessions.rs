@@ -1,6 +1,6 @@
 //! Open files: opened, read and written piece by piece, closed.
 
-use super::acts::{Placed, Where};
+use super::timed_act::{Actor, TimedAct};
 use super::told::{Owner, Told};
 use super::{Act, How, Moved};
 use forebay_model::run::OpenRow;
@@ -12,19 +12,19 @@ const APART_SECS: f64 = 0.1;
 /// What a call moves that nobody saw.
 const UNSEEN_BYTES: u64 = 128 << 10;
 
-pub(super) fn add(told: &Told<'_>, acts: &mut Vec<Placed>) {
+pub(super) fn add(told: &Told<'_>, acts: &mut Vec<TimedAct>) {
     let parts = parts(told);
     for (session, open) in told.opens.iter().enumerate() {
         let Some(file) = told.file(open) else { continue };
         let owner = told.owner(open);
         let lane = match owner {
-            Some(turn) => Where::Process(turn, open.open.process),
-            None => Where::Driver,
+            Some(turn) => Actor::Process(turn, open.open.process),
+            None => Actor::Driver,
         };
         let name = &told.names[file];
         let (at, end) = (open.open.opened.as_secs(), told.closed(open));
         let (how, read, written, size) = moved(told, open, owner, file, &parts);
-        let placed = |time, act| Placed { since: at, ..Placed::new(time, lane, act) };
+        let placed = |time, act| TimedAct { since: at, ..TimedAct::new(time, lane, act) };
         let path = name.at(at).to_vec();
         let act = Act::Open(session, path, how);
         let changes = how.create || how.truncate;

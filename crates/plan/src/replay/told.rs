@@ -49,7 +49,6 @@ impl<'a> Told<'a> {
             files: rows.files.iter().enumerate().map(|(at, file)| (file.id, at)).collect(),
         };
         told.count();
-        super::renames::find(&mut told);
         told
     }
 

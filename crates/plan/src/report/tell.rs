@@ -2,45 +2,13 @@
 
 use super::classes::placed;
 use super::lost::{all_lost, lost};
-use super::{Figures, LearntFrom, Moved, Plan, SCHEMA, Setting};
+use super::{Figures, Moved, Plan, SCHEMA, Setting, Story};
 use crate::advise::{Evidence, advise};
-use crate::bound::Bounds;
 use crate::outcome::TaskOutcome;
-use crate::search::{Found, Goal, Rung, Wanted};
-use crate::space::{Frame, Point, Space, facts};
+use crate::search::{Goal, Rung};
+use crate::space::{Frame, Point, facts};
 use crate::{Choice, Cost, Outcome};
-use forebay_model::{Seconds, Site, Workload};
-
-/// All that a plan is told from.
-#[derive(Clone, Copy, Debug)]
-pub struct Story<'a> {
-    /// The names of the runs, and of the site file.
-    pub runs: &'a [String],
-    /// The name of the site file.
-    pub site_name: &'a str,
-    /// The storages.
-    pub site: &'a Site,
-    /// The tasks.
-    pub workload: &'a Workload,
-    /// What could be chosen.
-    pub space: &'a Space,
-    /// Waits, for each class.
-    pub bounds: &'a Bounds,
-    /// What was wanted.
-    pub wanted: Wanted,
-    /// By which share one more run of the same may differ.
-    pub scatter: f64,
-    /// The run that the workload was learnt from.
-    pub learnt_from: &'a LearntFrom,
-    /// What was found.
-    pub found: &'a Found,
-    /// What comes of the proposal, with its cost.
-    pub chosen: (&'a Outcome, Option<&'a Cost>),
-    /// What comes of everything as it is, if it can be.
-    pub as_it_is: Option<(&'a Outcome, Option<&'a Cost>)>,
-    /// What the prices are from.
-    pub prices: Option<&'a str>,
-}
+use forebay_model::{Seconds, Workload};
 
 /// Tells it.
 pub fn tell(story: &Story<'_>) -> Plan {

@@ -1,9 +1,11 @@
 //! Kinds of files that can be shown. One file each, one line in [`KINDS`].
 
+mod cram;
+mod gzip;
+
 use super::blobs::Blobs;
 use super::bytes::Bytes;
 use super::table::Group;
-use super::{cram, gzip};
 use crate::error::{Error, Kind, Result};
 
 /// Reads all of a file, with so many threads: names of its texts, and their groups.
@@ -31,7 +33,7 @@ pub(super) struct KindOf {
 /// All there are.
 const KINDS: &[&KindOf] = &[&gzip::KIND, &cram::KIND];
 
-pub(super) const fn kind(
+const fn kind(
     (id, magic, endings): (u8, &'static [u8], &'static [&'static str]),
     index: Index,
     decode: Decode,

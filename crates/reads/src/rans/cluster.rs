@@ -2,8 +2,9 @@
 //! context goes to the table by which it takes the fewest bits, tables are counted anew, and again;
 //! then tables are put together as long as that saves more than it costs.
 
+use std::sync::LazyLock;
+
 use super::map::{NEW, neighbours};
-use super::tables::{ENTRY_BITS, log2};
 use super::{Contexts, TABLES_MAX};
 
 /// Rounds of moving contexts to better tables, and how many contexts, those that occur most, move
@@ -14,6 +15,9 @@ const MOVING: usize = 1536;
 const FEW: usize = 16;
 /// What stands for a unit that a table does not have.
 const UNSEEN: f32 = 0.02;
+
+/// What an entry of a table takes in an archive, more or less; measured on real qualities.
+const ENTRY_BITS: f64 = 5.0;
 
 /// Tables, and who uses them.
 #[derive(Debug)]
@@ -108,6 +112,20 @@ fn bits(row: &[u32], prices: &[f32], paid: &mut [f32]) {
 fn cheapest(bits: &[f32]) -> usize {
     let least = bits.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1));
     least.map_or(0, |(nth, _)| nth)
+}
+
+/// Logarithms of 1 to 2, in steps of 1 / 2048.
+static LOGARITHMS: LazyLock<Vec<f64>> =
+    LazyLock::new(|| (0..=2048).map(|step| (1.0 + f64::from(step) / 2048.0).log2()).collect());
+
+/// The logarithm of a number above 0, to seven digits: clusters ask for millions.
+#[inline]
+fn log2(count: u32) -> f64 {
+    let zeros = count.leading_zeros();
+    let digits = count << zeros;
+    let (step, rest) = ((digits >> 20 & 2047) as usize, f64::from(digits & 0xf_ffff));
+    let (low, high) = (LOGARITHMS[step], LOGARITHMS[step + 1]);
+    f64::from(31 - zeros) + low + (high - low) * (rest / f64::from(1 << 20))
 }
 
 /// Bits of the units of a table, and of the table.

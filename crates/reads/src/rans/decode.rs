@@ -1,5 +1,10 @@
 //! Decoding: the same steps by plain arithmetic or by vectors, to the same bytes.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
 use super::tables::{Tables, take_tables};
 use super::turn::turn;
 use super::way::Way;
@@ -8,30 +13,30 @@ use crate::error::{Error, Result};
 use crate::wire::Wire;
 
 /// Steps that are decoded before their units are brought into order.
-pub(super) const BLOCK: usize = 32;
+const BLOCK: usize = 32;
 
 /// Where each lane is.
 #[derive(Debug)]
-pub(super) struct Lanes {
-    pub(super) state: [u32; LANES],
+struct Lanes {
+    state: [u32; LANES],
     /// The unit before, as contexts count it.
-    pub(super) before: [u32; LANES],
-    pub(super) history: [u32; LANES],
-    pub(super) position: [u32; LANES],
+    before: [u32; LANES],
+    history: [u32; LANES],
+    position: [u32; LANES],
     /// Units of the read.
-    pub(super) span: [u32; LANES],
+    span: [u32; LANES],
     /// Which read.
-    pub(super) read: [u32; LANES],
+    read: [u32; LANES],
 }
 
 /// What decoding needs besides.
 #[derive(Debug)]
-pub(super) struct Model<'a> {
-    pub(super) contexts: Contexts,
-    pub(super) tables: Tables,
+struct Model<'a> {
+    contexts: Contexts,
+    tables: Tables,
     /// Units of each read that has any, and a last one that no lane gets to the end of.
-    pub(super) spans: Vec<u32>,
-    pub(super) words: &'a [[u8; 2]],
+    spans: Vec<u32>,
+    words: &'a [[u8; 2]],
 }
 
 /// Decodes what [`super::encode`] made of `count` units in reads of `spans` units each; `spans`
@@ -110,9 +115,9 @@ fn run(way: Way, model: &Model<'_>, lanes: &mut Lanes, steps: usize) -> Result<(
         let done = match way {
             Way::Scalar => 0,
             #[cfg(target_arch = "x86_64")]
-            Way::Avx2 => super::avx2::steps(model, lanes, &mut word, rows),
+            Way::Avx2 => avx2::steps(model, lanes, &mut word, rows),
             #[cfg(target_arch = "x86_64")]
-            Way::Avx512 => super::avx512::steps(model, lanes, &mut word, rows),
+            Way::Avx512 => avx512::steps(model, lanes, &mut word, rows),
         };
         for row in &mut rows[done..] {
             step(model, lanes, &mut word, row)?;

@@ -1,7 +1,5 @@
 //! Counts of units become frequencies, and frequencies bytes.
 
-use std::sync::LazyLock;
-
 use super::cluster::Clusters;
 use super::map::{put_map, take_map};
 use super::{BITS, Contexts, TABLES_MAX};
@@ -33,23 +31,6 @@ pub(super) fn frequencies(counts: &[u32]) -> Option<Vec<u32>> {
             }
         }
     }
-}
-
-/// What an entry of a table takes in an archive, more or less; measured on real qualities.
-pub(super) const ENTRY_BITS: f64 = 5.0;
-
-/// Logarithms of 1 to 2, in steps of 1 / 2048.
-static LOGARITHMS: LazyLock<Vec<f64>> =
-    LazyLock::new(|| (0..=2048).map(|step| (1.0 + f64::from(step) / 2048.0).log2()).collect());
-
-/// The logarithm of a number above 0, to seven digits: clusters ask for millions.
-#[inline]
-pub(super) fn log2(count: u32) -> f64 {
-    let zeros = count.leading_zeros();
-    let digits = count << zeros;
-    let (step, rest) = ((digits >> 20 & 2047) as usize, f64::from(digits & 0xf_ffff));
-    let (low, high) = (LOGARITHMS[step], LOGARITHMS[step + 1]);
-    f64::from(31 - zeros) + low + (high - low) * (rest / f64::from(1 << 20))
 }
 
 /// Stands for the one frequency of a table that is what the others leave.

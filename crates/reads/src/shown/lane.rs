@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::source::Texts;
+use super::grouped_text::{Place, Texts};
 use crate::error::{Error, Kind, Result};
 
 /// Some groups of a file.
@@ -23,15 +23,6 @@ pub(super) enum Ends {
     OfStripes(Arc<[u64]>),
     /// The groups of the lane.
     OfGroups(Arc<[u64]>),
-}
-
-/// A group as it lies in a lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// Its number in the archive.
-    pub(crate) group: usize,
-    /// Where its text begins in that of the lane.
-    pub(crate) start: u64,
 }
 
 impl Lane {

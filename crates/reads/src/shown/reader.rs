@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::cache::Cache;
-use super::lane::{Lane, Place, elsewhere};
-use super::source::{Source, Texts};
+use super::grouped_text::{Place, Texts};
+use super::lane::{Lane, elsewhere};
+use super::source::Source;
 use super::streams::{Streams, Way};
 use super::{Face, Wrap};
 use crate::archive::Archive;

@@ -1,39 +1,14 @@
-//! Whatever has text in groups: an archive, by its index and what its groups decode to.
+//! The text of an archive, by its index and what its groups decode to.
 
-use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::lane::{Place, elsewhere};
+use super::grouped_text::{Place, Texts};
+use super::lane::elsewhere;
 use super::pages::Pages;
 use crate::archive::{Archive, Asked};
 use crate::error::{Error, Result};
 use crate::index::GroupAt;
 use crate::view::View;
-
-/// Files whose text comes in groups, each of which is decoded alone. Both count from 0.
-pub(crate) trait Texts: Send + Sync + Debug {
-    /// How many files.
-    fn files(&self) -> usize;
-
-    /// How many groups a file has.
-    fn groups(&self, file: usize) -> usize;
-
-    /// The group of a stripe that has the byte `offset` of a file; `start` is where the stripe's
-    /// text begins in it.
-    fn within(&self, file: usize, stripe: usize, start: u64, offset: u64) -> Result<Place>;
-
-    /// Bytes of a group.
-    fn len(&self, file: usize, group: usize) -> Result<usize>;
-
-    /// About as many, known without asking anybody.
-    fn mean(&self, file: usize, group: usize) -> usize;
-
-    /// Says that some groups will be wanted. What can't be had is met by who reads it.
-    fn soon(&self, file: usize, groups: &[usize]);
-
-    /// Text of a file in a group.
-    fn decode(&self, file: usize, group: usize) -> Result<Vec<u8>>;
-}
 
 /// An archive with its index.
 #[derive(Debug)]

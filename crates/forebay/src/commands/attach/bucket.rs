@@ -7,9 +7,9 @@ use forebay_volume::bucket::{BucketError, Ways};
 use forebay_volume::overmount::Refusal;
 use forebay_volume::reads::{Holds, holds};
 
-use super::next::{next_of_failed, next_of_reads};
 use super::reads;
 use crate::exit::{NOTHING_RUN, Stop};
+use crate::next_steps::{next_of_failed, next_of_reads};
 use crate::{placement, state};
 
 const OR: &str = "; or `forebay detach` it";

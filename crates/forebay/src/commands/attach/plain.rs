@@ -6,8 +6,8 @@ use forebay_model::Attached;
 use forebay_model::attached::{ReadsShown, Shows};
 
 use super::super::reads::{progress, threads};
-use super::next::next_of_reads;
 use crate::exit::Stop;
+use crate::next_steps::next_of_reads;
 use crate::say;
 
 /// Only archives have shards, and objects that can be done without.

@@ -6,8 +6,8 @@ use forebay_model::attached::{ReadsShown, Shows};
 use forebay_reads::MANIFEST;
 use forebay_volume::reads::can_show;
 
-use super::next::next_of_reads;
 use crate::exit::Stop;
+use crate::next_steps::next_of_reads;
 use crate::placement;
 
 /// What is there of an archive that was not finished, or that lost its manifest.

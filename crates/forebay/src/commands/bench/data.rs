@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 
 use super::Args;
 use super::keep::{Header, Run};
-use super::phases;
+use super::phase_row::PhaseRow;
 use super::priced::Sheet;
-use super::report::Row;
+use super::storage_row::Row;
 
 pub(super) fn json(
     args: &Args,
     header: &Header,
     rows: &[Row<'_>],
-    phases: &[phases::Row],
+    phases: &[PhaseRow],
     sheet: Option<&Sheet>,
     runs: &[Run],
 ) -> Value {
@@ -31,14 +31,14 @@ pub(super) fn json(
     })
 }
 
-fn of(args: &Args, row: &Row<'_>, at: usize, phases: &[phases::Row]) -> Value {
+fn of(args: &Args, row: &Row<'_>, at: usize, phases: &[PhaseRow]) -> Value {
     let span = |span: Span| json!({ "low": span.low, "high": span.high, "range": span.range });
     let outside = row.outside.as_ref().map(|(outside, matters)| {
         let mut data = json!(outside);
         data["matters"] = json!(matters);
         data
     });
-    let phase = |row: &phases::Row| {
+    let phase = |row: &PhaseRow| {
         let median = row.medians.get(at).copied().flatten()?;
         Some(json!({ "name": row.name, "engine": row.engine, "median_s": median }))
     };

@@ -8,9 +8,6 @@ use forebay_model::run::TaskRow;
 use forebay_plan::import::{Importer, Source};
 use serde::{Deserialize, Serialize};
 
-use super::keep::Run;
-use super::report::median;
-
 /// The engine of what was told by this file.
 pub(super) const TIMING: &str = "Trinity.timing";
 /// Below the fresh directory it lies no deeper.
@@ -76,33 +73,4 @@ fn search(directory: &Path, deep: u32) -> Option<std::path::PathBuf> {
     let entries = std::fs::read_dir(directory).ok()?.flatten();
     let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     below.map(|entry| entry.path()).find_map(|path| search(&path, deeper))
-}
-
-/// A phase, and for each storage the median of its seconds.
-pub(super) struct Row {
-    pub(super) name: String,
-    pub(super) engine: String,
-    pub(super) medians: Vec<Option<f64>>,
-}
-
-/// Of the runs that succeeded; the slowest first.
-pub(super) fn rows(names: &[&str], runs: &[Run]) -> Vec<Row> {
-    let mut all: BTreeMap<(&str, &str), Vec<Vec<f64>>> = BTreeMap::new();
-    for run in runs.iter().filter(|run| run.failure().is_none()) {
-        let Some(at) = names.iter().position(|name| *name == run.on) else { continue };
-        for phase in run.recorded.iter().flat_map(|recorded| &recorded.phases) {
-            let key = (phase.engine.as_str(), phase.name.as_str());
-            let row = all.entry(key).or_insert_with(|| vec![Vec::new(); names.len()]);
-            row[at].push(phase.seconds);
-        }
-    }
-    let row = |((engine, name), seconds): ((&str, &str), Vec<Vec<f64>>)| Row {
-        name: name.to_owned(),
-        engine: engine.to_owned(),
-        medians: seconds.iter().map(|seconds| median(seconds)).collect(),
-    };
-    let mut rows: Vec<Row> = all.into_iter().map(row).collect();
-    let longest = |row: &Row| row.medians.iter().flatten().copied().fold(0.0, f64::max);
-    rows.sort_by(|a, b| longest(b).total_cmp(&longest(a)));
-    rows
 }

@@ -6,8 +6,8 @@ use forebay_model::profile::{Described, SHIPPED};
 use serde::{Deserialize, Serialize};
 
 use super::cache::Cache;
-use super::scale::Scale;
-use super::vary::Change;
+use super::scale::{Scale, Sizes};
+use super::vary::{self, Change};
 use crate::commands::mount::emulate;
 use crate::exit::Stop;
 
@@ -97,8 +97,45 @@ pub(super) fn all(on: &[String], emulate: &[String]) -> Result<Vec<Place>, Stop>
     }
 }
 
+/// Adds the first one again for each `--vary`, with what that changes.
+pub(super) fn add_varied(words: &[String], places: &mut Vec<Place>) -> Result<(), Stop> {
+    for word in words {
+        let (name, how) = word
+            .split_once('=')
+            .ok_or_else(|| vary::wrong(format!("--vary {word}: what is changed?")))?;
+        check_name(name, places)?;
+        let change =
+            Change::parse(how).map_err(|why| vary::wrong(format!("--vary {word}: {why}")))?;
+        let first = &places[0];
+        if first.bare && matches!(change, Change::Rules(..)) {
+            return Err(vary::wrong(format!(
+                "--vary {word}: {} has no Forebay that obeys rules",
+                first.name
+            )));
+        }
+        let vary = Some(change);
+        places.push(Place { name: name.to_owned(), vary, ..first.clone() });
+    }
+    Ok(())
+}
+
+/// Has each storage in each size; sizes in their order, so that the first is the smallest.
+pub(super) fn add_sizes(sizes: &Sizes, places: &mut Vec<Place>) -> Result<(), Stop> {
+    let scales = sizes.all(places.iter().any(|place| place.emulated.is_some()))?;
+    if scales.is_empty() {
+        return Ok(());
+    }
+    for place in std::mem::take(places) {
+        places.extend(scales.iter().map(|&scale| {
+            let name = format!("{}@{}x{}", place.name, scale.nodes, scale.jobs);
+            Place { name, scale: Some(scale), ..place.clone() }
+        }));
+    }
+    Ok(())
+}
+
 /// Can this be the name of another one?
-pub(super) fn check_name(name: &str, places: &[Place]) -> Result<(), Stop> {
+fn check_name(name: &str, places: &[Place]) -> Result<(), Stop> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if name.is_empty() || name.starts_with('.') || !name.chars().all(plain) {
         return Err(wrong(format!("{name:?} is no name: letters, digits and -_. make one")));

@@ -10,7 +10,6 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 
 use super::Args;
-use super::places::Place;
 use crate::exit::Stop;
 
 /// Options of scaling.
@@ -39,39 +38,37 @@ pub(super) struct Scale {
 /// More at once than this is asked of nobody by mistake.
 const MOST: u32 = 4096;
 
-fn wrong(message: &str) -> Stop {
-    Stop::new(2, message, "write --nodes 1,2,4 --jobs 1,2,4; with --slurm of storages as they are")
+impl Sizes {
+    /// All that are asked for, the smallest first; none: the command is run once. `emulated`: so is
+    /// one of the storages.
+    pub(super) fn all(&self, emulated: bool) -> Result<Vec<Scale>, Stop> {
+        if self.nodes.is_empty() && self.jobs.is_empty() {
+            return if self.slurm {
+                Err(wrong("--slurm: on how many nodes?"))
+            } else {
+                Ok(Vec::new())
+            };
+        }
+        let sizes = |given: &[u32]| {
+            let mut sizes = if given.is_empty() { vec![1] } else { given.to_vec() };
+            sizes.sort_unstable();
+            sizes.dedup();
+            sizes
+        };
+        let (nodes, jobs) = (sizes(&self.nodes), sizes(&self.jobs));
+        if nodes.last().zip(jobs.last()).is_some_and(|(nodes, jobs)| nodes * jobs > MOST) {
+            return Err(wrong("more than 4096 at once"));
+        }
+        if self.slurm && emulated {
+            return Err(wrong("--slurm: what is emulated is seen on this machine alone"));
+        }
+        let of = |nodes| jobs.iter().map(move |&jobs| Scale { nodes, jobs, slurm: self.slurm });
+        Ok(nodes.into_iter().flat_map(of).collect())
+    }
 }
 
-/// Has each storage in each size; sizes in their order, so that the first is the smallest.
-pub(super) fn spread(options: &Sizes, places: &mut Vec<Place>) -> Result<(), Stop> {
-    if options.nodes.is_empty() && options.jobs.is_empty() {
-        return if options.slurm { Err(wrong("--slurm: on how many nodes?")) } else { Ok(()) };
-    }
-    let sizes = |given: &[u32]| {
-        let mut sizes = if given.is_empty() { vec![1] } else { given.to_vec() };
-        sizes.sort_unstable();
-        sizes.dedup();
-        sizes
-    };
-    let (nodes, jobs) = (sizes(&options.nodes), sizes(&options.jobs));
-    if nodes.last().zip(jobs.last()).is_some_and(|(nodes, jobs)| nodes * jobs > MOST) {
-        return Err(wrong("more than 4096 at once"));
-    }
-    if options.slurm && places.iter().any(|place| place.emulated.is_some()) {
-        return Err(wrong("--slurm: what is emulated is seen on this machine alone"));
-    }
-    let one = std::mem::take(places);
-    for place in one {
-        for &nodes in &nodes {
-            for &jobs in &jobs {
-                let scale = Scale { nodes, jobs, slurm: options.slurm };
-                let name = format!("{}@{nodes}x{jobs}", place.name);
-                places.push(Place { name, scale: Some(scale), ..place.clone() });
-            }
-        }
-    }
-    Ok(())
+fn wrong(message: &str) -> Stop {
+    Stop::new(2, message, "write --nodes 1,2,4 --jobs 1,2,4; with --slurm of storages as they are")
 }
 
 impl Scale {

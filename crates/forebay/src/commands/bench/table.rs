@@ -4,8 +4,8 @@ use forebay_model::ByteCount;
 use forebay_plan::compare::Span;
 
 use super::Args;
-use super::phases;
-use super::report::Row;
+use super::phase_row::PhaseRow;
+use super::storage_row::Row;
 
 /// What stands before, between and after cells.
 pub(super) type Frame = [&'static str; 3];
@@ -116,7 +116,7 @@ pub(super) fn throughput(rows: &[Row], frame: Frame) {
 }
 
 /// Where time went; nothing where no engine told.
-pub(super) fn phases(rows: &[Row], phases: &[phases::Row], frame: Frame) {
+pub(super) fn phases(rows: &[Row], phases: &[PhaseRow], frame: Frame) {
     if phases.is_empty() {
         return;
     }

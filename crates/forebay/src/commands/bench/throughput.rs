@@ -1,6 +1,5 @@
 //! What more at once get done.
 
-use super::report::Row;
 use super::scale::Scale;
 
 /// What is told of one size.
@@ -13,24 +12,8 @@ pub(super) struct Throughput {
     pub(super) efficiency: f64,
 }
 
-/// Rows of one storage stand together, the smallest size first.
-pub(super) fn storages<'r, 'p>(rows: &'r [Row<'p>]) -> impl Iterator<Item = &'r [Row<'p>]> {
-    rows.chunk_by(|one, other| one.place.storage() == other.place.storage())
-}
-
-/// Has each row say what its size gets done.
-pub(super) fn tell(rows: &mut [Row<'_>]) {
-    for group in rows.chunk_by_mut(|one, other| one.place.storage() == other.place.storage()) {
-        let size = |row: &Row<'_>| Some((row.place.scale?, row.middle.map(|middle| middle.median)));
-        let sizes: Option<Vec<_>> = group.iter().map(size).collect();
-        for (row, done) in group.iter_mut().zip(sizes.iter().flat_map(|sizes| throughput(sizes))) {
-            row.done = done;
-        }
-    }
-}
-
 /// Of the sizes of one storage with their seconds, the smallest first.
-fn throughput(sizes: &[(Scale, Option<f64>)]) -> Vec<Option<Throughput>> {
+pub(super) fn throughput(sizes: &[(Scale, Option<f64>)]) -> Vec<Option<Throughput>> {
     let rate = |(scale, seconds): &(Scale, Option<f64>)| {
         seconds
             .filter(|seconds| *seconds > 0.0)
@@ -51,11 +34,7 @@ fn throughput(sizes: &[(Scale, Option<f64>)]) -> Vec<Option<Throughput>> {
 const NEAR: f64 = 0.9;
 
 /// The size from which more at once get no more done; `None`: the largest one still does.
-pub(super) fn saturates(group: &[Row<'_>]) -> Option<Scale> {
-    largest_useful(&group.iter().filter_map(|row| row.done).collect::<Vec<_>>())
-}
-
-fn largest_useful(all: &[Throughput]) -> Option<Scale> {
+pub(super) fn largest_useful(all: &[Throughput]) -> Option<Scale> {
     let most = all.iter().map(|one| one.an_hour).fold(0.0, f64::max);
     let largest = all.iter().map(|one| one.scale.all()).max()?;
     let enough = all.iter().filter(|one| one.an_hour >= NEAR * most);

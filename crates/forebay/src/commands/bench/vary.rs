@@ -7,7 +7,6 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 
 use super::cache::Cache;
-use super::places::{self, Place};
 use crate::exit::Stop;
 
 /// What is changed.
@@ -22,57 +21,38 @@ pub(super) enum Change {
     Rules(PathBuf, Option<PathBuf>),
 }
 
-fn wrong(message: String) -> Stop {
+/// What `--vary` is like, where it is wrong.
+pub(super) fn wrong(message: String) -> Stop {
     let next = "write --vary NAME=env:VARIABLE=VALUE, NAME=env:VARIABLE (without it), \
                 NAME=cache:cold, or NAME=rules:RULES.toml[,SITE.toml]";
     Stop::new(2, message, next)
 }
 
-/// Adds the varied ones to the storages.
-pub(super) fn add(words: &[String], places: &mut Vec<Place>) -> Result<(), Stop> {
-    for word in words {
-        let (name, how) = word
-            .split_once('=')
-            .ok_or_else(|| wrong(format!("--vary {word}: what is changed?")))?;
-        places::check_name(name, places)?;
-        let change = change(how).map_err(|why| wrong(format!("--vary {word}: {why}")))?;
-        let first = &places[0];
-        if first.bare && matches!(change, Change::Rules(..)) {
-            return Err(wrong(format!(
-                "--vary {word}: {} has no Forebay that obeys rules",
-                first.name
-            )));
-        }
-        let vary = Some(change);
-        places.push(Place { name: name.to_owned(), vary, ..first.clone() });
-    }
-    Ok(())
-}
-
-fn change(how: &str) -> Result<Change, String> {
-    let (kind, what) = how.split_once(':').ok_or("which kind of thing?")?;
-    match kind {
-        "env" => match what.split_once('=') {
-            Some(("", _)) => Err("which variable?".to_owned()),
-            Some((name, value)) => Ok(Change::Env(name.to_owned(), Some(value.to_owned()))),
-            None if what.is_empty() => Err("which variable?".to_owned()),
-            None => Ok(Change::Env(what.to_owned(), None)),
-        },
-        "cache" => <Cache as clap::ValueEnum>::from_str(what, false).map(Change::Cache),
-        "rules" => {
-            let (rules, site) =
-                what.split_once(',').map_or((what, None), |(rules, site)| (rules, Some(site)));
-            let file = |name: &str| {
-                let path = PathBuf::from(name);
-                path.canonicalize().map_err(|error| format!("{name}: {error}"))
-            };
-            Ok(Change::Rules(file(rules)?, site.map(file).transpose()?))
-        }
-        other => Err(format!("there is no {other:?} to vary")),
-    }
-}
-
 impl Change {
+    /// Reads what stands after the name.
+    pub(super) fn parse(how: &str) -> Result<Self, String> {
+        let (kind, what) = how.split_once(':').ok_or("which kind of thing?")?;
+        match kind {
+            "env" => match what.split_once('=') {
+                Some(("", _)) => Err("which variable?".to_owned()),
+                Some((name, value)) => Ok(Self::Env(name.to_owned(), Some(value.to_owned()))),
+                None if what.is_empty() => Err("which variable?".to_owned()),
+                None => Ok(Self::Env(what.to_owned(), None)),
+            },
+            "cache" => <Cache as clap::ValueEnum>::from_str(what, false).map(Self::Cache),
+            "rules" => {
+                let (rules, site) =
+                    what.split_once(',').map_or((what, None), |(rules, site)| (rules, Some(site)));
+                let file = |name: &str| {
+                    let path = PathBuf::from(name);
+                    path.canonicalize().map_err(|error| format!("{name}: {error}"))
+                };
+                Ok(Self::Rules(file(rules)?, site.map(file).transpose()?))
+            }
+            other => Err(format!("there is no {other:?} to vary")),
+        }
+    }
+
     /// Changes the environment of a command, if that is what it changes.
     pub(super) fn apply(&self, command: &mut Command) {
         match self {
@@ -103,12 +83,12 @@ mod tests {
         let env = |name: &str, value: Option<&str>| {
             Ok(Change::Env(name.to_owned(), value.map(str::to_owned)))
         };
-        assert_eq!(change("env:LD_LIBRARY_PATH="), env("LD_LIBRARY_PATH", Some("")));
-        assert_eq!(change("env:A=b=c"), env("A", Some("b=c")));
-        assert_eq!(change("env:A"), env("A", None));
-        assert_eq!(change("cache:cold"), Ok(Change::Cache(Cache::Cold)));
+        assert_eq!(Change::parse("env:LD_LIBRARY_PATH="), env("LD_LIBRARY_PATH", Some("")));
+        assert_eq!(Change::parse("env:A=b=c"), env("A", Some("b=c")));
+        assert_eq!(Change::parse("env:A"), env("A", None));
+        assert_eq!(Change::parse("cache:cold"), Ok(Change::Cache(Cache::Cold)));
         for wrong in ["env", "env:", "env:=x", "cache:ice", "rules:no.toml", "disk:fast"] {
-            assert!(change(wrong).is_err(), "{wrong}");
+            assert!(Change::parse(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -4,9 +4,8 @@ use forebay_model::ByteCount;
 use forebay_plan::compare::Verdict;
 
 use super::places::Place;
-use super::report::Row;
 use super::scale::Scale;
-use super::throughput::{saturates, storages};
+use super::storage_row::{Row, saturates, storages};
 use super::{Args, Record};
 
 /// How it was done.

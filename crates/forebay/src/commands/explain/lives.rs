@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use forebay_model::{ByteCount, ClassId, FileId, Result, Run, TreeId};
 
-use super::story::count;
+use super::phrases::count;
 
 /// Upper ends of size classes, in bytes, and their names.
 pub(in crate::commands) const SIZES: [(u64, &str); 5] = [

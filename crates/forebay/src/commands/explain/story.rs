@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use forebay_model::run::{OpRow, TaskRow};
-pub(super) use forebay_model::summary::percent;
-use forebay_model::summary::{Amount, Summary};
+use forebay_model::summary::Summary;
 use forebay_model::{Header, Prices, Tree};
 
 use super::lives::{self, Life};
@@ -104,30 +103,4 @@ impl Story {
 
 fn unread(error: forebay_model::Error) -> Stop {
     Stop::new(1, error.to_string(), "`forebay run -o FILE -- COMMAND` makes a run file")
-}
-
-/// An amount in a sentence.
-pub(super) fn bytes(amount: &Amount) -> String {
-    match (amount.seen, amount.at_least, amount.at_most) {
-        (Some(seen), _, _) => seen.to_string(),
-        (None, least, _) if least.get() > 0 => format!("at least {least}"),
-        (None, _, Some(most)) => format!("at most {most}"),
-        (None, _, None) => "an unknown amount".to_owned(),
-    }
-}
-
-/// `1 file`, `2 files`.
-pub(super) fn count(number: u64, what: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
-    format!("{} {what}{ending}", crate::say::grouped(number))
-}
-
-/// Several things as one, for a sentence; the first few.
-pub(super) fn listed(names: &[String]) -> String {
-    const SHOWN: usize = 3;
-    match names.len() {
-        0 => "nobody that was seen".to_owned(),
-        1..=SHOWN => names.join(", "),
-        many => format!("{} and {} more", names[..SHOWN].join(", "), many - SHOWN),
-    }
 }

@@ -16,7 +16,7 @@ use crate::exit::{NOTHING_RUN, Stop};
 use crate::run_start::salt;
 use crate::{placement, say, state};
 pub(super) use next::explain;
-pub(in crate::commands) use next::{next_of, next_of_bucket, said};
+pub(in crate::commands) use next::{next_of, said};
 pub(super) use reading::{explain as explain_reading, refuse as refuse_reading};
 
 /// What names a bucket begins so.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use forebay_reads::{Error, Kind, Source, Spots};
 
 use super::programs::{FASTQ_DUMP, Output, SAMTOOLS, absolute, words};
+use super::report;
 use crate::exit::Stop;
 
 /// Threads that help samtools: who encodes takes the rest.
@@ -20,7 +21,7 @@ pub(super) const SRA: &str = "nothing was packed; `vdb-validate` of sra-tools lo
 
 /// Reads that can't be packed: `next` is for whoever can mend the input.
 pub(super) fn refused(error: &Error, next: &str) -> Stop {
-    let mut stop = super::pack::stop(error);
+    let mut stop = report::refused(error);
     if error.kind == Kind::Input {
         stop.next = Some(next.to_owned());
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use forebay_reads::{Layout, Looks, Packing, Profile, Source, pack_spots};
 
-use super::{foreign, pack, report};
+use super::{foreign, report};
 use crate::exit::Stop;
 use crate::say;
 
@@ -45,8 +45,8 @@ pub(super) struct Import {
 }
 
 pub(super) fn run(args: &Import) -> Result<i32, Stop> {
-    let stop = |error| pack::stop(&error);
-    let (looks, _) = Source::open(&args.input).and_then(Source::look).map_err(stop)?;
+    let looked = Source::open(&args.input).and_then(Source::look);
+    let (looks, _) = looked.map_err(|error| report::refused(&error))?;
     if looks != Looks::Sra {
         let message = format!("{} is no archive of SRA", args.input.display());
         return Err(Stop::new(1, message, "`forebay reads pack` takes FASTQ, BAM and CRAM"));
@@ -68,8 +68,7 @@ pub(super) fn run(args: &Import) -> Result<i32, Stop> {
         layout: Layout::default(),
         writer: super::WRITER.to_owned(),
     };
-    let progress = super::progress("packed", "of text");
-    let packed = pack_spots(&packing, spots, &args.output, progress)
+    let packed = pack_spots(&packing, spots, &args.output, report::progress())
         .map_err(|error| foreign::refused(&error, foreign::SRA))?;
     say::clear();
     report::packed(&packing.inputs, &args.output, &packed, args.quiet);

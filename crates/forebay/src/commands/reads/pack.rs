@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use forebay_reads::{
-    Error, Kind, LAYOUTS, Layout, Looks, PROFILES, Packed, Packing, Profile, Source, lanes, pack,
-    pack_source, pack_spots,
+    LAYOUTS, Layout, Looks, PROFILES, Packed, Packing, Profile, Source, lanes, pack, pack_source,
+    pack_spots,
 };
 
 use super::foreign::{self, Alignments};
@@ -115,18 +115,15 @@ pub(super) fn run(args: &Pack) -> Result<i32, Stop> {
             return Err(Stop::new(1, "--skip-unpaired is for BAM and CRAM", next));
         }
         Some((_, _, source)) => {
-            let packed = pack_source(&packing, source, &args.output, progress());
-            packed.map_err(|error| stop(&error))?
+            let packed = pack_source(&packing, source, &args.output, report::progress());
+            packed.map_err(|error| report::refused(&error))?
         }
-        None => pack(&packing, &args.output, progress()).map_err(|error| stop(&error))?,
+        None => pack(&packing, &args.output, report::progress())
+            .map_err(|error| report::refused(&error))?,
     };
     say::clear();
     report::packed(&packing.inputs, &args.output, &packed, args.quiet);
     Ok(0)
-}
-
-pub(super) fn progress() -> impl FnMut(u64) {
-    super::progress("packed", "of text")
 }
 
 /// The one input, and what it looks like; None if there are several, or it is not there.
@@ -134,7 +131,7 @@ fn opened(args: &Pack) -> Result<Option<(&Path, Looks, Source)>, Stop> {
     match &args.inputs[..] {
         [path] if path == Path::new("-") || lanes(path).len() == 1 => {
             let looked = Source::open(path).and_then(Source::look);
-            let (looks, source) = looked.map_err(|error| stop(&error))?;
+            let (looks, source) = looked.map_err(|error| report::refused(&error))?;
             Ok(Some((path, looks, source)))
         }
         _ => Ok(None),
@@ -162,19 +159,6 @@ fn alignments(
         let paired = collated.spots.paired();
         packing.names = foreign::names(path, &[".bam", ".cram"], ["_R1", "_R2"], paired);
     }
-    let packed = pack_spots(packing, collated.spots, &args.output, progress());
+    let packed = pack_spots(packing, collated.spots, &args.output, report::progress());
     packed.map_err(|error| foreign::refused(&error, foreign::ALIGNMENTS))
-}
-
-pub(super) fn stop(error: &Error) -> Stop {
-    say::clear();
-    let next = match error.kind {
-        Kind::Input => {
-            "nothing was packed; mend the input, or pack a file that is no FASTQ by itself, which \
-             keeps it as it is"
-        }
-        Kind::Request => "nothing was packed; `forebay reads pack --help` shows how to ask",
-        _ => "no archive was made; see that there is room, and ask again for the same directory",
-    };
-    Stop::new(1, error.to_string(), next)
 }

@@ -1,8 +1,8 @@
-//! What a pack came to, in words.
+//! What a pack came to, or why it did not, in words.
 
 use std::path::{Path, PathBuf};
 
-use forebay_reads::Packed;
+use forebay_reads::{Error, Kind, Packed};
 
 use crate::exit::Stop;
 use crate::say;
@@ -51,6 +51,11 @@ pub(super) fn packed(inputs: &[Vec<PathBuf>], output: &Path, packed: &Packed, qu
     }
 }
 
+/// Tells while it packs how far it is.
+pub(super) fn progress() -> impl FnMut(u64) {
+    super::progress("packed", "of text")
+}
+
 /// More files than an archive has.
 pub(super) fn set(files: usize) -> Stop {
     Stop::new(
@@ -60,6 +65,20 @@ pub(super) fn set(files: usize) -> Stop {
          x_R1.fq.gz x_R2.fq.gz -o x.reads`, then `pack x_I1.fq.gz x_I2.fq.gz -o x.index.reads`; lanes \
          are one file with commas between: L1_R1.fq.gz,L2_R1.fq.gz",
     )
+}
+
+/// Reads that were not packed.
+pub(super) fn refused(error: &Error) -> Stop {
+    say::clear();
+    let next = match error.kind {
+        Kind::Input => {
+            "nothing was packed; mend the input, or pack a file that is no FASTQ by itself, which \
+             keeps it as it is"
+        }
+        Kind::Request => "nothing was packed; `forebay reads pack --help` shows how to ask",
+        _ => "no archive was made; see that there is room, and ask again for the same directory",
+    };
+    Stop::new(1, error.to_string(), next)
 }
 
 /// A name of a read, as far as a line has room, without what a terminal would take for orders.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use forebay_model::is_file_name;
 use forebay_reads::{Archive, Directory, Kind, Packing, pack, source_of};
 
-use super::{pack as one, report};
+use super::report;
 use crate::exit::Stop;
 use crate::say;
 
@@ -76,7 +76,7 @@ pub(super) fn run(sheet: &Path, dir: &Path, like: &Packing, quiet: bool) -> Resu
             continue;
         }
         let packing = Packing { inputs, names, ..like.clone() };
-        let packed = pack(&packing, &output, one::progress());
+        let packed = pack(&packing, &output, report::progress());
         say::clear();
         let packed = packed.map_err(|error| {
             let next = "mend that and ask again: samples that are packed already stay";

@@ -1,5 +1,6 @@
-//! Text in columns: names are cut, numbers are not.
+//! Text in columns: names are cut, numbers are not; and bytes as such text.
 
+use forebay_model::ByteCount;
 use ratatui::text::Span;
 
 /// Columns that a name has at least.
@@ -44,4 +45,16 @@ pub(super) fn row(name: &str, cells: &[(String, usize)], columns: usize) -> Stri
     let right: String = cells.iter().map(|(cell, width)| format!("  {cell:>width$}")).collect();
     let room = columns.saturating_sub(right.chars().count()).max(8);
     format!("{}{right}", fit(name, room))
+}
+
+pub(super) fn bytes(bytes: u64) -> String {
+    ByteCount(bytes).to_string()
+}
+
+/// Bytes a second; `-`: not known.
+pub(super) fn per_s(rate: Option<f64>) -> String {
+    rate.map_or("-".to_owned(), |rate| match rate.round() as u64 {
+        0 => "0".to_owned(),
+        rate => format!("{}/s", bytes(rate)),
+    })
 }

@@ -7,8 +7,7 @@ use forebay_model::{ByteCount, Micros, Run, Sample};
 use forebay_volume::sampler::Watch;
 use serde_json::{Value, json};
 
-use super::cells::row;
-use super::rows::per_s;
+use super::cells::{per_s, row};
 use crate::exit::Stop;
 use crate::named::named;
 

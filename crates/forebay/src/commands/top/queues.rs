@@ -1,6 +1,6 @@
 //! What is on its way: to a bucket, to readers, home.
 
-use super::rows::bytes;
+use super::cells::bytes;
 use super::view::View;
 use crate::named::named;
 use crate::say::grouped;

@@ -1,23 +1,11 @@
 //! Lines of each part of the screen, as text.
 
-use super::cells::{clip, row};
+use super::cells::{bytes, clip, per_s, row};
 use super::view::View;
 use crate::named::named;
 use crate::say::grouped;
-use forebay_model::{ByteCount, Micros};
+use forebay_model::Micros;
 use forebay_volume::live::Group;
-
-pub(super) fn bytes(bytes: u64) -> String {
-    ByteCount(bytes).to_string()
-}
-
-/// Bytes a second; `-`: not known.
-pub(super) fn per_s(rate: Option<f64>) -> String {
-    rate.map_or("-".to_owned(), |rate| match rate.round() as u64 {
-        0 => "0".to_owned(),
-        rate => format!("{}/s", bytes(rate)),
-    })
-}
 
 pub(super) fn title(view: &View) -> String {
     let live = &view.now;

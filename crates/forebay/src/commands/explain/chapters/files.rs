@@ -5,7 +5,8 @@ use forebay_model::ByteCount;
 use serde_json::json;
 
 use super::{Chapter, Told};
-use crate::commands::explain::story::{Story, count, listed};
+use crate::commands::explain::phrases::{count, listed};
+use crate::commands::explain::story::Story;
 use crate::named::named;
 
 pub(super) const CHAPTER: Chapter =

@@ -4,7 +4,8 @@ use forebay_model::{ByteCount, Seconds};
 use serde_json::json;
 
 use super::{Chapter, Told};
-use crate::commands::explain::story::{Story, count};
+use crate::commands::explain::phrases::count;
+use crate::commands::explain::story::Story;
 
 pub(super) const CHAPTER: Chapter =
     Chapter { name: "home", title: "What was written back after the last task", tell };

@@ -4,7 +4,8 @@ use forebay_model::summary::MachineSummary;
 use serde_json::json;
 
 use super::{Chapter, Told};
-use crate::commands::explain::story::{Story, count, percent};
+use crate::commands::explain::phrases::{count, percent};
+use crate::commands::explain::story::Story;
 use crate::named::named;
 
 pub(super) const CHAPTER: Chapter = Chapter { name: "machines", title: "Machines", tell };

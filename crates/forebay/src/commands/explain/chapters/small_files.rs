@@ -7,7 +7,8 @@ use serde_json::json;
 
 use super::{Chapter, Told};
 use crate::commands::explain::lives::{SIZES, sizes};
-use crate::commands::explain::story::{Story, count};
+use crate::commands::explain::phrases::count;
+use crate::commands::explain::story::Story;
 
 pub(super) const CHAPTER: Chapter = Chapter { name: "small_files", title: "Small files", tell };
 

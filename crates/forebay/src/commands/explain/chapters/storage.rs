@@ -4,7 +4,8 @@ use forebay_model::{Micros, Origin};
 use serde_json::json;
 
 use super::{Chapter, Told};
-use crate::commands::explain::story::{Story, bytes, count};
+use crate::commands::explain::phrases::{bytes, count};
+use crate::commands::explain::story::Story;
 use crate::named::named;
 
 pub(super) const CHAPTER: Chapter =

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::{Chapter, Told};
-use crate::commands::explain::story::{Story, count};
+use crate::commands::explain::phrases::count;
+use crate::commands::explain::story::Story;
 use crate::named::named;
 
 pub(super) const CHAPTER: Chapter = Chapter { name: "tiers", title: "Tiers", tell };

@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::{Chapter, Told};
-use crate::commands::explain::story::{Story, count, percent};
+use crate::commands::explain::phrases::{count, percent};
+use crate::commands::explain::story::Story;
 use crate::named::named;
 
 pub(super) const CHAPTER: Chapter = Chapter { name: "unseen", title: "What was not seen", tell };

@@ -4,7 +4,8 @@ use forebay_model::{Exit, Origin};
 use serde_json::json;
 
 use super::{Chapter, Told};
-use crate::commands::explain::story::{Story, count};
+use crate::commands::explain::phrases::count;
+use crate::commands::explain::story::Story;
 use crate::named::named;
 
 pub(super) const CHAPTER: Chapter = Chapter { name: "verdict", title: "Verdict", tell };

@@ -6,7 +6,8 @@ use forebay_model::{Micros, Op, OpGroup};
 use serde_json::json;
 
 use super::{Chapter, Told};
-use crate::commands::explain::story::{Story, bytes, count, percent};
+use crate::commands::explain::phrases::{bytes, count, percent};
+use crate::commands::explain::story::Story;
 use crate::named::named;
 
 pub(super) const CHAPTER: Chapter = Chapter { name: "waiting", title: "Where the time went", tell };

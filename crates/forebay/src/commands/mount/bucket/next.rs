@@ -2,10 +2,10 @@
 
 use std::io::ErrorKind;
 
-use forebay_objstore::{Failed, NO_KEYS};
 use forebay_volume::bucket::BucketError;
 
 use crate::exit::{NOTHING_RUN, Stop};
+use crate::next_steps::next_of_bucket;
 
 /// Why it can't be mounted, in words.
 pub(in crate::commands) fn explain(url: &str, trouble: &BucketError) -> Stop {
@@ -40,25 +40,6 @@ pub(in crate::commands) fn next_of(trouble: &BucketError) -> String {
         BucketError::NoVolume(None) => {
             "name the prefix of a volume; without --read-only, mounting makes one".to_owned()
         }
-    }
-}
-
-/// What can be done about what a bucket says.
-pub(in crate::commands) fn next_of_bucket(failed: &Failed) -> &'static str {
-    match failed.kind {
-        _ if failed.why == NO_KEYS => "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
-        _ if failed.why.contains("RequestTimeTooSkewed") => {
-            "set this machine's clock: the bucket's is more than 15 minutes away"
-        }
-        _ if failed.why.contains("ExpiredToken") => "renew your credentials",
-        ErrorKind::InvalidInput => "name s3://BUCKET/PREFIX; settings are those of AWS's own tools",
-        ErrorKind::NotFound => "is it the right bucket, and AWS_REGION or AWS_ENDPOINT_URL?",
-        ErrorKind::PermissionDenied => {
-            "a volume lists, writes, reads and deletes: is AWS_ACCESS_KEY_ID of one who may?"
-        }
-        ErrorKind::InvalidData => "a newer Forebay may have written it, or it was changed",
-        ErrorKind::AlreadyExists => "another machine has just mounted it",
-        _ => "is the network there, and AWS_ENDPOINT_URL set if it is not AWS's?",
     }
 }
 

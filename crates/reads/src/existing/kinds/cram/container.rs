@@ -6,10 +6,10 @@ use noodles_cram::io::reader::Container;
 use noodles_fasta::repository::{Adapter, Repository};
 use noodles_sam::alignment::Record;
 
-use super::super::bytes::told;
 use super::deal::Dealt;
 use super::front::Front;
 use crate::error::{Error, Kind, Result};
+use crate::existing::bytes::told;
 use crate::spots::{Part, REST, REVERSE, Read};
 
 /// Texts of a container, one of them for each mate.

@@ -5,8 +5,8 @@ use std::io::Read;
 
 use flate2::read::GzDecoder;
 
-use super::super::bytes::Bytes;
 use crate::error::Result;
+use crate::existing::bytes::Bytes;
 
 /// A container's compression header is mostly shorter than this.
 const FRONT: u64 = 4 << 10;

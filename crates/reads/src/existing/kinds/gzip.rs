@@ -10,14 +10,14 @@ use rapidgzip_core::{
     IndexOptions, IndexedReader, IndexingError, StoredWindow, WindowStorage,
 };
 
-use super::GROUP;
-use super::blobs::Blobs;
-use super::bytes::{Bytes, ours, told, within};
-use super::kinds::{KindOf, kind};
-use super::pieces::{PIECE, Pieces, compare};
-use super::table::Group;
+use super::{KindOf, kind};
 use crate::codecs::{compress, expand};
 use crate::error::{Error, Kind, Result};
+use crate::existing::GROUP;
+use crate::existing::blobs::Blobs;
+use crate::existing::bytes::{Bytes, ours, told, within};
+use crate::existing::pieces::{PIECE, Pieces, compare};
+use crate::existing::table::Group;
 use crate::shown::bare;
 use crate::wire::{Wire, put_bytes};
 

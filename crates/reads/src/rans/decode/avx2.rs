@@ -5,8 +5,8 @@
 
 use std::arch::x86_64::*;
 
-use super::decode::{Lanes, Model};
-use super::{BITS, HISTORY, LANES, SCALE};
+use super::super::{BITS, HISTORY, LANES, SCALE};
+use super::{Lanes, Model};
 
 const VECTORS: usize = LANES / 8;
 

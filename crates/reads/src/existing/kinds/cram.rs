@@ -10,12 +10,12 @@ mod kept;
 
 use noodles_cram::io::{Reader, reader::Container};
 
-use super::GROUP;
-use super::blobs::Blobs;
-use super::bytes::{Bytes, told};
-use super::kinds::{KindOf, kind};
-use super::table::{Group, TEXT_MAX, TEXTS};
+use super::{KindOf, kind};
 use crate::error::{Error, Kind, Result};
+use crate::existing::GROUP;
+use crate::existing::blobs::Blobs;
+use crate::existing::bytes::{Bytes, told};
+use crate::existing::table::{Group, TEXT_MAX, TEXTS};
 use crate::hash::{Hash, hash};
 use crate::in_order::in_order;
 use container::texts;

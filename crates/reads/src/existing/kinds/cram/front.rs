@@ -5,8 +5,8 @@ use std::io::{BufReader, Read as _, Seek};
 use noodles_cram::io::Reader;
 use noodles_sam::Header;
 
-use super::super::bytes::{Bytes, told};
 use crate::error::{Error, Kind, Result};
+use crate::existing::bytes::{Bytes, told};
 use crate::spots::{by_place, ours};
 
 /// Bytes that are read at a time.

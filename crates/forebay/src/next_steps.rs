@@ -1,15 +1,32 @@
-//! What helps where something can't be attached, or is attached and can't be shown.
+//! What helps where a bucket can't be had, or reads can't be shown.
 
 use std::io::ErrorKind;
 
-use forebay_objstore::Failed;
+use forebay_objstore::{Failed, NO_KEYS};
 use forebay_reads::Kind;
 use forebay_volume::reads::ReadsError;
 
-use super::super::mount::bucket::next_of_bucket;
+/// What can be done about what a bucket says.
+pub(crate) fn next_of_bucket(failed: &Failed) -> &'static str {
+    match failed.kind {
+        _ if failed.why == NO_KEYS => "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+        _ if failed.why.contains("RequestTimeTooSkewed") => {
+            "set this machine's clock: the bucket's is more than 15 minutes away"
+        }
+        _ if failed.why.contains("ExpiredToken") => "renew your credentials",
+        ErrorKind::InvalidInput => "name s3://BUCKET/PREFIX; settings are those of AWS's own tools",
+        ErrorKind::NotFound => "is it the right bucket, and AWS_REGION or AWS_ENDPOINT_URL?",
+        ErrorKind::PermissionDenied => {
+            "a volume lists, writes, reads and deletes: is AWS_ACCESS_KEY_ID of one who may?"
+        }
+        ErrorKind::InvalidData => "a newer Forebay may have written it, or it was changed",
+        ErrorKind::AlreadyExists => "another machine has just mounted it",
+        _ => "is the network there, and AWS_ENDPOINT_URL set if it is not AWS's?",
+    }
+}
 
 /// What helps where a bucket can't be attached.
-pub(super) fn next_of_failed(failed: &Failed) -> &'static str {
+pub(crate) fn next_of_failed(failed: &Failed) -> &'static str {
     match failed.kind {
         ErrorKind::PermissionDenied => {
             "attaching lists and reads: is AWS_ACCESS_KEY_ID of one who may? \
@@ -20,7 +37,7 @@ pub(super) fn next_of_failed(failed: &Failed) -> &'static str {
 }
 
 /// What helps where reads can't be shown.
-pub(in crate::commands) fn next_of_reads(trouble: &ReadsError) -> &'static str {
+pub(crate) fn next_of_reads(trouble: &ReadsError) -> &'static str {
     if let Some(kind) = trouble.bucket {
         return next_of_failed(&Failed { kind, why: trouble.why.clone() });
     }

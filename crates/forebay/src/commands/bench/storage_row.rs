@@ -1,0 +1,148 @@
+//! What is known of each storage: a row of the comparison.
+
+use forebay_plan::compare::{
+    Failures, Middle, Ratio, Trend, detectable, failures, middle, outliers, ratio, trend,
+};
+use forebay_plan::cost::Cost;
+
+use super::Args;
+use super::keep::{Run, times};
+use super::outside::Outside;
+use super::places::Place;
+use super::priced::Sheet;
+use super::recorded::Recorded;
+use super::scale::Scale;
+use super::throughput::{Throughput, largest_useful, throughput};
+
+/// What is known of one storage.
+pub(super) struct Row<'p> {
+    pub(super) place: &'p Place,
+    /// Runs that succeeded.
+    pub(super) good: usize,
+    pub(super) failed: usize,
+    /// Of these, with no room left.
+    pub(super) filled_up: usize,
+    /// Of their seconds.
+    pub(super) middle: Option<Middle>,
+    pub(super) failures: Option<Failures>,
+    /// Beside the first; `None` for the first itself.
+    pub(super) ratio: Option<Ratio>,
+    pub(super) trend: Option<Trend>,
+    /// Rounds whose time stands far from the others.
+    pub(super) outliers: Vec<usize>,
+    /// The smallest difference that so many runs show, as a share.
+    pub(super) detectable: Option<f64>,
+    pub(super) did: Did,
+    /// What it gets done; `None` if it has no size.
+    pub(super) done: Option<Throughput>,
+    /// Of a run, in the middle.
+    pub(super) usd: Option<f64>,
+    pub(super) costs: Vec<Cost>,
+    /// The most that a run wrote elsewhere, and whether it matters; `None`: nobody knows.
+    pub(super) outside: Option<(Outside, bool)>,
+}
+
+/// What runs did to a storage, in the middle; `None`: nobody saw.
+#[derive(Debug, Default)]
+pub(super) struct Did {
+    pub(super) names: Option<f64>,
+    pub(super) data: Option<f64>,
+    pub(super) read_bytes: Option<f64>,
+    pub(super) written_bytes: Option<f64>,
+    pub(super) waited_share: Option<f64>,
+}
+
+/// The one in the middle of them, if there are any.
+pub(super) fn median(values: &[f64]) -> Option<f64> {
+    middle(values).map(|middle| middle.median)
+}
+
+/// A row for each storage, in their order; the first is what the others are compared with.
+pub(super) fn storage_rows<'p>(
+    args: &Args,
+    places: &'p [Place],
+    sheet: Option<&Sheet>,
+    runs: &[Run],
+) -> Vec<Row<'p>> {
+    let base = times(runs, &places[0].name);
+    let row = |(at, place)| row(args, place, (at > 0).then_some(&base[..]), sheet, runs);
+    let mut rows: Vec<Row> = places.iter().enumerate().map(row).collect();
+    add_throughput(&mut rows);
+    rows
+}
+
+/// Rows of one storage stand together, the smallest size first.
+pub(super) fn storages<'r, 'p>(rows: &'r [Row<'p>]) -> impl Iterator<Item = &'r [Row<'p>]> {
+    rows.chunk_by(|one, other| one.place.storage() == other.place.storage())
+}
+
+/// Has each row say what its size gets done.
+fn add_throughput(rows: &mut [Row<'_>]) {
+    for group in rows.chunk_by_mut(|one, other| one.place.storage() == other.place.storage()) {
+        let size = |row: &Row<'_>| Some((row.place.scale?, row.middle.map(|middle| middle.median)));
+        let sizes: Option<Vec<_>> = group.iter().map(size).collect();
+        for (row, done) in group.iter_mut().zip(sizes.iter().flat_map(|sizes| throughput(sizes))) {
+            row.done = done;
+        }
+    }
+}
+
+/// The size from which more at once get no more done; `None`: the largest one still does.
+pub(super) fn saturates(group: &[Row<'_>]) -> Option<Scale> {
+    largest_useful(&group.iter().filter_map(|row| row.done).collect::<Vec<_>>())
+}
+
+/// What is known of a storage, beside the first one's seconds by round.
+fn row<'p>(
+    args: &Args,
+    place: &'p Place,
+    base: Option<&[Option<f64>]>,
+    sheet: Option<&Sheet>,
+    runs: &[Run],
+) -> Row<'p> {
+    let by_round = times(runs, &place.name);
+    let rounds = by_round.iter().enumerate().filter_map(|(at, time)| Some((at, (*time)?)));
+    let (rounds, seconds): (Vec<usize>, Vec<f64>) = rounds.unzip();
+    let own: Vec<&Run> = runs.iter().filter(|run| run.on == place.name).collect();
+    let failed = own.len() - seconds.len();
+    let far = outliers(&seconds);
+    let costs = own.iter().filter_map(|run| sheet?.of(place, run)).collect::<Vec<_>>();
+    let seen: Vec<_> = own.iter().filter_map(|run| run.recorded.as_ref()).collect();
+    let of = |what: fn(&Recorded) -> Option<f64>| {
+        median(&seen.iter().filter_map(|run| what(run)).collect::<Vec<_>>())
+    };
+    let outside = seen.iter().filter_map(|run| Some((run.outside.clone()?, run.written_bytes)));
+    Row {
+        place,
+        good: seconds.len(),
+        failed,
+        filled_up: own.iter().filter(|run| run.filled_up()).count(),
+        middle: middle(&seconds),
+        failures: failures(failed as u64, own.len() as u64),
+        ratio: base.and_then(|base| ratio(&by_round, base, args.seed)),
+        trend: trend(&seconds),
+        outliers: rounds.into_iter().zip(far).filter_map(|(at, far)| far.then_some(at)).collect(),
+        detectable: scatter(&seconds).and_then(|cv| detectable(cv, seconds.len())),
+        did: Did {
+            names: of(|run| Some(run.names as f64)),
+            data: of(|run| Some(run.data as f64)),
+            read_bytes: of(|run| Some(run.read_bytes as f64)),
+            written_bytes: of(|run| Some(run.written_bytes as f64)),
+            waited_share: of(|run| run.waited_share),
+        },
+        done: None,
+        usd: median(&costs.iter().map(|cost| cost.total.get()).collect::<Vec<_>>()),
+        costs,
+        outside: outside
+            .max_by_key(|(outside, _)| outside.bytes)
+            .map(|(outside, written)| (outside.clone(), outside.matters(written))),
+    }
+}
+
+/// Deviation over mean.
+fn scatter(values: &[f64]) -> Option<f64> {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (values.len() > 1).then(|| (squares / (count - 1.0)).sqrt() / mean)
+}

@@ -1,0 +1,45 @@
+//! An act of a run: when it happened, who did it, and which name it is about.
+
+use super::told::Owner;
+use super::{Act, Before};
+use forebay_model::ProcessId;
+
+/// An act with its moment.
+#[derive(Clone, Debug)]
+pub(super) struct TimedAct {
+    pub(super) at: f64,
+    /// What an open file of the engine's does is all done where it is opened.
+    pub(super) since: f64,
+    pub(super) lane: Actor,
+    pub(super) act: Act,
+    /// The name that it is about, and whether it changes what others find there.
+    pub(super) name: Option<(usize, bool)>,
+    pub(super) wait: Option<Before>,
+}
+
+/// Who acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Actor {
+    /// A process of a task.
+    Process(usize, ProcessId),
+    /// A task, nobody knows by which of its processes.
+    Task(usize),
+    /// The engine and its shells.
+    Driver,
+}
+
+impl Actor {
+    pub(super) fn of(owner: Owner) -> Self {
+        owner.map_or(Self::Driver, Self::Task)
+    }
+}
+
+impl TimedAct {
+    pub(super) fn new(at: f64, lane: Actor, act: Act) -> Self {
+        Self { at, since: at, lane, act, name: None, wait: None }
+    }
+
+    pub(super) fn on(self, name: usize, changes: bool) -> Self {
+        Self { name: Some((name, changes)), ..self }
+    }
+}

@@ -1,0 +1,39 @@
+//! Whatever has text in groups, and where a group lies.
+
+use std::fmt::Debug;
+
+use crate::error::Result;
+
+/// A group as it lies in a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Its number in the archive.
+    pub(crate) group: usize,
+    /// Where its text begins in that of the lane.
+    pub(crate) start: u64,
+}
+
+/// Files whose text comes in groups, each of which is decoded alone. Both count from 0.
+pub(crate) trait Texts: Send + Sync + Debug {
+    /// How many files.
+    fn files(&self) -> usize;
+
+    /// How many groups a file has.
+    fn groups(&self, file: usize) -> usize;
+
+    /// The group of a stripe that has the byte `offset` of a file; `start` is where the stripe's
+    /// text begins in it.
+    fn within(&self, file: usize, stripe: usize, start: u64, offset: u64) -> Result<Place>;
+
+    /// Bytes of a group.
+    fn len(&self, file: usize, group: usize) -> Result<usize>;
+
+    /// About as many, known without asking anybody.
+    fn mean(&self, file: usize, group: usize) -> usize;
+
+    /// Says that some groups will be wanted. What can't be had is met by who reads it.
+    fn soon(&self, file: usize, groups: &[usize]);
+
+    /// Text of a file in a group.
+    fn decode(&self, file: usize, group: usize) -> Result<Vec<u8>>;
+}
