@@ -15,7 +15,7 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
-FUNCTION = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?(?:const\s+)?(?:unsafe\s+)?fn\s+(\w+)", re.M)
+FUNCTION = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?(?:const\s+)?(?:async\s+)?(?:unsafe\s+)?(?:extern "C"\s+)?fn\s+(\w+)", re.M)
 TEST = re.compile(r"#\[test\]\s*(?:#\[[^\]]*\]\s*)*fn\s+(\w+)")
 PATH = re.compile(r"\bcrate::(\w+)")
 GROUP = re.compile(r"\bcrate::\{([^;]*?)\};", re.S)
@@ -30,7 +30,7 @@ def sources():
 
 def without_tests(text):
     """The text before its module of tests, which is the last thing in a file."""
-    return re.split(r"^#\[cfg\(test\)\]\n(?:#\[[^\]]*\]\n)*mod tests", text, flags=re.M)[0]
+    return re.split(r"^#\[cfg\(test\)\]\n(?:#\[[^\]]*\]\n)*mod tests \{", text, flags=re.M)[0]
 
 
 def is_test(path):
